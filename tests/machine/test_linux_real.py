@@ -1,0 +1,166 @@
+"""The machine that the tests run on. What it does not offer is skipped with the reason."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import struct
+import threading
+import time
+
+import pytest
+
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, HostError, HostKind, PerfAttr
+from turbotui.machine.linux import LinuxHost
+
+pytestmark = pytest.mark.real
+
+SOFTWARE = 1
+CONTEXT_SWITCHES = 3
+CPU_CLOCK = 0
+
+
+def open_or_skip(host: LinuxHost, attr: PerfAttr, cpu: int, group: int = -1) -> int:
+    try:
+        return host.perf_event_open(attr, -1, cpu, group)
+    except HostError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.ENOSYS):
+            pytest.skip(f"perf is closed to this process: {error}")
+        raise
+
+
+@pytest.fixture(scope="module")
+def host() -> LinuxHost:
+    return LinuxHost()
+
+
+def test_it_is_this_machine(host: LinuxHost):
+    assert host.kind is HostKind.REAL
+    assert host.name == os.uname().nodename
+    assert host.pins
+    assert host.exists("/proc/self/status")
+
+
+def test_privileges_are_this_process_s(host: LinuxHost):
+    rights = host.privileges()
+    assert rights.uid == os.geteuid()
+    assert rights.descriptors == resource.getrlimit(resource.RLIMIT_NOFILE)
+    with open("/proc/self/status", encoding="ascii") as status:
+        mask = next(line.split()[1] for line in status if line.startswith("CapEff"))
+    assert rights.capabilities == int(mask, 16)
+
+
+def test_usable_cpus_are_none_or_a_part_of_the_online_ones(host: LinuxHost):
+    usable = host.usable_cpus()
+    online = parse_cpulist(host.read_text("/sys/devices/system/cpu/online"))
+    assert usable is None or usable < online
+
+
+def test_a_narrowed_affinity_is_seen_and_kept():
+    everything = os.sched_getaffinity(0)
+    if len(everything) < 2:
+        pytest.skip("this process has one CPU")
+    one = min(everything)
+    seen: list[frozenset[int] | None] = []
+
+    def look() -> None:
+        os.sched_setaffinity(0, {one})
+        narrowed = LinuxHost()
+        os.sched_setaffinity(0, everything)
+        seen.append(narrowed.usable_cpus())
+
+    worker = threading.Thread(target=look)
+    worker.start()
+    worker.join()
+    assert seen == [frozenset({one})]
+
+
+def test_pinning_moves_the_calling_thread_only(host: LinuxHost):
+    cpu = max(os.sched_getaffinity(0))
+    before = os.sched_getaffinity(0)
+    inside: list[set[int]] = []
+
+    def work() -> None:
+        host.pin_this_thread([cpu])
+        inside.append(os.sched_getaffinity(0))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+    assert inside == [{cpu}]
+    assert os.sched_getaffinity(0) == before
+
+
+def test_pinning_to_a_cpu_that_is_not_there_is_einval(host: LinuxHost):
+    with pytest.raises(HostError) as caught:
+        host.pin_this_thread([8191])
+    assert caught.value.errno == errno.EINVAL
+
+
+def test_the_clock_is_the_raw_monotonic_one(host: LinuxHost):
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    now = host.now_ns()
+    assert before <= now <= time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    assert abs(host.wall_ns() - time.time_ns()) < 1_000_000_000
+
+
+def test_a_software_group_reads_as_one(host: LinuxHost):
+    cpu = min(os.sched_getaffinity(0))
+    leader = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), cpu)
+    sibling = open_or_skip(host, PerfAttr(SOFTWARE, CPU_CLOCK), cpu, leader)
+    try:
+        first = struct.unpack("=5Q", host.read_counter(leader, 40))
+        for _ in range(50):
+            # Every yield of the processor with nothing to do afterwards is a context switch somewhere.
+            threading.Event().wait(0.0001)
+        second = struct.unpack("=5Q", host.read_counter(sibling, 40))
+    finally:
+        host.close(sibling)
+        host.close(leader)
+    assert first[0] == second[0] == 2
+    assert second[1] > first[1]
+    assert second[1] == second[2], "software events are never multiplexed"
+    elapsed = second[1] - first[1]
+    assert second[4] - first[4] == pytest.approx(elapsed, rel=0.05), "the CPU's clock counts its time"
+
+
+def test_counters_do_not_survive_exec(host: LinuxHost):
+    descriptor = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), min(os.sched_getaffinity(0)))
+    try:
+        assert not os.get_inheritable(descriptor)
+    finally:
+        host.close(descriptor)
+
+
+def test_a_small_buffer_is_enospc(host: LinuxHost):
+    descriptor = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), min(os.sched_getaffinity(0)))
+    try:
+        with pytest.raises(HostError) as caught:
+            host.read_counter(descriptor, 16)
+        assert caught.value.errno == errno.ENOSPC
+    finally:
+        host.close(descriptor)
+
+
+def test_a_software_sibling_of_another_cpu_is_einval(host: LinuxHost):
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("this process has one CPU")
+    leader = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), cpus[0])
+    try:
+        with pytest.raises(HostError) as caught:
+            host.perf_event_open(PerfAttr(SOFTWARE, CPU_CLOCK), -1, cpus[1], leader)
+        assert caught.value.errno == errno.EINVAL
+    finally:
+        host.close(leader)
+
+
+def test_a_cpu_that_is_not_there_is_refused(host: LinuxHost):
+    rights = host.privileges()
+    if not (rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)):
+        pytest.skip("without CAP_PERFMON the answer is EACCES")
+    with pytest.raises(HostError) as caught:
+        host.perf_event_open(PerfAttr(SOFTWARE, CONTEXT_SWITCHES), -1, 8191, -1)
+    assert caught.value.errno in (errno.EINVAL, errno.ENODEV, errno.ENOSYS)

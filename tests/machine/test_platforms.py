@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.platforms import (
+    FEATURE_SETS,
+    L2_EVENTS,
+    MODELS,
+    PACKAGE_LIMITS,
+    SILVERMONT_MHZ,
+    BusClock,
+    CoreState,
+    L2Events,
+    PackageLimit,
+    PackageState,
+    RaplDomain,
+    RaplRegister,
+    TurboLayout,
+    platform_of,
+)
+
+REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-platforms.json"
+
+
+def intel(family: int, model: int) -> CpuModel:
+    return CpuModel(architecture="x86_64", vendor="GenuineIntel", family=family, model=model)
+
+
+def amd(family: int, flags: set[str], vendor: str = "AuthenticAMD") -> CpuModel:
+    return CpuModel(architecture="x86_64", vendor=vendor, family=family, model=1, flags=frozenset(flags))
+
+
+def test_sapphire_rapids():
+    platform = platform_of(intel(6, 0x8F))
+    assert (platform.known, platform.symbol, platform.note) == (True, "SAPPHIRERAPIDS_X", "")
+    features = platform.features
+    assert features.name == "spr"
+    assert features.core_cstates == (CoreState.C1, CoreState.C6)
+    assert features.pkg_cstates == (PackageState.C2, PackageState.C6)
+    assert features.cst_limit[2] is PackageLimit.PC6N
+    assert features.bclk is BusClock.MHZ_100
+    assert set(features.rapl_domains) == {RaplDomain.PACKAGE, RaplDomain.RAM, RaplDomain.PSYS}
+    assert (features.psys_unit_joule, features.dram_unit_joule) == (1.0, None)
+    assert features.turbo == TurboLayout.BASE | TurboLayout.CORECOUNT
+    assert features.has_core_c1_res
+    assert not features.derives_c1
+    assert platform.kernel is not None
+    assert platform.kernel.power == ("cores", "pkg", "ram", "psys")
+    assert platform.l2 == (L2Events(references=0xFF24, hits=0xDF24),)
+
+
+def test_haswell_server_has_a_fixed_dram_unit():
+    features = platform_of(intel(6, 0x3F)).features
+    assert features.dram_unit_joule == pytest.approx(15.3e-6)
+    assert features.derives_c1
+
+
+def test_skylake_client_tweaks_the_tsc():
+    features = platform_of(intel(6, 0x5E)).features
+    assert (features.tsc_tweak, features.crystal_hz, features.tcc_offset_bits) == (True, 24_000_000, 6)
+
+
+def test_silvermont_divides_its_energy_and_looks_its_clock_up():
+    features = platform_of(intel(6, 0x37)).features
+    assert (features.rapl_divisor, features.quirk_tdp_watt, features.bclk) == (True, 30, BusClock.SILVERMONT)
+    assert SILVERMONT_MHZ[1] == 100.0
+
+
+def test_a_hybrid_has_l2_events_for_each_core_pmu():
+    assert len(platform_of(intel(6, 0xC5)).l2) == 3
+    assert platform_of(intel(6, 0xCC)).l2[1] == L2Events(references=0x1_0000_00FF_24, hits=0x1_0000_00BF_24)
+
+
+def test_families_beyond_6():
+    assert platform_of(intel(19, 0x01)).symbol == "DIAMONDRAPIDS_X"
+    assert platform_of(intel(18, 0x03)).symbol == "NOVALAKE_L"
+
+
+@pytest.mark.parametrize("vendor", ["AuthenticAMD", "HygonGenuine"])
+def test_amd_is_chosen_by_capability(vendor):
+    platform = platform_of(amd(0x1A, {"rapl"}, vendor))
+    assert (platform.known, platform.features.name, platform.features.quirk_tdp_watt) == (True, "amd_rapl", 280)
+    assert set(platform.features.rapl_domains) == {RaplDomain.PACKAGE, RaplDomain.CORE}
+    assert platform.features.has_per_core_rapl
+
+
+@pytest.mark.parametrize("model", [amd(0x15, {"rapl"}), amd(0x19, set())])
+def test_amd_without_the_capability_has_no_energy(model):
+    platform = platform_of(model)
+    assert (platform.known, platform.features.name) == (False, "default")
+    assert "rapl" in platform.note
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        intel(6, 0x7D),
+        intel(15, 6),
+        CpuModel(vendor="GenuineIntel"),
+        CpuModel(vendor="CentaurHauls", family=7, model=0x3B),
+        CpuModel(architecture="aarch64", vendor="NVIDIA", implementer=0x4E, part=0x010),
+        CpuModel(),
+    ],
+)
+def test_an_unknown_model_is_never_refused(model):
+    platform = platform_of(model)
+    assert not platform.known
+    assert platform.features == FEATURE_SETS["default"]
+    assert platform.note
+
+
+def test_package_limits_order_by_depth():
+    ranks = [limit.rank for limit in PackageLimit]
+    assert ranks == sorted(ranks)
+    assert PackageLimit.RESERVED.rank < PackageLimit.PC0.rank < PackageLimit.PC10.rank < PackageLimit.UNLIMITED.rank
+
+
+def test_tables_are_whole():
+    assert len(MODELS) == 71
+    assert len({(row.family, row.model) for row in MODELS}) == 71
+    assert {row.features for row in MODELS} == FEATURE_SETS.keys() - {"default", "amd_rapl"}
+    assert L2_EVENTS.keys() <= {row.symbol for row in MODELS}
+    assert all(len(table) == 16 for table in PACKAGE_LIMITS.values())
+
+
+def reference() -> dict[str, object]:
+    if not REFERENCE.exists():
+        pytest.skip("the reference tables (sibling folder shared/reference) are not there")
+    return json.loads(REFERENCE.read_text())
+
+
+FLAGS = {
+    "has_nhm_msrs": "has_nhm_msrs",
+    "has_config_tdp": "has_config_tdp",
+    "has_msr_misc_feature_control": "has_misc_feature_control",
+    "has_msr_misc_pwr_mgmt": "has_misc_pwr_mgmt",
+    "has_cst_auto_convension": "has_auto_conversion",
+    "has_irtl_msrs": "has_irtl_msrs",
+    "has_msr_core_c1_res": "has_core_c1_res",
+    "has_msr_module_c6_res_ms": "has_module_c6_res",
+    "has_msr_c6_demotion_policy_config": "has_c6_demotion",
+    "has_msr_atom_pkg_c6_residency": "has_atom_pkg_c6",
+    "has_msr_knl_core_c6_residency": "has_knl_core_c6",
+    "has_ext_cst_msrs": "has_ext_cst_msrs",
+    "has_cst_prewake_bit": "has_cst_prewake",
+    "has_per_core_rapl": "has_per_core_rapl",
+    "has_rapl_divisor": "rapl_divisor",
+    "enable_tsc_tweak": "tsc_tweak",
+    "need_perf_multiplier": "perf_multiplier",
+    "crystal_freq": "crystal_hz",
+    "rapl_quirk_tdp": "quirk_tdp_watt",
+    "tcc_offset_bits": "tcc_offset_bits",
+}
+DOMAINS = {
+    "pkg": RaplDomain.PACKAGE,
+    "cores(pp0)": RaplDomain.CORES,
+    "gfx(pp1)": RaplDomain.GPU,
+    "dram": RaplDomain.RAM,
+    "psys": RaplDomain.PSYS,
+    "amd_pkg": RaplDomain.PACKAGE,
+    "amd_core(per physical core)": RaplDomain.CORE,
+}
+CLOCKS = {
+    "BCLK_100MHZ": BusClock.MHZ_100,
+    "BCLK_133MHZ": BusClock.MHZ_133,
+    "BCLK_SLV": BusClock.SILVERMONT,
+    None: None,
+}
+
+
+def test_feature_sets_are_the_reference_row_by_row():
+    rows = reference()["feature_sets"]
+    assert rows.keys() == FEATURE_SETS.keys()
+    for name, row in rows.items():
+        features = FEATURE_SETS[name]
+        ours = {theirs: getattr(features, mine) for theirs, mine in FLAGS.items()}
+        assert ours == {key: row[key] for key in FLAGS}, name
+        assert [f"C{state.value.upper()}" for state in features.core_cstates] == row["core_cstates"], name
+        assert [f"P{state.value.upper()}" for state in features.pkg_cstates] == row["pkg_cstates"], name
+        assert {f"RAPL_{register.name}" for register in features.rapl} == set(row["rapl_regs"]), name
+        assert set(features.rapl_domains) == {DOMAINS[domain] for domain in row["rapl_domains"]}, name
+        assert features.bclk is CLOCKS[row["bclk_freq"]], name
+        limits = PACKAGE_LIMITS[row["cst_limit"].removeprefix("CST_LIMIT_")] if row["cst_limit"] else ()
+        assert features.cst_limit == limits, name
+        assert {f"TRL_{part.name}" for part in features.turbo} == set(row["trl_msrs"]), name
+        assert [f"PLR_{register.name}" for register in features.limit_reasons] == row["plr_msrs"], name
+        assert (features.dram_unit_joule is not None) == row["has_fixed_rapl_unit"], name
+        if row["has_fixed_rapl_unit"]:
+            assert features.dram_unit_joule == pytest.approx(row["dram_energy_unit_joule"]), name
+        assert (features.psys_unit_joule is not None) == row["has_fixed_rapl_psys_unit"], name
+        if row["has_fixed_rapl_psys_unit"]:
+            assert features.psys_unit_joule == row["psys_energy_unit_joule"], name
+        mapped = {*FLAGS, "core_cstates", "pkg_cstates", "rapl_regs", "rapl_domains", "bclk_freq", "cst_limit"}
+        mapped |= {"trl_msrs", "plr_msrs", "has_fixed_rapl_unit", "has_fixed_rapl_psys_unit"}
+        mapped |= {"dram_energy_unit_joule", "psys_energy_unit_joule", "energy_unit", "cc1_source"}
+        assert row.keys() == mapped, name
+        assert (row["energy_unit"] == "2^ESU microjoule (divisor form)") == features.rapl_divisor, name
+        if features.core_cstates:
+            assert row["cc1_source"].endswith("MSR 0x660") != features.derives_c1, name
+
+
+def test_models_are_the_reference_row_by_row():
+    rows = reference()["platforms"]
+    ours = {row.symbol: row for row in MODELS}
+    assert {f"INTEL_{symbol}" for symbol in ours} == {row["symbol"] for row in rows}
+    for row in rows:
+        model = ours[row["symbol"].removeprefix("INTEL_")]
+        assert (model.family, model.model, model.features) == (row["family"], row["model"], row["feature_set"])
+        assert model.microarchitecture == row["uarch_comment"]
+        states, power = row["kernel_perf_cstate"], row["kernel_perf_power_msr"]
+        if states is None and power is None:
+            assert model.kernel is None, model.symbol
+            continue
+        assert model.kernel is not None, model.symbol
+        assert list(model.kernel.cstate_core) == (states or {}).get("cstate_core", []), model.symbol
+        assert list(model.kernel.cstate_pkg) == (states or {}).get("cstate_pkg", []), model.symbol
+        assert list(model.kernel.cstate_module) == (states or {}).get("cstate_module", []), model.symbol
+        assert [f"energy-{domain}" for domain in model.kernel.power] == (power or {}).get("events", []), model.symbol
+        assert (model.kernel.power_quirk or None) == (power or {}).get("quirk"), model.symbol
+
+
+def test_limit_tables_are_the_reference():
+    for name, row in reference()["pkg_cstate_limit_tables_index_msr0xE2_bits3_0"].items():
+        ours = [limit.value for limit in PACKAGE_LIMITS[name.removeprefix("CST_LIMIT_")]]
+        assert ours == row, name
+    deep = reference()["meta"]["order_of_pc_states_shallow_to_deep"]
+    assert [limit.value for limit in PackageLimit][2:] == deep
+
+
+def test_l2_events_are_the_reference():
+    rows = reference()["l2_perf_events_event0x24"]
+    assert {f"INTEL_{symbol}" for symbol in L2_EVENTS} == {row["symbol"] for row in rows}
+    for row in rows:
+        events = L2_EVENTS[row["symbol"].removeprefix("INTEL_")]
+        theirs = [(int(one["refs_config"], 16), int(one["hits_config"], 16)) for one in row["pmus_in_order_pcore_ecore_lcore"]]
+        assert [(one.references, one.hits) for one in events] == theirs, row["symbol"]
+
+
+def test_register_addresses_are_the_reference():
+    path = REFERENCE.with_name("turbostat-msrs.json")
+    if not path.exists():
+        pytest.skip("the reference registers (sibling folder shared/reference) are not there")
+    addresses = {int(row["addr"], 16) for row in json.loads(path.read_text()) if row["addr"].startswith("0x")}
+    unread = {RaplRegister.PLATFORM_ENERGY_LIMIT}  # in turbostat's sets, but never read by it
+    assert {register.value for register in set(RaplRegister) - unread} <= addresses

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import errno
+
+import pytest
+from prochost import machine_of, plain_topology
+
+from turbotui.errors import InternalError
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.host import HostError
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.cpuidle import Cpuidle, short_name
+from turbotui.sources.source import CpuGone
+
+CPU = "/sys/devices/system/cpu"
+DRIVER = f"{CPU}/cpuidle/current_driver"
+
+
+def idle_files(cpu, names, files=("usage", "time", "above", "below", "rejected")):
+    tree = {}
+    for index, name in enumerate(names):
+        tree[f"{CPU}/cpu{cpu}/cpuidle/state{index}/name"] = f"{name}\n"
+        for place, file in enumerate(files):
+            tree[f"{CPU}/cpu{cpu}/cpuidle/state{index}/{file}"] = f"{1000 * cpu + 100 * index + place}\n"
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("POLL", "POLL"), ("C1-HSW", "C1"), ("C1_ACPI", "C1ACPI"), ("haltpoll idle", "haltpoll idle"), ("C6N-SPR", "C6N"),
+        ("pkg_C6-X_Y\n", "pkgC6"),
+    ],
+)  # fmt: skip
+def test_names_are_shortened(name, short):
+    assert short_name(name) == short
+
+
+def test_each_counter_is_read_from_its_own_file():
+    host, machine = machine_of({**idle_files(0, ["POLL", "C1"]), **idle_files(1, ["POLL", "C1"]), DRIVER: "intel_idle\n"})
+    wanted = frozenset({"cpuidle.1.time", "cpuidle.0.rejected", "cpuidle.1.usage"})
+    reader = Cpuidle().open(machine, 1, wanted)
+    assert dict(zip(reader.signals, reader.read(), strict=True)) == {
+        "cpuidle.0.rejected": 1004, "cpuidle.1.time": 1101, "cpuidle.1.usage": 1100,
+    }  # fmt: skip
+    assert len(host.descriptors) == Cpuidle().descriptors(wanted, 1) == 3
+    texts = host.texts
+    host.preads = 0
+    reader.read()
+    assert (host.preads, host.texts) == (3, texts)
+    reader.close()
+    assert host.descriptors == {}
+
+
+def test_probe_keeps_nothing_open_and_time_is_in_seconds():
+    host, machine = machine_of({**idle_files(0, ["POLL", "C1_ACPI"]), DRIVER: "acpi_idle\n"})
+    probe = Cpuidle().probe(machine)
+    assert (host.opens, probe.note) == (0, "driver acpi_idle")
+    time = probe.signals["cpuidle.1.time"]
+    assert isinstance(time, Signal)
+    assert time.delta(0, 2_500_000) == pytest.approx(2.5)
+    name = probe.signals["cpuidle.1.name"]
+    assert isinstance(name, Signal)
+    assert (name.behavior, name.scope, name.constant) == (Behavior.CONSTANT, Scope.SYSTEM, "C1ACPI")
+    assert Cpuidle().descriptors(frozenset({"cpuidle.1.name"}), 8) == 0
+
+
+def test_states_of_a_hybrid_are_the_union_and_a_cpu_without_one_gives_none():
+    _, machine = machine_of({**idle_files(0, ["POLL", "C1"]), **idle_files(1, ["POLL", "C1E", "C6"])})
+    signals = Cpuidle().probe(machine).signals
+    names = [signals[f"cpuidle.{index}.name"] for index in range(3)]
+    assert [name.constant for name in names if isinstance(name, Signal)] == ["POLL", "C1", "C6"]
+    reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.1.usage", "cpuidle.2.usage"}))
+    assert list(reader.read()) == [100, None]
+
+
+def test_states_above_nine_are_not_mixed_up():
+    _, machine = machine_of(idle_files(0, [f"S{index}" for index in range(12)]), plain_topology((0,)))
+    signals = Cpuidle().probe(machine).signals
+    eleventh = signals["cpuidle.11.name"]
+    assert isinstance(eleventh, Signal)
+    assert eleventh.constant == "S11"
+
+
+def test_an_old_kernel_names_the_release_it_would_take():
+    _, machine = machine_of(idle_files(0, ["POLL"], files=("usage", "time")))
+    signals = Cpuidle().probe(machine).signals
+    for word, release in (("above", "5.0"), ("below", "5.0"), ("rejected", "5.10")):
+        why = signals[f"cpuidle.0.{word}"]
+        assert isinstance(why, Unavailable)
+        assert why.reason is Reason.NO_DRIVER
+        assert release in why.remedy
+    assert isinstance(signals["cpuidle.0.usage"], Signal)
+
+
+def test_without_states_the_driver_file_is_quoted():
+    _, machine = machine_of({DRIVER: "none\n"})
+    why = Cpuidle().probe(machine).signals["cpuidle.0.time"]
+    assert isinstance(why, Unavailable)
+    assert why.reason is Reason.NO_DRIVER
+    assert "current_driver says none" in why.detail
+    _, guest = machine_of({}, model=CpuModel(hypervisor=True))
+    why = Cpuidle().probe(guest).signals["cpuidle.0.time"]
+    assert isinstance(why, Unavailable)
+    assert why.reason is Reason.VIRTUALISED
+
+
+def test_a_cpu_that_goes_offline_ends_its_reader():
+    host, machine = machine_of({**idle_files(0, ["POLL"]), f"{CPU}/cpu0/online": "1\n"})
+    reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage", "cpuidle.0.time"}))
+    host.remove(f"{CPU}/cpu0/cpuidle/state0/usage")
+    assert list(reader.read()) == [1, None]
+    host.remove(f"{CPU}/cpu0/cpuidle")
+    with pytest.raises(CpuGone):
+        reader.read()
+    host.files[f"{CPU}/cpu0/online"] = "0\n"
+    with pytest.raises(CpuGone):
+        Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage"}))
+
+
+def test_one_unreadable_file_costs_only_its_own_signal():
+    host, machine = machine_of(idle_files(0, ["POLL"]))
+    reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage", "cpuidle.0.time"}))
+    host.files[f"{CPU}/cpu0/cpuidle/state0/time"] = errno.EIO
+    assert list(reader.read()) == [None, 0]
+    host.files[f"{CPU}/cpu0/cpuidle/state0/time"] = "nonsense\n"
+    assert list(reader.read()) == [None, 0]
+
+
+def test_running_out_of_descriptors_leaves_none_open():
+    host, machine = machine_of(idle_files(0, ["POLL", "C1"]))
+    host.limit = 2
+    with pytest.raises(HostError, match="EMFILE"):
+        Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage", "cpuidle.0.time", "cpuidle.1.usage"}))
+    assert host.descriptors == {}
+
+
+def test_it_is_not_opened_for_all_cpus_at_once():
+    _, machine = machine_of(idle_files(0, ["POLL"]))
+    with pytest.raises(InternalError, match="Cpuidle"):
+        Cpuidle().open_shared(machine, frozenset({"cpuidle.0.usage"}))

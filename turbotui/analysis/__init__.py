@@ -1,0 +1,1 @@
+"""What numbers mean: diagnosis of a machine's sources."""

@@ -1,0 +1,173 @@
+"""The doctor: every source and every signal on this machine, usable or not, why, and the exact remedy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.census import Census
+from turbotui.sources.source import Probe, Source
+
+
+class State(Enum):
+    """How much of a source works."""
+
+    READY = "ready"
+    PARTIAL = "partial"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReport:
+    """One signal of one source.
+
+    Attributes:
+        id: the signal.
+        usable: whether this source can read it here.
+        chosen: whether it is read from this source (another one may come first).
+        origin: what is read, where usable.
+        detail: why not, where not.
+        remedy: what to do about it; empty where nothing can be done.
+    """
+
+    id: str
+    usable: bool
+    chosen: bool
+    origin: str = ""
+    reason: str = ""
+    detail: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source: a line of the doctor's table.
+
+    Attributes:
+        detail: the reason that most of its missing signals share, or its note.
+        remedy: what to do about that reason.
+    """
+
+    id: str
+    title: str
+    state: State
+    gives: str
+    detail: str
+    remedy: str
+    signals: tuple[SignalReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole report.
+
+    Attributes:
+        facts: (what, value) lines about the machine and our rights on it.
+        notes: sentences about what the machine did not say.
+    """
+
+    simulated: str
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    sources: tuple[SourceReport, ...]
+
+
+def diagnose(machine: Machine, census: Census) -> Diagnosis:
+    """Turn a census into a report. Reads nothing that the census did not."""
+    notes = [*machine.topology.notes]
+    if machine.platform.note:
+        notes.append(machine.platform.note)
+    return Diagnosis(
+        simulated="" if machine.host.kind is HostKind.REAL else machine.host.kind.value,
+        facts=_facts(machine, census),
+        notes=tuple(notes),
+        sources=tuple(_source(source, census.probes[source.id], census) for source in census.sources),
+    )
+
+
+def _source(source: Source, probe: Probe, census: Census) -> SourceReport:
+    signals = tuple(
+        _signal(name, found, chosen=census.provider.get(name) is source) for name, found in probe.signals.items()
+    )
+    usable = [signal for signal in signals if signal.usable]
+    missing = [signal for signal in signals if not signal.usable]
+    state = State.ABSENT if not usable else State.READY if not missing else State.PARTIAL
+    return SourceReport(
+        id=source.id,
+        title=source.title,
+        state=state,
+        gives=source.gives,
+        detail=_summary(usable, missing, probe.note),
+        remedy=_most_common([signal.remedy for signal in missing if signal.remedy]),
+        signals=signals,
+    )
+
+
+def _signal(name: str, found: Signal | Unavailable, *, chosen: bool) -> SignalReport:
+    if isinstance(found, Signal):
+        return SignalReport(name, usable=True, chosen=chosen, origin=found.origin)
+    return SignalReport(name, usable=False, chosen=False, reason=found.reason.value, detail=found.detail,
+                        remedy=found.remedy)
+
+
+def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:
+    """One line: what is missing and why, by the reason that most share."""
+    parts: list[str] = []
+    if missing:
+        why = _most_common([f"{signal.reason}: {signal.detail}" for signal in missing])
+        if usable:
+            names = [signal.id for signal in missing]
+            listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+            parts.append(f"without {listed}: {why}")
+        else:
+            parts.append(why)
+    if note:
+        parts.append(note)
+    return "; ".join(parts)
+
+
+def _most_common(texts: Sequence[str]) -> str:
+    return Counter(texts).most_common(1)[0][0] if texts else ""
+
+
+def _facts(machine: Machine, census: Census) -> tuple[tuple[str, str], ...]:
+    topology, model, rights = machine.topology, machine.model, machine.privileges
+    packages = len(topology.instances(Scope.PACKAGE))
+    cores = len(topology.instances(Scope.CORE))
+    granted = [
+        name
+        for name, number in (("CAP_PERFMON", CAP_PERFMON), ("CAP_SYS_RAWIO", CAP_SYS_RAWIO),
+                             ("CAP_SYS_ADMIN", CAP_SYS_ADMIN))
+        if rights.has(number)
+    ]
+    paranoid = "unknown (no perf in this kernel?)" if rights.perf_paranoid is None else str(rights.perf_paranoid)
+    platform = machine.platform
+    known = f"{platform.symbol or model.vendor} ({platform.features.name})" if platform.known else "not in the table"
+    return (
+        ("machine", machine.host.name),
+        ("processor", f"{model.name or model.architecture}, {_identity(machine)}"),
+        ("platform", known),
+        ("virtual machine", "yes: what the hypervisor hides cannot be had here" if model.hypervisor else "no"),
+        ("CPUs", f"{len(topology.cpus)} measured, {cores} cores, {packages} packages"
+                 + (f", offline {format_cpulist(topology.offline)}" if topology.offline else "")),
+        ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
+        ("perf_event_paranoid", paranoid),
+        ("file descriptors", f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
+        ("signals", f"{len(census.signals)} usable, {len(census.missing)} not"),
+    )
+
+
+def _identity(machine: Machine) -> str:
+    """Vendor, family, model, stepping in the kernel's decimal and the documents' hexadecimal."""
+    model = machine.model
+    if model.family is None or model.model is None:
+        return model.vendor or model.architecture or "unknown vendor"
+    return f"{model.vendor} family {model.family:#x} model {model.model:#x} stepping {model.stepping}"

@@ -1,0 +1,90 @@
+"""The command line: finds the verb, imports only its module, turns errors into one sentence and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from turbotui import __version__
+from turbotui.commands import COMMANDS, Command
+from turbotui.errors import InternalError, TurbotuiError, UsageError
+
+_EPILOG = """commands:
+{commands}
+
+Without a command the dashboard starts. Each command has its own --help.
+Exit status: 0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, 4 no usable terminal,
+70 a fault of turbotui itself."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a wrong word is one sentence and a `UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing usage.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Returns:
+        The exit status (README, "Exit status").
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except TurbotuiError as error:
+        print(f"turbotui: {error}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
+        return 128 + 13  # as if SIGPIPE had ended it
+    except KeyboardInterrupt:
+        return 128 + 2
+    except Exception as error:
+        if os.environ.get("TURBOTUI_TRACEBACK"):
+            raise
+        print(
+            f"turbotui: internal error: {type(error).__name__}: {error} "
+            "(set TURBOTUI_TRACEBACK=1 to see where; please report it)",
+            file=sys.stderr,
+        )
+        return InternalError.exit_status
+
+
+def _run(words: list[str]) -> int:
+    command = next((command for command in COMMANDS if command.name and words[:1] == [command.name]), None)
+    if command is not None:
+        return _dispatch(command, words[1:])
+    if words and not words[0].startswith("-"):
+        known = ", ".join(item.name for item in COMMANDS if item.name)
+        raise UsageError(f'unknown command "{words[0]}"; there are: {known}')
+    return _dispatch(COMMANDS[0], words)
+
+
+def _dispatch(command: Command, words: list[str]) -> int:
+    module = importlib.import_module(command.module)
+    width = max(len(item.name) for item in COMMANDS)
+    listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in COMMANDS if item.name)
+    parser = Parser(
+        prog=f"turbotui {command.name}".strip(),
+        description=command.summary[0].upper() + command.summary[1:] + ".",
+        epilog=None if command.name else _EPILOG.format(commands=listing),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=bool(command.name),
+    )
+    if not command.name:
+        parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
+    module.add_arguments(parser)
+    arguments = parser.parse_args(words)
+    status: int = module.run(arguments)
+    return status

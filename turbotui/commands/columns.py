@@ -1,0 +1,64 @@
+"""`turbotui columns`: every column of the catalog, and whether it can be had on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from turbotui.commands.watching import add_machine_arguments, label, open_host
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.columns import Column
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.selection import why_absent
+from turbotui.sources import SOURCES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    machine = read_machine(open_host(arguments))
+    census = take_census(machine, SOURCES)
+    catalog = catalog_for(census.signals)
+    if arguments.json:
+        rows = [_row(column, census, why_absent(column, census, machine.topology)) for column in catalog.columns]
+        report = {"machine": machine.host.name, "kind": machine.host.kind.value, "columns": rows}
+        json.dump(report, sys.stdout, indent=1)
+        print()
+        return 0
+    if simulated := label(machine.host):
+        print(f"# {simulated}")
+    width = max(len(column.id) for column in catalog.columns)
+    for column in catalog.columns:
+        absent = why_absent(column, census, machine.topology)
+        mark = " " if absent is None else "-"
+        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {column.formula}")
+        print(f"  {'':<{width}}  {column.help}" if absent is None else f"  {'':<{width}}  {absent.sentence()}")
+    return 0
+
+
+def _row(column: Column, census: Census, absent: Unavailable | None) -> dict[str, object]:
+    return {
+        "id": column.id,
+        "category": column.category.value,
+        "groups": list(column.groups),
+        "scope": column.scope.value,
+        "unit": column.unit,
+        "formula": column.formula,
+        "help": column.help,
+        "document": column.document,
+        "sources": {
+            name: {"source": census.provider[name].id, "origin": census.signals[name].origin}
+            for name in (*column.needs, *column.wants)
+            if name in census.signals
+        },
+        "available": absent is None,
+        "reason": None if absent is None else absent.sentence(),
+    }

@@ -1,0 +1,87 @@
+"""`turbotui doctor`: which sources and signals work on this machine, why not, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from enum import Enum
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from turbotui.analysis.doctor import Diagnosis, SourceReport, State, diagnose
+from turbotui.commands.watching import add_machine_arguments, open_host
+from turbotui.machine.machine import read_machine
+from turbotui.sampling.census import take_census
+from turbotui.sources import SOURCES
+
+_STYLES = {State.READY: "green", State.PARTIAL: "yellow", State.ABSENT: "red"}
+_MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="the whole report as JSON")
+    parser.add_argument("-v", "--verbose", action="store_true", help="every signal of every source")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the report. Nothing is changed on the machine, whatever the remedies say."""
+    machine = read_machine(open_host(arguments))
+    diagnosis = diagnose(machine, take_census(machine, SOURCES))
+    if arguments.json:
+        json.dump(dataclasses.asdict(diagnosis), sys.stdout, indent=1, default=_plain)
+        print()
+        return 0
+    # not a terminal: no colours, and lines as long as they are, so that grep finds whole sentences
+    console = Console() if sys.stdout.isatty() else Console(width=240, no_color=True, highlight=False)
+    _print(console, diagnosis, verbose=arguments.verbose)
+    return 0
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"{value!r} has no JSON form")
+
+
+def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
+    if diagnosis.simulated:
+        console.print(Text(f" {diagnosis.simulated}: nothing below is about the machine in front of you ",
+                           style="black on yellow"))
+    facts = Table.grid(padding=(0, 2))
+    for what, value in diagnosis.facts:
+        facts.add_row(Text(what, style="bold"), Text(value))
+    console.print(facts)
+    for note in diagnosis.notes:
+        console.print(Text(f"note: {note}"))
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("source", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("what it gives", max_width=34)
+    table.add_column("why, and what to do", overflow="fold")
+    for source in diagnosis.sources:
+        table.add_row(Text(source.title), _state(source), Text(source.gives), _advice(source))
+        if verbose:
+            for signal in source.signals:
+                text = signal.origin if signal.usable else f"{signal.reason}: {signal.detail}"
+                other = " (read from another source)" if signal.usable and not signal.chosen else ""
+                table.add_row(Text(f"  {signal.id}", style="dim"), Text("✓" if signal.usable else "✗"), Text(""),
+                              Text(text + other, style="dim"))
+    console.print(table)
+
+
+def _state(source: SourceReport) -> Text:
+    return Text(f"{_MARKS[source.state]} {source.state.value}", style=_STYLES[source.state])
+
+
+def _advice(source: SourceReport) -> Text:
+    text = Text(source.detail)
+    if source.remedy:
+        text.append(f"\n→ {source.remedy}", style="bold")
+    return text

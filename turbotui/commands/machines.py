@@ -1,0 +1,30 @@
+"""`turbotui machines`: the simulated machines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from turbotui.machine.simulated import SHAPES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    rows = [
+        {"name": shape.name, "packages": shape.packages, "cpus": shape.cpus, "summary": shape.summary}
+        for shape in SHAPES.values()
+    ]
+    if arguments.json:
+        print(json.dumps({"simulated": True, "machines": rows}, indent=1))
+        return 0
+    width = max(len(str(row["name"])) for row in rows)
+    print("SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured")
+    print(f"{'name':<{width}}  packages  CPUs  what it is")
+    for row in rows:
+        print(f"{row['name']:<{width}}  {row['packages']:>8}  {row['cpus']:>4}  {row['summary']}")
+    return 0

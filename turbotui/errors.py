@@ -1,0 +1,37 @@
+"""Errors that reach a person, with the exit status each one ends the program with.
+
+Every message is one sentence that says what failed, on what, why, and what to do. The exit statuses are part of the
+command line's contract (README, "Exit status").
+"""
+
+from __future__ import annotations
+
+
+class TurbotuiError(Exception):
+    """Something that a person has to be told; the program ends with `exit_status`."""
+
+    exit_status = 1
+
+
+class UsageError(TurbotuiError):
+    """A word on the command line that cannot be understood or does not exist here."""
+
+    exit_status = 2
+
+
+class MachineError(TurbotuiError):
+    """The machine (or the recorded or simulated one) cannot be read at all."""
+
+    exit_status = 3
+
+
+class TerminalError(TurbotuiError):
+    """There is no terminal, or it cannot show the dashboard."""
+
+    exit_status = 4
+
+
+class InternalError(TurbotuiError):
+    """A fault of turbotui itself; the terminal is restored and the place is named."""
+
+    exit_status = 70  # EX_SOFTWARE of sysexits.h

@@ -1,0 +1,1 @@
+"""The machine floor: hosts, topology, CPU model, platforms, PMUs. The only layer that touches the machine."""

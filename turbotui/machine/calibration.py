@@ -1,0 +1,269 @@
+"""Constants that turn raw registers into SI values, read once: RAPL units, tj_max, base and TSC clock, limits.
+
+Each comes with where it was read; none is made up without saying so.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, explain_msr_open, explain_msr_read
+from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
+from turbotui.machine.registers import read_once
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_PLATFORM_INFO = 0xCE
+_CST_CONFIG = 0xE2
+_TEMPERATURE_TARGET = 0x1A2
+_FSB_FREQ = 0xCD
+_RAPL_UNIT = 0x606
+_DEFAULT_TDP_WATT = 135.0  # turbostat-spec 2.5: where neither register nor platform tells
+_PEAK_TO_TDP = 2.0  # short-term power limits reach about twice TDP on client parts; a wrap must not be missed then
+_GUESSED_TJ_MAX = 100  # turbostat-spec 5, row 41
+_CPUID_TSC, _CPUID_FREQUENCY = 0x15, 0x16  # Intel SDM vol. 2, CPUID
+_WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A constant and where it comes from."""
+
+    value: float
+    origin: str
+
+
+Constant: TypeAlias = Known | Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class RaplUnits:
+    """Joules for one count of each kind of energy register, and the power that decides how soon they wrap.
+
+    Attributes:
+        tdp_watt: thermal design power, by MSR 0x614, the platform, or 135 W.
+    """
+
+    energy_joule: float
+    dram_joule: float
+    psys_joule: float
+    tdp_watt: float
+    origin: str
+
+    def wrap_seconds(self, joule: float) -> float:
+        """The shortest time in which a 32-bit counter of this unit can wrap."""
+        return (_WORD + 1) * joule / (self.tdp_watt * _PEAK_TO_TDP)
+
+
+def first_cpu(machine: Machine) -> int:
+    """The CPU that one-off registers are read on."""
+    return min(machine.topology.cpus)
+
+
+def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unavailable:
+    """One register on the first measured CPU, or why not."""
+    cpu = first_cpu(machine)
+    try:
+        descriptor = machine.host.open_msr(cpu)
+    except HostError as error:
+        return explain_msr_open(error, cpu, facts)
+    machine.host.close(descriptor)
+    try:
+        return read_once(machine.host, cpu, address)
+    except HostError as error:
+        return explain_msr_read(error, f"MSR {address:#x}", facts)
+
+
+def rapl_units(machine: Machine, facts: Circumstances) -> RaplUnits | Unavailable:
+    """Decode MSR 0x606, or 0xC0010299 on AMD, with the platform's fixed units (Intel SDM vol. 4)."""
+    features = machine.platform.features
+    amd = RaplRegister.AMD_PWR_UNIT in features.rapl
+    address = RaplRegister.AMD_PWR_UNIT.value if amd else _RAPL_UNIT
+    raw = read_msr(machine, address, facts)
+    if isinstance(raw, Unavailable):
+        return raw
+    if raw == 0:
+        return Unavailable(
+            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+            f"MSR {address:#x}: the energy units read 0, so there is no energy counter here",
+        )
+    exponent = raw >> 8 & 0x1F
+    energy = 2.0**exponent * 1e-6 if features.rapl_divisor else 2.0**-exponent
+    power = 2.0 ** -(raw & 0xF)
+    return RaplUnits(
+        energy_joule=energy,
+        dram_joule=features.dram_unit_joule or energy,
+        psys_joule=features.psys_unit_joule or energy,
+        tdp_watt=_tdp(machine, power, facts),
+        origin=f"MSR {address:#x}",
+    )
+
+
+def _tdp(machine: Machine, power_unit: float, facts: Circumstances) -> float:
+    features = machine.platform.features
+    if RaplRegister.PKG_POWER_INFO in features.rapl:
+        raw = read_msr(machine, RaplRegister.PKG_POWER_INFO.value, facts)
+        if not isinstance(raw, Unavailable) and raw & 0x7FFF:
+            return (raw & 0x7FFF) * power_unit
+    return float(features.quirk_tdp_watt or _DEFAULT_TDP_WATT)
+
+
+def tj_max(machine: Machine, facts: Circumstances) -> Constant:
+    """MSR 0x1A2[23:16] in °C, assumed 100 where registers can be read but this one does not tell.
+
+    It is the fixed target, not lowered by the TCC offset: the digital readouts count from it (turbostat-spec 5).
+    """
+    if "dtherm" not in machine.model.flags:
+        return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
+    raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
+    if isinstance(raw, Unavailable):
+        if raw.reason in (Reason.NO_DRIVER, Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS, Reason.OFFLINE):
+            return raw
+        raw = 0
+    found = raw >> 16 & 0xFF
+    if found:
+        return Known(float(found), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
+    return Known(float(_GUESSED_TJ_MAX), f"assumed: MSR {_TEMPERATURE_TARGET:#x} does not tell")
+
+
+def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit, str]:
+    """The deepest package C-state that the firmware allows, by MSR 0xE2[3:0] and the platform's table, and its origin.
+
+    UNKNOWN where there is no table or the register cannot be read (turbostat-spec 2.6, 3.4).
+    """
+    table = machine.platform.features.cst_limit
+    if not table:
+        return PackageLimit.UNKNOWN, "no table of package C-state limits for this model"
+    raw = read_msr(machine, _CST_CONFIG, facts)
+    if isinstance(raw, Unavailable):
+        return PackageLimit.UNKNOWN, raw.detail
+    return table[raw & 0xF], f"MSR {_CST_CONFIG:#x}[3:0] is {raw & 0xF}"
+
+
+def base_hz(machine: Machine, facts: Circumstances) -> Constant:
+    """The base clock: MSR 0xCE[15:8] times the bus clock, else CPUID 0x16, else cpufreq's base_frequency.
+
+    A zero, as guests give, is no answer (turbostat-spec 2.1).
+    """
+    attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (
+        _base_by_ratio,
+        _base_by_cpuid,
+        _base_by_cpufreq,
+    )
+    refusals = []
+    for attempt in attempts:
+        answer = attempt(machine, facts)
+        if isinstance(answer, Known):
+            return answer
+        refusals.append(answer)
+    remedy = next((why.remedy for why in refusals if why.remedy), "")
+    return Unavailable(refusals[0].reason, "; ".join(why.detail for why in refusals), remedy)
+
+
+def _base_by_ratio(machine: Machine, facts: Circumstances) -> Constant:
+    features = machine.platform.features
+    if not features.has_nhm_msrs or features.bclk is None:
+        return Unavailable(Reason.UNKNOWN_MODEL, f"MSR {_PLATFORM_INFO:#x}: not defined for this model")
+    raw = read_msr(machine, _PLATFORM_INFO, facts)
+    if isinstance(raw, Unavailable):
+        return raw
+    ratio = raw >> 8 & 0xFF
+    if ratio == 0:
+        return Unavailable(Reason.NO_HARDWARE, f"MSR {_PLATFORM_INFO:#x}: the base ratio reads 0")
+    bus_mhz = features.bclk.value
+    origin = f"MSR {_PLATFORM_INFO:#x}[15:8] is {ratio}"
+    if bus_mhz is None:
+        index = read_msr(machine, _FSB_FREQ, facts)
+        if isinstance(index, Unavailable):
+            return index
+        chosen = index & 0xF
+        # A code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV).
+        bus_mhz = SILVERMONT_MHZ[chosen] if chosen < len(SILVERMONT_MHZ) else SILVERMONT_MHZ[3]
+        origin += f", bus clock by MSR {_FSB_FREQ:#x}"
+    return Known(ratio * bus_mhz * 1e6, f"{origin}, times {bus_mhz:g} MHz")
+
+
+def _base_by_cpuid(machine: Machine, facts: Circumstances) -> Constant:
+    leaf = _cpuid(machine, _CPUID_FREQUENCY, facts)
+    if isinstance(leaf, Unavailable):
+        return leaf
+    mhz = leaf[0] & 0xFFFF
+    if mhz == 0:
+        return Unavailable(Reason.NO_HARDWARE, "CPUID 0x16: the base frequency reads 0")
+    return Known(mhz * 1e6, "CPUID 0x16 EAX[15:0]")
+
+
+def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
+    path = "/sys/devices/system/cpu/cpu{cpu}/cpufreq/base_frequency"
+    found: set[int] = set()
+    # One CPU of each kind of core: a hybrid's kinds differ, while cycles are counted against one clock.
+    kinds = {machine.topology.places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
+    for cpu in kinds.values():
+        try:
+            found.add(int(machine.host.read_text(path.format(cpu=cpu))))
+        except HostError as error:
+            return Unavailable(Reason.NO_DRIVER, f"{path.format(cpu=cpu)}: {error.name}")
+        except ValueError:
+            return Unavailable(Reason.FAILED, f"{path.format(cpu=cpu)}: not a number")
+    if len(found) != 1 or 0 in found:
+        return Unavailable(Reason.NO_HARDWARE, "cpufreq base_frequency differs between kinds of core")
+    return Known(found.pop() * 1e3, path.format(cpu=first_cpu(machine)))
+
+
+def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
+    """The TSC's clock by CPUID 0x15: crystal times EBX / EAX (Intel SDM vol. 2). The crystal may be the platform's.
+
+    A zero in any of them is no answer (turbostat-spec 2.1).
+    """
+    leaf = _cpuid(machine, _CPUID_TSC, facts)
+    if isinstance(leaf, Unavailable):
+        return leaf
+    denominator, numerator, crystal, _ = leaf
+    origin = "CPUID 0x15"
+    if crystal == 0:
+        crystal = machine.platform.features.crystal_hz
+        origin += f" with this model's crystal of {crystal / 1e6:g} MHz"
+    if not (denominator and numerator and crystal):
+        return Unavailable(
+            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told"
+        )
+    return Known(crystal * numerator / denominator, origin)
+
+
+def tsc_tweak(machine: Machine, base: Constant, tsc: Constant) -> Constant:
+    """base_hz / tsc_hz on platforms whose residencies count base-clock cycles, else 1 (turbostat-spec 2.1)."""
+    if not machine.platform.features.tsc_tweak:
+        return Known(1.0, "this model counts residency in TSC cycles")
+    if isinstance(base, Unavailable):
+        return base
+    if isinstance(tsc, Unavailable):
+        return tsc
+    return Known(base.value / tsc.value, f"{base.origin} over {tsc.origin}")
+
+
+def _cpuid(machine: Machine, leaf: int, facts: Circumstances) -> tuple[int, int, int, int] | Unavailable:
+    """EAX, EBX, ECX, EDX of a leaf by the cpuid driver: 16 bytes at offset leaf (kernel arch/x86/kernel/cpuid.c)."""
+    if not facts.x86:
+        return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
+    path = f"/dev/cpu/{first_cpu(machine)}/cpuid"
+    try:
+        descriptor = machine.host.open_file(path)
+    except HostError as error:
+        remedy = "modprobe cpuid" if error.name == "ENOENT" else "run as root"
+        reason = Reason.NO_DRIVER if error.name == "ENOENT" else Reason.NOT_PERMITTED
+        return Unavailable(reason, f"{path}: {error.name}", remedy)
+    try:
+        # The driver answers a leaf above the highest one with that one's data, so the maximum is asked first.
+        highest, *_ = struct.unpack("<4I", machine.host.read_at(descriptor, 16, 0))
+        if leaf > highest:
+            return Unavailable(Reason.NO_HARDWARE, f"CPUID {leaf:#x}: this CPU's leaves end at {highest:#x}")
+        eax, ebx, ecx, edx = struct.unpack("<4I", machine.host.read_at(descriptor, 16, leaf))
+    except (HostError, struct.error) as error:
+        return Unavailable(Reason.FAILED, f"CPUID {leaf:#x}: {error}")
+    finally:
+        machine.host.close(descriptor)
+    return eax, ebx, ecx, edx

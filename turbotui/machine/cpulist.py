@@ -1,0 +1,130 @@
+"""CPU lists: the kernel's "0-3,8" and "ff,00000003", and the sets people type after --cpu."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from turbotui.errors import UsageError
+
+MAX_CPUS = 8192
+"""turbostat's bound on CPU numbers of a --cpu set (turbostat-spec 1.5), and the kernel's largest NR_CPUS on x86."""
+
+_KERNEL_END = 1 << 20
+"""Far above any NR_CPUS; a list that goes beyond is damaged, and is not expanded."""
+
+_KERNEL_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?\Z", re.ASCII)
+_SET_ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z", re.ASCII)
+_MASK_GROUP = re.compile(r"[0-9a-fA-F]{1,8}\Z")
+
+
+def parse_cpulist(text: str) -> frozenset[int]:
+    """The CPUs of a kernel list such as "0-3,8" or "0-31:2/8"; empty for an empty text.
+
+    Grammar: kernel Documentation/admin-guide/kernel-parameters.rst, "cpu lists". "(null)", which old kernels print
+    for a mask that does not exist, is empty too.
+
+    Raises:
+        ValueError: not a list.
+    """
+    stripped = text.strip(" \t\n\0")
+    if stripped in ("", "(null)"):
+        return frozenset()
+    cpus: set[int] = set()
+    for item in stripped.split(","):
+        found = _KERNEL_ITEM.match(item.strip())
+        if found is None:
+            raise ValueError(f"{item!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
+        first = int(found[1])
+        last = first if found[2] is None else int(found[2])
+        if last >= _KERNEL_END:
+            raise ValueError(f"{item!r} is beyond any CPU in the CPU list {stripped[:80]!r}")
+        if last < first:
+            raise ValueError(f"the range {item!r} runs backwards in the CPU list {stripped[:80]!r}")
+        if found[3] is None:
+            cpus.update(range(first, last + 1))
+            continue
+        used, group = int(found[3]), int(found[4])
+        if not 0 < used <= group:
+            raise ValueError(f"{item!r} uses {used} of every {group} CPUs in the CPU list {stripped[:80]!r}")
+        cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
+    return frozenset(cpus)
+
+
+def format_cpulist(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel prints them, "0-3,8"; "" for none."""
+    items: list[str] = []
+    start = previous = -2
+    for cpu in [*sorted(set(cpus)), -2]:
+        if cpu == previous + 1:
+            previous = cpu
+            continue
+        if previous >= 0:
+            items.append(str(start) if start == previous else f"{start}-{previous}")
+        start = previous = cpu
+    return ",".join(items)
+
+
+def parse_cpumask(text: str) -> frozenset[int]:
+    """The CPUs of a kernel hex mask such as "ff,00000003": 32 bits a group, highest first; a group may be short.
+
+    Raises:
+        ValueError: not a mask.
+    """
+    stripped = text.strip(" \t\n\0")
+    if not stripped:
+        return frozenset()
+    bits = 0
+    for group in stripped.split(","):
+        if _MASK_GROUP.match(group) is None:
+            raise ValueError(f"{group!r} is not a group of the CPU mask {stripped[:80]!r}")
+        bits = bits << 32 | int(group, 16)
+    return _bits(bits)
+
+
+def format_cpumask(cpus: Iterable[int]) -> str:
+    """CPUs as a kernel hex mask in groups of 32 bits, "3,00000001"; "0" for none."""
+    bits = 0
+    for cpu in cpus:
+        bits |= 1 << cpu
+    groups = []
+    while bits >> 32:
+        groups.append(f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+    return ",".join([f"{bits:x}", *reversed(groups)])
+
+
+def parse_cpu_set(text: str) -> frozenset[int]:
+    """The CPUs a person asks for with --cpu: N, N-M or N..M with M > N, joined by commas, one trailing comma allowed.
+
+    Raises:
+        UsageError: anything else, and numbers from 8192 on (turbostat-spec 1.5).
+    """
+    items = text.strip().split(",")
+    if len(items) > 1 and not items[-1]:
+        items.pop()
+    cpus: set[int] = set()
+    for item in items:
+        found = _SET_ITEM.match(item.strip())
+        if found is None:
+            raise UsageError(
+                f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "
+                "such as 0,4-7 or 0..3"
+            )
+        first = int(found[1])
+        last = first if found[2] is None else int(found[2])
+        if found[2] is not None and last <= first:
+            raise UsageError(f"--cpu {text!r}: the range {item!r} does not run upwards; write the lower CPU first")
+        if last >= MAX_CPUS:
+            raise UsageError(f"--cpu {text!r}: CPU {last} is out of range; CPU numbers end at {MAX_CPUS - 1}")
+        cpus.update(range(first, last + 1))
+    return frozenset(cpus)
+
+
+def _bits(bits: int) -> frozenset[int]:
+    """Positions of the set bits, walking the bytes so that a sparse mask of thousands of CPUs stays cheap."""
+    cpus: list[int] = []
+    for index, byte in enumerate(bits.to_bytes((bits.bit_length() + 7) // 8, "little")):
+        if byte:
+            cpus.extend(index * 8 + bit for bit in range(8) if byte >> bit & 1)
+    return frozenset(cpus)

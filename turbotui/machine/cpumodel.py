@@ -1,0 +1,250 @@
+"""The CPU model: what the processor says it is, from /proc/cpuinfo of any architecture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from turbotui.machine.arm_parts import ARM_IMPLEMENTERS, ARM_PARTS
+from turbotui.machine.host import Host, HostError
+
+
+@dataclass(frozen=True, slots=True)
+class CpuModel:
+    """What the first CPU says it is.
+
+    Attributes:
+        architecture: "x86_64", "i386", "aarch64", "arm", "s390x", "ppc64", "riscv64", "loongarch64", or "" if not
+            recognised.
+        vendor: "GenuineIntel", "AuthenticAMD", "HygonGenuine", "Arm", "NVIDIA", "IBM/S390" ...; "" if not said.
+        family: x86 family (as the kernel prints it: base and extended already added).
+        model: x86 model, or None.
+        stepping: x86 stepping, or None.
+        name: the name as the machine prints it; on Arm the names of all kinds of core, joined by " + ".
+        microcode: as printed ("0x2b000643"), or "".
+        flags: x86 flags, Arm Features, s390 features or RISC-V extensions of the first CPU.
+        hypervisor: whether the CPU says it runs under one.
+        implementer: Arm MIDR_EL1[31:24], or None.
+        part: Arm MIDR_EL1[15:4], or None.
+        mhz: clock as /proc/cpuinfo shows it, or None.
+    """
+
+    architecture: str = ""
+    vendor: str = ""
+    family: int | None = None
+    model: int | None = None
+    stepping: int | None = None
+    name: str = ""
+    microcode: str = ""
+    flags: frozenset[str] = frozenset()
+    hypervisor: bool = False
+    implementer: int | None = None
+    part: int | None = None
+    mhz: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The name without the marketing, for the title line: "Xeon Platinum 8480+", "EPYC 9755", "Neoverse-V2"."""
+        return short_name(self.name) or self.vendor or self.architecture or "unknown CPU"
+
+
+_NOISE = (
+    re.compile(r"\((?:R|TM|C)\)|[®™]", re.IGNORECASE),
+    re.compile(r"\b\d+(?:st|nd|rd|th) Gen\b", re.IGNORECASE),
+    re.compile(r"@.*$"),
+    re.compile(r"\bw(?:ith|/) .*$"),  # "with Radeon Graphics"
+    re.compile(r"\b(?:\d+|Dual|Triple|Quad|Six|Eight|Twelve|Sixteen)-Cores?\b", re.IGNORECASE),
+    re.compile(r"\b(?:Processor|CPU|Intel|AMD|Genuine|Hygon)\b", re.IGNORECASE),
+    re.compile(r"\b\d+(?:\.\d+)?\s*[GM]Hz\b", re.IGNORECASE),
+    re.compile(r"\(.*?\)"),
+)
+
+
+def short_name(name: str) -> str:
+    """A processor's name without vendor, trademark signs, clock and core count; the name itself if nothing is left."""
+    short = name
+    for noise in _NOISE:
+        short = noise.sub(" ", short)
+    short = " ".join(short.split()).strip(" ,;-")
+    return short or " ".join(name.split())
+
+
+def read_cpu_model(host: Host) -> CpuModel:
+    """What /proc/cpuinfo says of the first CPU. Never fails: what is not said is empty or None."""
+    try:
+        text = host.read_text("/proc/cpuinfo")
+    except HostError:
+        return CpuModel()
+    model = parse_cpu_model(text)
+    if model.architecture in ("x86_64", "i386"):
+        return model  # the flag "hypervisor" is the processor's own word
+    return replace(model, hypervisor=model.hypervisor or _in_guest(host))
+
+
+def parse_cpu_model(text: str) -> CpuModel:
+    """The model from the text of /proc/cpuinfo, whose shape also tells the architecture."""
+    first, keys = _first_values(text)
+    if "cpu family" in keys and "vendor_id" in keys:
+        return _x86(first)
+    if "CPU implementer" in keys:
+        return _arm(first, text)
+    if keys.get("vendor_id", "").startswith("IBM/S390"):
+        return _s390(keys)
+    if keys.get("isa", "").startswith("rv"):
+        return _riscv(first)
+    if keys.get("cpu", "").upper().startswith(("POWER", "PPC")) or "timebase" in keys:
+        return _power(keys)
+    if keys.get("CPU Family", "").startswith("Loongson"):
+        name = keys.get("Model Name", "")
+        flags = frozenset(keys.get("Features", "").split())
+        return CpuModel(architecture="loongarch64", vendor="Loongson", name=name, flags=flags, mhz=_mhz(keys))
+    return CpuModel(name=keys.get("model name", "") or keys.get("Processor", ""))
+
+
+def _first_values(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The keys of the first CPU's block, and the first value of every key anywhere (machine-wide lines too)."""
+    block: dict[str, str] = {}
+    anywhere: dict[str, str] = {}
+    processors = 0
+    for line in text.splitlines():
+        key, separator, value = line.partition(":")
+        if not separator:
+            continue
+        key, value = key.strip(), value.strip()
+        processors += key == "processor"
+        if processors == 1:
+            block.setdefault(key, value)
+        anywhere.setdefault(key, value)
+    # 32-bit Arm kernels before 3.8 print features and implementer once, after all processors.
+    shared = {key: value for key, value in anywhere.items() if key == "Features" or key.startswith("CPU ")}
+    return {**shared, **block}, anywhere
+
+
+def _x86(block: Mapping[str, str]) -> CpuModel:
+    flags = frozenset(block.get("flags", "").split())
+    name = block.get("model name", "")
+    return CpuModel(
+        architecture="x86_64" if "lm" in flags else "i386",  # "lm", long mode: CPUID 0x80000001 EDX[29]
+        vendor=block.get("vendor_id", ""),
+        family=_integer(block.get("cpu family")),
+        model=_integer(block.get("model")),
+        stepping=_integer(block.get("stepping")),
+        name="" if name == "unknown" else " ".join(name.split()),
+        microcode=block.get("microcode", ""),
+        flags=flags,
+        hypervisor="hypervisor" in flags,  # CPUID 1 ECX[31]
+        mhz=_mhz(block),
+    )
+
+
+_ARM_CORE = re.compile(r"^CPU (implementer|part)\s*:\s*(\w+)", re.MULTILINE)
+
+
+def _arm_names(text: str) -> list[str]:
+    """Names of all kinds of core of the machine, each once, in the order of their first CPU."""
+    names: dict[str, None] = {}
+    implementer: int | None = None
+    for key, value in _ARM_CORE.findall(text):
+        if key == "implementer":
+            implementer = _integer(value)
+            continue
+        part = _integer(value)
+        if implementer is not None and part is not None:
+            vendor = ARM_IMPLEMENTERS.get(implementer, f"implementer {implementer:#04x}")
+            names.setdefault(ARM_PARTS.get((implementer, part), f"{vendor} part {part:#05x}"))
+    return list(names)
+
+
+def _arm(block: Mapping[str, str], text: str) -> CpuModel:
+    implementer = _integer(block.get("CPU implementer"))
+    part = _integer(block.get("CPU part"))
+    vendor = "" if implementer is None else ARM_IMPLEMENTERS.get(implementer, f"implementer {implementer:#04x}")
+    flags = frozenset(block.get("Features", "").split())
+    # A 64-bit kernel prints "fp" and "asimd", a 32-bit one "vfp" and "neon" (kernel arch/arm64/elf_hwcaps.rst).
+    is_64 = block.get("CPU architecture") == "AArch64" or bool(flags & {"asimd", "fp", "sve"})
+    return CpuModel(
+        architecture="aarch64" if is_64 else "arm",
+        vendor=vendor,
+        name=" + ".join(_arm_names(text)) or block.get("model name", ""),
+        flags=flags,
+        implementer=implementer,
+        part=part,
+        mhz=_mhz(block),
+    )
+
+
+def _s390(keys: Mapping[str, str]) -> CpuModel:
+    line = next((value for key, value in keys.items() if key.startswith("processor ")), "")
+    found = re.search(r"machine\s*=\s*(\w+)", line)
+    machine = keys.get("machine") or (found[1] if found else "")
+    return CpuModel(
+        architecture="s390x",
+        vendor="IBM/S390",
+        name=f"IBM {machine}" if machine else "IBM/S390",
+        flags=frozenset(keys.get("features", "").split()),
+        mhz=_number(keys.get("cpu MHz dynamic")),
+    )
+
+
+def _power(keys: Mapping[str, str]) -> CpuModel:
+    name = keys.get("cpu", "").partition(",")[0]  # "POWER9, altivec supported"
+    return CpuModel(
+        architecture="ppc64",
+        vendor="IBM" if name.upper().startswith("POWER") else "",
+        name=name,
+        hypervisor="pSeries" in keys.get("platform", ""),  # PowerNV is the bare machine
+        mhz=_number(keys.get("clock", "").removesuffix("MHz")),
+    )
+
+
+def _riscv(block: Mapping[str, str]) -> CpuModel:
+    isa = block.get("isa", "")
+    base, *extensions = isa.split("_")
+    return CpuModel(
+        architecture="riscv32" if base.startswith("rv32") else "riscv64",
+        vendor=block.get("mvendorid", ""),
+        name=block.get("model name", "") or block.get("uarch", ""),
+        flags=frozenset([*base[4:], *extensions]),
+    )
+
+
+def _integer(text: str | None) -> int | None:
+    """A decimal or 0x number; None for anything else ("unknown" is what an old kernel prints for stepping)."""
+    try:
+        return None if text is None else int(text, 0)
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _mhz(block: Mapping[str, str]) -> float | None:
+    return _number(block.get("cpu MHz") or block.get("CPU MHz"))
+
+
+_VIRTUAL_PRODUCTS = re.compile(r"QEMU|KVM|VMware|VirtualBox|Virtual Machine|OpenStack|Bochs", re.IGNORECASE)
+
+
+def _in_guest(host: Host) -> bool:
+    """Whether a hypervisor is said to be there, on architectures whose /proc/cpuinfo has no word for it."""
+
+    def text(path: str) -> str:
+        try:
+            return host.read_text(path).strip(" \t\n\0")
+        except HostError:
+            return ""
+
+    if text("/sys/hypervisor/type") or host.exists("/proc/device-tree/hypervisor"):  # Xen; device-tree guests
+        return True
+    if re.search(r"^(?:LPAR|VM\d+) ", text("/proc/sysinfo"), re.MULTILINE):  # s390: PR/SM or z/VM, KVM
+        return True
+    return (
+        _VIRTUAL_PRODUCTS.search(text("/sys/class/dmi/id/product_name") + text("/sys/class/dmi/id/sys_vendor"))
+        is not None
+    )

@@ -1,0 +1,168 @@
+"""The one boundary between turbotui and a machine.
+
+Everything that reads files, registers or counters, pins a thread or asks the time does so through a `Host`. Paths are
+those of the machine ("/sys/devices/..."), never of a sysroot. Every failure is a `HostError` with the errno; a host
+never gives a made-up value.
+"""
+
+from __future__ import annotations
+
+import errno as errno_names
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class HostKind(Enum):
+    """What the numbers of a host are worth. The value is the word shown to people."""
+
+    REAL = "real"
+    SIMULATED = "SIMULATED"
+    RECORDED = "RECORDED"
+
+
+class HostError(OSError):
+    """A refused or failed access: errno, what was attempted, and on what."""
+
+    def __init__(self, number: int, what: str) -> None:
+        super().__init__(number, os.strerror(number), what)
+        self.what = what
+
+    @property
+    def name(self) -> str:
+        """The errno's symbol, "EACCES"."""
+        return errno_names.errorcode.get(self.errno or 0, str(self.errno))
+
+    def __str__(self) -> str:
+        return f"{self.what}: {os.strerror(self.errno or 0)} ({self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class PerfAttr:
+    """The fields of perf_event_attr that counting needs (uapi linux/perf_event.h).
+
+    `read_format` is always GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING for what turbotui opens.
+    """
+
+    type: int
+    config: int
+    config1: int = 0
+    config2: int = 0
+    config3: int = 0
+    flags: int = 0
+    read_format: int = 0b1011  # GROUP | ENABLED | RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Privileges:
+    """What this process may do.
+
+    Attributes:
+        uid: effective user id.
+        capabilities: the effective set as a bit mask (/proc/self/status CapEff).
+        perf_paranoid: kernel.perf_event_paranoid, None where it cannot be read.
+        descriptors: (soft, hard) RLIMIT_NOFILE.
+    """
+
+    uid: int
+    capabilities: int
+    perf_paranoid: int | None
+    descriptors: tuple[int, int]
+
+    def has(self, capability: int) -> bool:
+        """Whether a capability number (linux/capability.h) is effective."""
+        return bool(self.capabilities >> capability & 1)
+
+
+CAP_SYS_RAWIO = 17
+CAP_SYS_ADMIN = 21
+CAP_PERFMON = 38
+
+
+class Host(Protocol):
+    """A machine, as far as it can be read. Descriptors are small integers of the host's own numbering."""
+
+    @property
+    def kind(self) -> HostKind: ...
+
+    @property
+    def name(self) -> str:
+        """A word for the title line: the host name, or the simulated machine's name."""
+
+    def read_text(self, path: str) -> str:
+        """The whole of a text file, decoded as UTF-8 with replacement.
+
+        Raises:
+            HostError: ENOENT, EACCES, ENODEV, EIO ...
+        """
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted.
+
+        Raises:
+            HostError: ENOENT, ENOTDIR, EACCES ...
+        """
+
+    def exists(self, path: str) -> bool: ...
+
+    def open_file(self, path: str) -> int:
+        """Open a file read-only to be read again and again with `read_at`.
+
+        Raises:
+            HostError: as read_text, and EMFILE.
+        """
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """pread: up to `size` bytes at `offset` of an open file or MSR device.
+
+        Raises:
+            HostError: EIO for a register that does not exist, ENXIO or ENODEV for a CPU that went away.
+        """
+
+    def open_msr(self, cpu: int) -> int:
+        """Open the MSR device of one CPU read-only. A register is then `read_at(fd, 8, address)`, little endian.
+
+        Raises:
+            HostError: ENOENT (no driver), EACCES, EPERM, ENXIO (CPU offline).
+        """
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        """Open one counter; `group` is the leader's descriptor or -1.
+
+        Raises:
+            HostError: as perf_event_open(2).
+        """
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        """read(2) on a perf descriptor.
+
+        Raises:
+            HostError: ENODEV, ENOSPC, EIO.
+        """
+
+    def close(self, descriptor: int) -> None: ...
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """Bind the calling thread to these CPUs.
+
+        Raises:
+            HostError: EINVAL when none of them is usable (offline, or outside the cpuset).
+        """
+
+    @property
+    def pins(self) -> bool:
+        """Whether reading CPUs have to be visited by a thread each (a real machine); a simulated one has no CPUs to
+        pin to, so one worker reads them all."""
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """CPUs of this process's cpuset and affinity, None if unrestricted or unknown."""
+
+    def privileges(self) -> Privileges: ...
+
+    def now_ns(self) -> int:
+        """Monotonic time in ns, not slewed where the kernel offers it (CLOCK_MONOTONIC_RAW)."""
+
+    def wall_ns(self) -> int:
+        """Wall-clock time in ns since the epoch."""

@@ -1,0 +1,284 @@
+"""The Linux machine under a sysroot: "/" is this machine, anything else a copied or served tree.
+
+A copied tree has files only: its counters cannot be opened and its CPUs cannot be pinned to. A tree that is served for
+this machine (a test bed that replaces some of its files) is opened with `live=True`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+import resource
+import time
+from collections.abc import Callable, Sequence
+
+from turbotui.errors import MachineError
+from turbotui.machine import perf_abi
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+
+_CHUNK = 1 << 16
+_ONLINE = "/sys/devices/system/cpu/online"
+_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+_CGROUP_ROOTS = (
+    # (controller in /proc/self/cgroup, mount point, file): v2 has an empty controller list (cgroups(7)).
+    ("", "/sys/fs/cgroup", "cpuset.cpus.effective"),
+    ("", "/sys/fs/cgroup/unified", "cpuset.cpus.effective"),
+    ("cpuset", "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
+)
+
+
+class LinuxHost:
+    """A `Host` over real files, `/dev/cpu/N/msr`, perf_event_open(2) and thread affinity.
+
+    Args:
+        sysroot: the directory that stands for "/".
+        live: whether the tree is this machine's, so that counters and affinity mean the same CPUs. Always true of "/".
+
+    Raises:
+        MachineError: the sysroot is not a readable directory.
+    """
+
+    def __init__(self, sysroot: str = "/", live: bool = False) -> None:
+        root = os.path.realpath(sysroot)
+        try:
+            os.scandir(root).close()
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise MachineError(
+                f"The sysroot {sysroot!r} cannot be read: {reason}; give the directory that holds its proc and sys."
+            ) from error
+        self._prefix = "" if root == "/" else root
+        self._live = live or root == "/"
+        self._affinity = self._restricted_affinity() if self._live else None
+
+    @property
+    def kind(self) -> HostKind:
+        """REAL for this machine, RECORDED for a tree of files."""
+        return HostKind.REAL if self._live else HostKind.RECORDED
+
+    @property
+    def name(self) -> str:
+        """The host name; for a tree without one, the directory's name."""
+        if self._live and not self._prefix:
+            return os.uname().nodename
+        for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
+            if self.exists(path):
+                text = self.read_text(path).strip()
+                if text:
+                    return text
+        return os.path.basename(self._prefix)
+
+    @property
+    def pins(self) -> bool:
+        """True for a live machine: its CPUs are visited by a thread each."""
+        return self._live
+
+    def read_text(self, path: str) -> str:
+        """The whole of a text file, decoded as UTF-8 with replacement.
+
+        Raises:
+            HostError: whatever open(2) or read(2) says.
+        """
+        descriptor = self.open_file(path)
+        try:
+            parts = []
+            while part := os.read(descriptor, _CHUNK):
+                parts.append(part)
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, path) from error
+        finally:
+            os.close(descriptor)
+        return b"".join(parts).decode("utf-8", "replace")
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted.
+
+        Raises:
+            HostError: ENOENT, ENOTDIR, EACCES.
+        """
+        try:
+            return tuple(sorted(os.listdir(self._prefix + path)))
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, path) from error
+
+    def exists(self, path: str) -> bool:
+        """Whether the path leads to something; a dangling link does not."""
+        return os.path.exists(self._prefix + path)
+
+    def open_file(self, path: str) -> int:
+        """Open a file read-only, closed on exec.
+
+        Raises:
+            HostError: whatever open(2) says.
+        """
+        try:
+            return os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, path) from error
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """Up to `size` bytes at `offset`.
+
+        Raises:
+            HostError: EIO for a register that is not there, ENXIO or ENODEV for a CPU that went away.
+        """
+        try:
+            return os.pread(descriptor, size, offset)
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, f"pread of {size} bytes at {offset:#x}") from error
+
+    def open_msr(self, cpu: int) -> int:
+        """Open the MSR device of one CPU, read-only: no register can be written through it.
+
+        Raises:
+            HostError: ENOENT without the msr driver, EPERM without CAP_SYS_RAWIO, EACCES by file mode, ENXIO offline.
+        """
+        return self.open_file(f"/dev/cpu/{cpu}/msr")
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        """Open one counter.
+
+        Raises:
+            HostError: as perf_event_open(2); ENOSYS for a tree of files.
+        """
+        if not self._live:
+            raise HostError(errno.ENOSYS, "perf_event_open on a tree of files")
+        return perf_abi.perf_event_open(attr, pid, cpu, group)
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        """read(2) on a counter; empty when a pinned counter lost its place.
+
+        Raises:
+            HostError: ENODEV, ENOSPC when `size` is too small for the group.
+        """
+        try:
+            return os.read(descriptor, size)
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, "read of a perf counter") from error
+
+    def close(self, descriptor: int) -> None:
+        """Close a descriptor of `open_file`, `open_msr` or `perf_event_open`.
+
+        Raises:
+            HostError: EBADF, a fault of the caller.
+        """
+        try:
+            os.close(descriptor)
+        except OSError as error:
+            raise HostError(error.errno or errno.EIO, f"close of descriptor {descriptor}") from error
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """Bind the calling thread to these CPUs.
+
+        Raises:
+            HostError: EINVAL when none is online and inside the cpuset; ENOSYS for a tree of files.
+        """
+        what = f"sched_setaffinity to CPU {','.join(map(str, cpus))}"
+        if not self._live:
+            raise HostError(errno.ENOSYS, what)
+        try:
+            os.sched_setaffinity(0, cpus)
+        except OSError as error:
+            raise HostError(error.errno or errno.EINVAL, what) from error
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """CPUs this process may run on, by its affinity when the host was made and its cgroup's cpuset now.
+
+        None when neither restricts it below the online CPUs, so that a CPU that comes online later counts too.
+        """
+        if not self._live:
+            return None
+        sets = [cpus for cpus in (self._affinity, self._restricted_cpuset()) if cpus is not None]
+        return frozenset.intersection(*sets) if sets else None
+
+    def privileges(self) -> Privileges:
+        """What this process may do, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.
+
+        For a tree of files: what it recorded of the sysctl, and no capability.
+        """
+        capabilities = 0
+        if self._live:
+            capabilities = _effective_capabilities(_read_or_empty("/proc/self/status"))
+        try:
+            paranoid = int(self.read_text(_PARANOID))
+        except (HostError, ValueError):
+            paranoid = None
+        return Privileges(
+            uid=os.geteuid(),
+            capabilities=capabilities,
+            perf_paranoid=paranoid,
+            descriptors=resource.getrlimit(resource.RLIMIT_NOFILE),
+        )
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC_RAW in ns: not slewed by NTP, so rates compare with the TSC's."""
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+    def wall_ns(self) -> int:
+        """CLOCK_REALTIME in ns since the epoch."""
+        return time.time_ns()
+
+    def _online(self) -> frozenset[int]:
+        try:
+            return parse_cpulist(_read_or_empty(_ONLINE))
+        except ValueError:
+            return frozenset()
+
+    def _restricted_affinity(self) -> frozenset[int] | None:
+        # Threads of ours get pinned later, so the mask is that of the thread that makes the host, at that moment.
+        mask = frozenset(os.sched_getaffinity(0))
+        return None if mask >= self._online() else mask
+
+    def _restricted_cpuset(self) -> frozenset[int] | None:
+        mask = effective_cpuset(_read_or_empty("/proc/self/cgroup"), _read_or_empty)
+        return None if mask is None or mask >= self._online() else mask
+
+
+def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[int] | None:
+    """The CPUs of the nearest cgroup, from our own upwards, whose cpuset says so; None when none does.
+
+    Args:
+        memberships: the text of /proc/self/cgroup, "hierarchy:controllers:path" lines (cgroups(7)).
+        read: gives a file's text, "" for one that cannot be read.
+    """
+    for line in memberships.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for controller, mount, file in _CGROUP_ROOTS:
+            if controller not in controllers.split(","):
+                continue
+            here = posixpath.normpath("/" + path)
+            while True:
+                text = read(f"{mount}{here.rstrip('/')}/{file}")
+                if text.strip():
+                    return _cpus_or_none(text)
+                if here == "/":
+                    break
+                here = posixpath.dirname(here)
+    return None
+
+
+def _cpus_or_none(text: str) -> frozenset[int] | None:
+    try:
+        return parse_cpulist(text) or None
+    except ValueError:
+        return None
+
+
+def _effective_capabilities(status: str) -> int:
+    """The CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
+    for line in status.splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+def _read_or_empty(path: str) -> str:
+    """A file of the process's own machine, "" when it cannot be read: absence and emptiness mean the same here."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

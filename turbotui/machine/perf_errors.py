@@ -1,0 +1,310 @@
+"""What a refused counter or register means, and what a person can do about it: errno to reason and remedy.
+
+The meanings are those of perf_event_open(2) and of kernel/events/core.c, arch/x86/kernel/msr.c (Linux 6.12).
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Host, HostError, Privileges
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import list_pmus
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW: answered by a core PMU (uapi linux/perf_event.h)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """The facts of a machine that decide what an errno means.
+
+    Attributes:
+        privileges: of this process.
+        hypervisor: whether the machine is a guest.
+        x86: whether it can have model-specific registers.
+        core_pmu: whether sysfs lists a PMU of the cores.
+        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" where the kernel does not tell.
+    """
+
+    privileges: Privileges
+    hypervisor: bool
+    x86: bool
+    core_pmu: bool
+    msr_config: str = ""
+
+
+def circumstances(machine: Machine) -> Circumstances:
+    """Gather the facts of a machine."""
+    x86 = machine.model.architecture.startswith(("x86", "i"))
+    return Circumstances(
+        privileges=machine.privileges,
+        hypervisor=machine.model.hypervisor,
+        x86=x86,
+        core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
+        msr_config=_msr_config(machine.host) if x86 else "",
+    )
+
+
+def _is_core_pmu(name: str) -> bool:
+    """By the names that the kernel gives core PMUs: cpu, cpu_core ..., armv8_*, apple_*, riscv*, cpum_cf of s390."""
+    return name == "cpu" or name.startswith(("cpu_", "cpum_", "armv", "apple_", "riscv"))
+
+
+def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: int) -> Unavailable:
+    """Why perf_event_open failed.
+
+    Args:
+        error: what the call answered.
+        what: the event in perf's words, "perf msr/aperf/".
+        facts: of the machine.
+        perf_type: perf_event_attr.type of the attempt.
+    """
+    found = _PERF.get(error.errno or 0)
+    if found is None:
+        return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
+    return found(what, facts, perf_type)
+
+
+def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
+    """Why /dev/cpu/N/msr could not be opened."""
+    device = f"/dev/cpu/{cpu}/msr"
+    if not facts.x86:
+        return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
+    found = _MSR_OPEN.get(error.errno or 0)
+    if found is None:
+        return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
+    return found(device, facts)
+
+
+def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unavailable:
+    """Why a register could not be read.
+
+    Args:
+        error: what pread(2) answered.
+        what: the register, "MSR 0x611".
+        facts: of the machine.
+    """
+    if error.errno == errno.EIO:
+        if facts.hypervisor:
+            return Unavailable(Reason.VIRTUALISED, f"{what}: the hypervisor does not offer this register")
+        return Unavailable(Reason.NO_HARDWARE, f"{what}: this CPU model has no such register")
+    if error.errno in (errno.ENXIO, errno.ENODEV):
+        return Unavailable(Reason.OFFLINE, f"{what}: the CPU is offline", "bring the CPU online")
+    if error.errno in (errno.EPERM, errno.EACCES):
+        return Unavailable(
+            Reason.NOT_PERMITTED,
+            f"{what}: reading it is refused",
+            "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown",
+        )
+    return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
+
+
+def _interpreter() -> str:
+    """The file that capabilities have to be given to; the kernel ignores them on links."""
+    return os.path.realpath(sys.executable)
+
+
+def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
+    rights, level = facts.privileges, facts.privileges.perf_paranoid
+    if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
+        return Unavailable(
+            Reason.NOT_PERMITTED,
+            f"{what}: refused although this process has the capability",
+            "allow perf_event_open in the container's seccomp profile, or in the security module's policy",
+        )
+    setcap = f"setcap cap_perfmon+ep {_interpreter()}"
+    if level is None:
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", f"run as root, or: {setcap}")
+    if level <= 0:
+        return Unavailable(
+            Reason.NOT_PERMITTED,
+            f"{what}: refused although kernel.perf_event_paranoid is {level}",
+            f"allow perf_event_open in the container's seccomp profile, or: {setcap}",
+        )
+    return Unavailable(
+        Reason.NOT_PERMITTED,
+        f"{what}: kernel.perf_event_paranoid is {level}, and counting a whole CPU needs 0 or CAP_PERFMON",
+        f"sysctl kernel.perf_event_paranoid=0, or: {setcap}",
+    )
+
+
+def _unknown(what: str, facts: Circumstances, perf_type: int) -> Unavailable:
+    if perf_type in _CORE_TYPES and not facts.core_pmu:
+        if facts.hypervisor:
+            return Unavailable(
+                Reason.VIRTUALISED,
+                f"{what}: this virtual machine has no core PMU",
+                "give the guest a virtual PMU in the hypervisor's settings (KVM: -cpu host,pmu=on)",
+            )
+        return Unavailable(
+            Reason.NO_HARDWARE,
+            f"{what}: the kernel has no core PMU driver for this CPU",
+            "check that the firmware leaves the PMU on and read: dmesg | grep -i 'performance events'",
+        )
+    if perf_type in _CORE_TYPES and facts.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{what}: this virtual machine's PMU does not count it")
+    return Unavailable(Reason.NO_HARDWARE, f"{what}: this PMU has no such event on this CPU")
+
+
+def _invalid(what: str, facts: Circumstances, _type: int) -> Unavailable:
+    reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
+    return Unavailable(reason, f"{what}: the kernel does not offer it here")
+
+
+def _offline(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(Reason.OFFLINE, f"{what}: the CPU is offline", "bring the CPU online")
+
+
+def _descriptors(what: str, facts: Circumstances, _type: int) -> Unavailable:
+    soft, hard = facts.privileges.descriptors
+    return Unavailable(
+        Reason.NO_DESCRIPTORS,
+        f"{what}: no file descriptor left (limit {soft}, at most {hard})",
+        f"ulimit -n {hard}, or show fewer columns" if soft < hard else "show fewer columns, or fewer CPUs with --cpu",
+    )
+
+
+def _system_descriptors(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(Reason.NO_DESCRIPTORS, f"{what}: the system has no file descriptor left", "sysctl fs.file-max")
+
+
+def _busy(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(
+        Reason.IN_USE, f"{what}: another program holds the PMU for itself", "end the other profiler, then start again"
+    )
+
+
+def _no_call(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(
+        Reason.NOT_PERMITTED,
+        f"{what}: there is no perf_event_open here (a seccomp filter, or a kernel without CONFIG_PERF_EVENTS)",
+        "allow perf_event_open in the container's seccomp profile, or use a kernel with CONFIG_PERF_EVENTS=y",
+    )
+
+
+def _not_supported(what: str, facts: Circumstances, _type: int) -> Unavailable:
+    reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
+    return Unavailable(reason, f"{what}: the PMU cannot count it this way")
+
+
+_PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
+    errno.EACCES: _refused,
+    errno.EPERM: _refused,
+    errno.ENOENT: _unknown,
+    errno.EINVAL: _invalid,
+    errno.ENODEV: _offline,
+    errno.ENXIO: _offline,
+    errno.EMFILE: _descriptors,
+    errno.ENFILE: _system_descriptors,
+    errno.EBUSY: _busy,
+    errno.ENOSYS: _no_call,
+    errno.EOPNOTSUPP: _not_supported,
+}
+
+
+def _no_device(device: str, facts: Circumstances) -> Unavailable:
+    if facts.msr_config == "n":
+        return Unavailable(
+            Reason.NO_DRIVER,
+            f"{device}: this kernel was built without the msr driver (CONFIG_X86_MSR is not set)",
+            "use a kernel with CONFIG_X86_MSR=m or y",
+        )
+    return Unavailable(Reason.NO_DRIVER, f"{device}: the msr driver is not loaded", "modprobe msr")
+
+
+def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
+    if facts.privileges.has(CAP_SYS_RAWIO):
+        return Unavailable(
+            Reason.NOT_PERMITTED,
+            f"{device}: refused although this process has CAP_SYS_RAWIO",
+            "allow the device in the container, or check the security module's policy",
+        )
+    return Unavailable(
+        Reason.NOT_PERMITTED,
+        f"{device}: opening it needs CAP_SYS_RAWIO",
+        f"run as root, or: setcap cap_sys_rawio+ep {_interpreter()} (and read permission on the device)",
+    )
+
+
+def _no_mode(device: str, _facts: Circumstances) -> Unavailable:
+    return Unavailable(
+        Reason.NOT_PERMITTED,
+        f"{device}: its file mode refuses this user",
+        f'run as root, or: chmod o+r {device} (for good: a udev rule for KERNEL=="msr[0-9]*")',
+    )
+
+
+def _cpu_gone(device: str, _facts: Circumstances) -> Unavailable:
+    return Unavailable(Reason.OFFLINE, f"{device}: the CPU is offline", "bring the CPU online")
+
+
+def _msr_descriptors(device: str, facts: Circumstances) -> Unavailable:
+    return _descriptors(device, facts, 0)
+
+
+_MSR_OPEN: dict[int, Callable[[str, Circumstances], Unavailable]] = {
+    errno.ENOENT: _no_device,
+    errno.EPERM: _no_rawio,
+    errno.EACCES: _no_mode,
+    errno.ENXIO: _cpu_gone,
+    errno.ENODEV: _cpu_gone,
+    errno.EMFILE: _msr_descriptors,
+}
+
+
+def _msr_config(host: Host) -> str:
+    """CONFIG_X86_MSR by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read."""
+    try:
+        release = host.read_text("/proc/sys/kernel/osrelease").strip()
+    except HostError:
+        return ""
+    for read in (_running_config, _boot_config):
+        text = read(host, release)
+        if text is not None:
+            return next(
+                (line.partition("=")[2] for line in text.splitlines() if line.startswith("CONFIG_X86_MSR=")), "n"
+            )
+    folder = f"/lib/modules/{release}"
+    try:
+        builtin = host.read_text(f"{folder}/modules.builtin")
+        modules = host.read_text(f"{folder}/modules.dep")
+    except HostError:
+        return ""
+    if "/msr.ko" in builtin:
+        return "y"
+    return "m" if "/msr.ko" in modules else "n"
+
+
+def _running_config(host: Host, _release: str) -> str | None:
+    """/proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None where it is not there or not gzip."""
+    try:
+        descriptor = host.open_file("/proc/config.gz")
+    except HostError:
+        return None
+    packed = bytearray()
+    try:
+        while part := host.read_at(descriptor, 1 << 16, len(packed)):
+            packed += part
+        return gzip.decompress(packed).decode("utf-8", "replace")
+    except (HostError, OSError, EOFError, zlib.error):
+        return None
+    finally:
+        host.close(descriptor)
+
+
+def _boot_config(host: Host, release: str) -> str | None:
+    """The configuration that distributions install beside the kernel; None where there is none."""
+    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
+        if host.exists(path):
+            try:
+                return host.read_text(path)
+            except HostError:
+                continue
+    return None

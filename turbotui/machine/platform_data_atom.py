@@ -1,0 +1,126 @@
+"""Feature sets of Atom processors. Facts: turbostat-spec 3.2."""
+
+from __future__ import annotations
+
+from turbotui.machine import platform_cstates as cstates
+from turbotui.machine import platform_rapl as rapl
+from turbotui.machine.platform_features import BusClock, FeatureSet, RaplRegister, TurboLayout
+
+ATOM = (
+    FeatureSet(
+        name="slv",
+        core_cstates=cstates.CC1_6,
+        pkg_cstates=cstates.PC6,
+        cst_limit=cstates.PACKAGE_LIMITS["SLV"],
+        bclk=BusClock.SILVERMONT,
+        rapl=frozenset(
+            {
+                RaplRegister.PKG_POWER_LIMIT,
+                RaplRegister.PKG_ENERGY_STATUS,
+                RaplRegister.CORE_POWER_LIMIT,
+                RaplRegister.CORE_ENERGY_STATUS,
+            }
+        ),
+        quirk_tdp_watt=30,
+        turbo=TurboLayout.ATOM,
+        has_nhm_msrs=True,
+        has_core_c1_res=True,
+        has_module_c6_res=True,
+        has_c6_demotion=True,
+        has_atom_pkg_c6=True,
+        rapl_divisor=True,
+    ),
+    FeatureSet(
+        name="slvd",
+        core_cstates=cstates.CC1_6,
+        pkg_cstates=cstates.PC3_6,
+        cst_limit=cstates.PACKAGE_LIMITS["SLV"],
+        bclk=BusClock.SILVERMONT,
+        rapl=frozenset(
+            {
+                RaplRegister.PKG_POWER_LIMIT,
+                RaplRegister.PKG_ENERGY_STATUS,
+                RaplRegister.CORE_POWER_LIMIT,
+                RaplRegister.CORE_ENERGY_STATUS,
+            }
+        ),
+        quirk_tdp_watt=30,
+        turbo=TurboLayout.BASE,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_atom_pkg_c6=True,
+    ),
+    FeatureSet(
+        name="amt",
+        core_cstates=cstates.CC1_3_6,
+        pkg_cstates=cstates.PC3_6,
+        cst_limit=cstates.PACKAGE_LIMITS["AMT"],
+        bclk=BusClock.MHZ_133,
+        turbo=TurboLayout.BASE,
+        has_nhm_msrs=True,
+    ),
+    FeatureSet(
+        name="gmt",
+        core_cstates=cstates.CC1_3_6_7,
+        pkg_cstates=cstates.PC2_3_6_7_8_9_10,
+        cst_limit=cstates.PACKAGE_LIMITS["GMT"],
+        bclk=BusClock.MHZ_100,
+        crystal_hz=19_200_000,
+        rapl=rapl.PKG,
+        turbo=TurboLayout.BASE | TurboLayout.CORECOUNT,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_irtl_msrs=True,
+    ),
+    FeatureSet(
+        name="gmtd",
+        core_cstates=cstates.CC1_6,
+        pkg_cstates=cstates.PC2_6,
+        cst_limit=cstates.PACKAGE_LIMITS["GMT"],
+        bclk=BusClock.MHZ_100,
+        crystal_hz=25_000_000,
+        rapl=rapl.PKG | rapl.PKG_PERF | rapl.DRAM | rapl.DRAM_INFO | frozenset({RaplRegister.CORE_ENERGY_STATUS}),
+        turbo=TurboLayout.BASE | TurboLayout.CORECOUNT,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_irtl_msrs=True,
+        has_core_c1_res=True,
+    ),
+    FeatureSet(
+        name="gmtp",
+        core_cstates=cstates.CC1_3_6_7,
+        pkg_cstates=cstates.PC2_3_6_7_8_9_10,
+        cst_limit=cstates.PACKAGE_LIMITS["GMT"],
+        bclk=BusClock.MHZ_100,
+        crystal_hz=19_200_000,
+        rapl=rapl.PKG,
+        turbo=TurboLayout.BASE,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_irtl_msrs=True,
+    ),
+    FeatureSet(
+        name="tmt",
+        core_cstates=cstates.CC1_6_7,
+        pkg_cstates=cstates.PC2_3_6_7_8_9_10,
+        cst_limit=cstates.PACKAGE_LIMITS["GMT"],
+        bclk=BusClock.MHZ_100,
+        rapl=rapl.PKG | rapl.PKG_PERF | rapl.DRAM | rapl.CORES | rapl.GFX,
+        turbo=TurboLayout.BASE,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_irtl_msrs=True,
+        tsc_tweak=True,
+    ),
+    FeatureSet(
+        name="tmtd",
+        core_cstates=cstates.CC1_6,
+        cst_limit=cstates.PACKAGE_LIMITS["GMT"],
+        bclk=BusClock.MHZ_100,
+        rapl=rapl.PKG | rapl.PKG_PERF,
+        turbo=TurboLayout.BASE | TurboLayout.CORECOUNT,
+        has_nhm_msrs=True,
+        has_misc_pwr_mgmt=True,
+        has_irtl_msrs=True,
+    ),
+)

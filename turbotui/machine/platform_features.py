@@ -1,0 +1,265 @@
+"""The words of the platform tables: C-states, limits, RAPL registers, clocks, turbo layouts, feature sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from types import MappingProxyType
+
+
+class CoreState(Enum):
+    """Core C-states with a residency. The value ends the signal id `cstate.core.*`."""
+
+    C1 = "c1"
+    C3 = "c3"
+    C6 = "c6"
+    C7 = "c7"
+
+
+class PackageState(Enum):
+    """Package C-states with a residency. The value ends the signal id `cstate.pkg.*`."""
+
+    C2 = "c2"
+    C3 = "c3"
+    C6 = "c6"
+    C7 = "c7"
+    C8 = "c8"
+    C9 = "c9"
+    C10 = "c10"
+
+
+class PackageLimit(Enum):
+    """What the package C-state limit of MSR 0xE2 allows, shallow to deep; the value is turbostat's word."""
+
+    UNKNOWN = "unknown"
+    RESERVED = "reserved"
+    PC0 = "pc0"
+    PC1 = "pc1"
+    PC2 = "pc2"
+    PC3 = "pc3"
+    PC4 = "pc4"
+    PC6 = "pc6"
+    PC6N = "pc6n"
+    PC6R = "pc6r"
+    PC7 = "pc7"
+    PC7S = "pc7s"
+    PC8 = "pc8"
+    PC9 = "pc9"
+    PC10 = "pc10"
+    UNLIMITED = "unlimited"
+
+    @property
+    def rank(self) -> int:
+        """Depth, for "at least PCn" (turbostat-spec 3.4)."""
+        return list(PackageLimit).index(self)
+
+
+class RaplDomain(Enum):
+    """Energy domains. The value ends the signal id `energy.*`."""
+
+    PACKAGE = "pkg"
+    CORES = "cores"
+    GPU = "gpu"
+    RAM = "ram"
+    PSYS = "psys"
+    CORE = "core"
+
+
+class RaplRegister(Enum):
+    """RAPL registers. The value is the MSR address (Intel SDM vol. 4; AMD PPR)."""
+
+    PKG_POWER_LIMIT = 0x610
+    PKG_ENERGY_STATUS = 0x611
+    PKG_PERF_STATUS = 0x613
+    PKG_POWER_INFO = 0x614
+    DRAM_POWER_LIMIT = 0x618
+    DRAM_ENERGY_STATUS = 0x619
+    DRAM_PERF_STATUS = 0x61B
+    DRAM_POWER_INFO = 0x61C
+    CORE_POWER_LIMIT = 0x638
+    CORE_ENERGY_STATUS = 0x639
+    CORE_POLICY = 0x63A
+    GFX_POWER_LIMIT = 0x640
+    GFX_ENERGY_STATUS = 0x641
+    GFX_POLICY = 0x642
+    PLATFORM_ENERGY_STATUS = 0x64D
+    PLATFORM_ENERGY_LIMIT = 0x65C  # MSR_PLATFORM_POWER_LIMIT, Intel SDM vol. 4
+    AMD_PWR_UNIT = 0xC0010299
+    AMD_CORE_ENERGY_STAT = 0xC001029A
+    AMD_PKG_ENERGY_STAT = 0xC001029B
+
+
+ENERGY_REGISTERS: Mapping[RaplRegister, RaplDomain] = MappingProxyType(
+    {
+        RaplRegister.PKG_ENERGY_STATUS: RaplDomain.PACKAGE,
+        RaplRegister.CORE_ENERGY_STATUS: RaplDomain.CORES,
+        RaplRegister.GFX_ENERGY_STATUS: RaplDomain.GPU,
+        RaplRegister.DRAM_ENERGY_STATUS: RaplDomain.RAM,
+        RaplRegister.PLATFORM_ENERGY_STATUS: RaplDomain.PSYS,
+        RaplRegister.AMD_PKG_ENERGY_STAT: RaplDomain.PACKAGE,
+        RaplRegister.AMD_CORE_ENERGY_STAT: RaplDomain.CORE,
+    }
+)
+"""What each energy register counts (Intel SDM vol. 3, "Platform specific power management"; AMD PPR)."""
+
+
+class BusClock(Enum):
+    """The clock that ratios multiply. The value is MHz; None where MSR 0xCD[3:0] chooses from `SILVERMONT_MHZ`."""
+
+    MHZ_100 = 100.0
+    MHZ_133 = 133.33
+    SILVERMONT = None
+
+
+SILVERMONT_MHZ = (83.3, 100.0, 133.3, 116.7, 80.0)
+"""Bus clock by MSR 0xCD[3:0]; a larger index means the fourth (turbostat-platforms, BCLK_SLV)."""
+
+
+class TurboLayout(Flag):
+    """Where turbo ratio limits are and how they are packed (turbostat-spec 3.5)."""
+
+    BASE = auto()
+    LIMIT1 = auto()
+    LIMIT2 = auto()
+    ATOM = auto()
+    KNL = auto()
+    CORECOUNT = auto()
+
+
+NO_TURBO = TurboLayout(0)
+"""No turbo ratio limits."""
+
+
+class LimitReasons(Enum):
+    """Perf-limit-reason registers. The value is the MSR address (turbostat-spec 3.7)."""
+
+    CORE = 0x690
+    GFX = 0x6B0
+    RING = 0x6B1
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """What one family of models has beside the architectural counters (turbostat-spec 3.2).
+
+    Attributes:
+        name: turbostat's short name, "spr".
+        core_cstates, pkg_cstates: states with a residency counter.
+        cst_limit: decode of MSR 0xE2[3:0], 16 entries; empty: there is none.
+        bclk: the clock of the ratios, None if not known.
+        crystal_hz: the crystal where CPUID 0x15 does not tell; 0: not known.
+        rapl: RAPL registers that exist.
+        rapl_divisor: the energy unit is 2**ESU microjoule instead of 2**-ESU joule.
+        dram_unit_joule: fixed DRAM energy unit, None: the general one.
+        psys_unit_joule: fixed platform energy unit, None: the general one.
+        quirk_tdp_watt: TDP assumed where no register tells it; 0: none.
+        turbo: layout of the turbo ratio limits.
+        limit_reasons: perf-limit-reason registers.
+        tcc_offset_bits: width of the TCC offset field in MSR 0x1A2, 0: none.
+        tsc_tweak: TSC cycles are scaled by base_hz / tsc_hz for C-state shares.
+        perf_multiplier: APERF and MPERF count in units of 1024 cycles.
+        has_nhm_msrs: Nehalem-class MSRs 0xCE, 0x1A2, 0x34, 0xE2, 0x1FC and turbo ratio limits may be read.
+        has_config_tdp: config-TDP MSRs 0x648..0x64C.
+        has_misc_feature_control: MSR 0x1A4.
+        has_misc_pwr_mgmt: MSR 0x1AA.
+        has_irtl_msrs: package C-state latency limits from MSR 0x60A.
+        has_auto_conversion: automatic C-state conversion bit in MSR 0xE2.
+        has_core_c1_res: core C1 residency in MSR 0x660.
+        has_module_c6_res: module C6 residency in MSR 0x664.
+        has_c6_demotion: C6 demotion policies in MSR 0x668 and 0x669.
+        has_atom_pkg_c6: package C6 residency is at MSR 0x3FA.
+        has_knl_core_c6: core C6 residency is at MSR 0x3FF.
+        has_ext_cst_msrs: MSR 0x658..0x65B.
+        has_cst_prewake: pre-wake bit in MSR 0x1FC.
+        has_per_core_rapl: energy is counted per core.
+    """
+
+    name: str
+    core_cstates: tuple[CoreState, ...] = ()
+    pkg_cstates: tuple[PackageState, ...] = ()
+    cst_limit: tuple[PackageLimit, ...] = ()
+    bclk: BusClock | None = None
+    crystal_hz: int = 0
+    rapl: frozenset[RaplRegister] = frozenset()
+    rapl_divisor: bool = False
+    dram_unit_joule: float | None = None
+    psys_unit_joule: float | None = None
+    quirk_tdp_watt: int = 0
+    turbo: TurboLayout = NO_TURBO
+    limit_reasons: tuple[LimitReasons, ...] = ()
+    tcc_offset_bits: int = 0
+    tsc_tweak: bool = False
+    perf_multiplier: bool = False
+    has_nhm_msrs: bool = False
+    has_config_tdp: bool = False
+    has_misc_feature_control: bool = False
+    has_misc_pwr_mgmt: bool = False
+    has_irtl_msrs: bool = False
+    has_auto_conversion: bool = False
+    has_core_c1_res: bool = False
+    has_module_c6_res: bool = False
+    has_c6_demotion: bool = False
+    has_atom_pkg_c6: bool = False
+    has_knl_core_c6: bool = False
+    has_ext_cst_msrs: bool = False
+    has_cst_prewake: bool = False
+    has_per_core_rapl: bool = False
+
+    @property
+    def rapl_domains(self) -> tuple[RaplDomain, ...]:
+        """Energy domains that a register of this set counts."""
+        return tuple(domain for register, domain in ENERGY_REGISTERS.items() if register in self.rapl)
+
+    @property
+    def derives_c1(self) -> bool:
+        """Whether time in C1 has no counter of its own and is what the other counters leave of the TSC."""
+        return CoreState.C1 in self.core_cstates and not self.has_core_c1_res
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEvents:
+    """perf events the kernel's own drivers offer for a model (kernel arch/x86/events; turbostat-spec 3.3).
+
+    Attributes:
+        cstate_core: states of the PMU cstate_core, as "c6" for its event c6-residency.
+        cstate_pkg: of the PMU cstate_pkg.
+        cstate_module: of the PMU cstate_module.
+        power: domains of the MSR-based power PMU, as "pkg" for energy-pkg; the TPMI-based one needs no table.
+        power_quirk: "HSW": the kernel scales RAM by the fixed 15.3 uJ; "SPR": it also takes psys as 1 J; "" none.
+    """
+
+    cstate_core: tuple[str, ...] = ()
+    cstate_pkg: tuple[str, ...] = ()
+    cstate_module: tuple[str, ...] = ()
+    power: tuple[str, ...] = ()
+    power_quirk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class L2Events:
+    """Configs of the L2 reference and hit events on one core PMU (raw event 0x24; turbostat-spec 3.6)."""
+
+    references: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One Intel processor model of the table.
+
+    Attributes:
+        symbol: the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h).
+        family: as CPUID gives it, extended family added.
+        model: as CPUID gives it, extended model added.
+        features: name of its feature set.
+        microarchitecture: the kernel header's note on the cores; may be empty.
+        kernel: events of the kernel's drivers; None if they do not know the model.
+    """
+
+    symbol: str
+    family: int
+    model: int
+    features: str
+    microarchitecture: str = ""
+    kernel: KernelEvents | None = None

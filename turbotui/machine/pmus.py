@@ -1,0 +1,246 @@
+"""Performance monitoring units as sysfs describes them, and the encoding of their events.
+
+Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}. A PMU's type number
+differs from boot to boot, so nothing here is remembered across machines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turbotui.errors import UsageError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError, PerfAttr
+
+DEVICES = "/sys/bus/event_source/devices"
+
+_SIDE_FILES = (".unit", ".scale", ".per-pkg", ".snapshot")
+_WORDS = ("config", "config1", "config2", "config3")
+_FORMAT = re.compile(r"config(\d*):([0-9,\-\s]+)")
+_HIGHEST_BIT = 63
+
+
+class EventError(UsageError):
+    """An event that cannot be encoded for its PMU: unknown name or term, or a value too large for its field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A term's place in perf_event_attr.
+
+    Attributes:
+        word: 0 for config, 1 for config1, and so on.
+        bits: bit numbers in ascending order; value bit i goes to bits[i].
+    """
+
+    name: str
+    word: int
+    bits: tuple[int, ...]
+
+    def place(self, value: int) -> int:
+        """The word with the value poured into this field's bits.
+
+        Raises:
+            EventError: the value needs more bits than the field has.
+        """
+        if value < 0 or value >> len(self.bits):
+            raise EventError(
+                f"The value {value:#x} does not fit the term {self.name!r}, which has {len(self.bits)} bits."
+            )
+        return sum(1 << bit for index, bit in enumerate(self.bits) if value >> index & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PmuEvent:
+    """A named event of a PMU.
+
+    Attributes:
+        text: its terms, "event=0x02,umask=0x1".
+        scale: factor from counts to `unit`.
+        unit: "Joules", "MiB" ...; "" for a plain count.
+        snapshot: the value is a level, not a running count.
+        per_package: counted once a package, whichever CPU it is opened on.
+    """
+
+    name: str
+    text: str
+    scale: float = 1.0
+    unit: str = ""
+    snapshot: bool = False
+    per_package: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pmu:
+    """One PMU.
+
+    Attributes:
+        type: what perf_event_attr.type must be.
+        cpumask: the CPUs an uncore PMU must be opened on; empty where it says nothing.
+        cpus: the CPUs a core PMU of a hybrid machine covers; empty where it says nothing.
+    """
+
+    name: str
+    type: int
+    formats: Mapping[str, Format] = field(default_factory=dict)
+    events: Mapping[str, PmuEvent] = field(default_factory=dict)
+    cpumask: tuple[int, ...] = ()
+    cpus: tuple[int, ...] = ()
+
+
+def list_pmus(host: Host) -> tuple[str, ...]:
+    """Names of the machine's PMUs, sorted; empty on a kernel without perf."""
+    try:
+        return host.list_dir(DEVICES)
+    except HostError:
+        return ()
+
+
+def read_pmu(host: Host, name: str) -> Pmu | None:
+    """Read one PMU; None if the machine has none of that name."""
+    base = f"{DEVICES}/{name}"
+    kind = _text(host, f"{base}/type")
+    if not kind.isdecimal():
+        return None
+    formats = {}
+    for term in _names(host, f"{base}/format"):
+        parsed = parse_format(term, _text(host, f"{base}/format/{term}"))
+        if parsed is not None:
+            formats[term] = parsed
+    events = {}
+    listed = frozenset(_names(host, f"{base}/events"))
+    for event in sorted(listed):
+        if not event.endswith(_SIDE_FILES):
+            events[event] = _read_event(host, f"{base}/events", event, listed)
+    return Pmu(
+        name=name,
+        type=int(kind),
+        formats=formats,
+        events=events,
+        cpumask=_cpus(host, f"{base}/cpumask"),
+        cpus=_cpus(host, f"{base}/cpus"),
+    )
+
+
+def parse_format(name: str, text: str) -> Format | None:
+    """A format file's text, "config:0-7,32-35"; None if it names no field that can be set."""
+    match = _FORMAT.search(text)
+    if match is None:
+        return None
+    word = int(match.group(1) or "0")
+    bits: set[int] = set()
+    for part in match.group(2).replace(" ", "").split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or (last and not last.isdecimal()):
+            return None
+        low, high = int(first), int(last or first)
+        if high > _HIGHEST_BIT or low > high:
+            return None
+        bits.update(range(low, high + 1))
+    if word >= len(_WORDS):
+        return None
+    return Format(name, word, tuple(sorted(bits)))
+
+
+def encode(pmu: Pmu, event: str) -> PerfAttr:
+    """Encode an event of a PMU for counting.
+
+    Args:
+        pmu: the PMU whose formats place the terms.
+        event: a name of the PMU's events, or terms "event=0x1,umask=0x2"; a name among terms brings its own terms,
+            which yield to the ones written out.
+
+    Raises:
+        EventError: an unknown name or term, a missing or unreadable value, a value too large for its field.
+    """
+    words = [0, 0, 0, 0]
+    chosen: dict[str, int] = {}
+    from_alias: dict[str, int] = {}
+    for term, value in _terms(event):
+        if value is None and term in pmu.events:
+            for inner, inner_value in _terms(pmu.events[term].text):
+                from_alias[inner] = _number(pmu, inner, inner_value, written=False)
+        else:
+            chosen[term] = _number(pmu, term, value, written=True)
+    for term, number in (from_alias | chosen).items():
+        if term in _WORDS:
+            words[_WORDS.index(term)] |= number
+        else:
+            place = pmu.formats[term]
+            words[place.word] |= place.place(number)
+    return PerfAttr(pmu.type, *words)
+
+
+def _terms(text: str) -> list[tuple[str, str | None]]:
+    """(term, value or None) pairs of a comma list."""
+    pairs: list[tuple[str, str | None]] = []
+    for part in text.strip().split(","):
+        term, equals, value = part.strip().partition("=")
+        if not term:
+            raise EventError(f"The event {text!r} has an empty term.")
+        pairs.append((term, value.strip() if equals else None))
+    return pairs
+
+
+def _number(pmu: Pmu, term: str, value: str | None, *, written: bool) -> int:
+    """The value of a term. A term without one is 1, except where a person writes it of a field of several bits."""
+    if term not in pmu.formats and term not in _WORDS:
+        known = ", ".join(sorted((*pmu.formats, *pmu.events))) or "none"
+        raise EventError(f"The PMU {pmu.name!r} has no event or term {term!r}; it has: {known}.")
+    if value is None:
+        if written and (term in _WORDS or len(pmu.formats[term].bits) > 1):
+            raise EventError(f"The term {term!r} of the PMU {pmu.name!r} needs a value, such as {term}=0x1.")
+        return 1
+    if value == "?":
+        raise EventError(f"The term {term!r} of the PMU {pmu.name!r} is a parameter: give it a value, {term}=0x1.")
+    try:
+        number = int(value, 16 if value[:2].lower() == "0x" else 10)
+    except ValueError:
+        raise EventError(f"The value {value!r} of the term {term!r} is neither decimal nor 0x hexadecimal.") from None
+    if number < 0 or number >> 64:
+        raise EventError(f"The value {value} of the term {term!r} does not fit 64 bits.")
+    return number
+
+
+def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> PmuEvent:
+    scale = 1.0
+    if f"{name}.scale" in listed:
+        text = _text(host, f"{folder}/{name}.scale")
+        try:
+            scale = float(text)
+        except ValueError:
+            # A scale that cannot be read must not become a wrong number; NaN marks the event as unusable.
+            scale = float("nan")
+    return PmuEvent(
+        name=name,
+        text=_text(host, f"{folder}/{name}"),
+        scale=scale,
+        unit=_text(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
+        snapshot=f"{name}.snapshot" in listed,
+        per_package=f"{name}.per-pkg" in listed,
+    )
+
+
+def _names(host: Host, folder: str) -> tuple[str, ...]:
+    try:
+        return host.list_dir(folder)
+    except HostError:
+        return ()
+
+
+def _cpus(host: Host, path: str) -> tuple[int, ...]:
+    """The CPUs of a list file, ascending; empty when it is not there or not a list."""
+    try:
+        return tuple(sorted(parse_cpulist(_text(host, path))))
+    except ValueError:
+        return ()
+
+
+def _text(host: Host, path: str) -> str:
+    """A file's text without surrounding blanks, "" when it is not there."""
+    try:
+        return host.read_text(path).strip()
+    except HostError:
+        return ""

@@ -1,0 +1,328 @@
+"""Model-specific registers of the simulated machines, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from turbotui.machine.simulated import basis as b
+from turbotui.machine.simulated.events_common import APERF, MPERF_SECONDS
+from turbotui.machine.simulated.layout import Place
+from turbotui.machine.simulated.model import Model
+from turbotui.machine.simulated.shapes import Isa, Shape
+
+Read: TypeAlias = Callable[[Model, Place, float], int]
+"""The register's value on a CPU at a machine time."""
+
+_WORD32: Final = 0xFFFF_FFFF
+_WORD64: Final = 0xFFFF_FFFF_FFFF_FFFF
+_POWER_UNIT: Final = 3
+"""RAPL power in 2^-3 W, time in 2^-10 s (Intel SDM vol. 4, MSR_RAPL_POWER_UNIT)."""
+_TIME_UNIT: Final = 10
+RAM_UNIT: Final = 2.0**-16
+"""DRAM energy unit of server parts in joules, whatever 0x606 says (linux arch/x86/events/rapl.c)."""
+SMI_COUNT: Final = 3
+"""System management interrupts since boot; none happen while one watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """One address, and what reading it gives."""
+
+    address: int
+    name: str
+    read: Read
+
+
+def energy_unit(shape: Shape) -> float:
+    """Joules of one count of the RAPL energy registers."""
+    return 2.0**-shape.energy_unit
+
+
+def ram_unit(shape: Shape) -> float:
+    """Joules of one count of the DRAM energy register."""
+    return RAM_UNIT if shape.server else energy_unit(shape)
+
+
+def psys_unit(shape: Shape) -> float:
+    """Joules of one count of the platform energy register: 1 J on Sapphire Rapids (turbostat quirk psys unit)."""
+    return 1.0 if shape.server else energy_unit(shape)
+
+
+def _constant(value: int) -> Read:
+    return lambda model, place, now: value
+
+
+def _core_ticks(*indexes: int) -> Read:
+    """Core residencies in reference ticks."""
+
+    def read(model: Model, place: Place, now: float) -> int:
+        one = model.core[place.core]
+        return int(sum(one.at(index, now) for index in indexes) * model.shape.reference_hz)
+
+    return read
+
+
+def _core_c6(model: Model, place: Place, now: float) -> int:
+    """Core C6; on Intel's E-cores the register includes C7 (turbostat-spec: CPU%c6)."""
+    small = model.shape.core_types[place.type].name in ("E", "LP")
+    return _core_ticks(b.CORE_C6, b.CORE_C7)(model, place, now) if small else _core_ticks(b.CORE_C6)(model, place, now)
+
+
+def core_c1_seconds(model: Model, place: Place, now: float) -> float:
+    """Time this CPU was neither running nor its core in a deeper state."""
+    one, core = model.cpu[place.cpu], model.core[place.core]
+    running = one.value(MPERF_SECONDS, now)
+    return max(0.0, one.at(b.CPU_ONLINE, now) - running - sum(core.at(n, now) for n in (b.CORE_C3, b.CORE_C6, b.CORE_C7)))
+
+
+def _package_ticks(index: int) -> Read:
+    return lambda model, place, now: int(model.package[place.package].at(index, now) * model.shape.reference_hz)
+
+
+def _energy(index: int, unit: Callable[[Shape], float]) -> Read:
+    def read(model: Model, place: Place, now: float) -> int:
+        return int(model.package[place.package].at(index, now) / unit(model.shape)) & _WORD32
+
+    return read
+
+
+def _psys(model: Model, place: Place, now: float) -> int:
+    return int(model.system.at(b.SYS_JOULES, now) / psys_unit(model.shape)) & _WORD32
+
+
+def _package_time(index: int) -> Read:
+    return lambda model, place, now: int(model.package[place.package].at(index, now) * 2**_TIME_UNIT) & _WORD32
+
+
+def _thermal(celsius: float, tj_max: int, hot: bool, logged: bool) -> int:
+    """IA32_THERM_STATUS: status 0, log 1, readout 22:16, resolution 30:27 of 1 degree, valid 31 (SDM vol. 3, 16.8)."""
+    below = min(127, max(0, int(tj_max - celsius)))
+    return int(hot) | int(logged) << 1 | below << 16 | 1 << 27 | 1 << 31
+
+
+def _core_thermal(model: Model, place: Place, now: float) -> int:
+    logged = model.core[place.core].at(b.CORE_THROTTLES, now) >= 1.0
+    celsius = model.core_celsius(place.core, now)
+    return _thermal(celsius, model.shape.power.tj_max, model.core_hot[place.core], logged)
+
+
+def _package_thermal(model: Model, place: Place, now: float) -> int:
+    state = model.state[place.package]
+    logged = model.package[place.package].at(b.PKG_THROTTLES, now) >= 1.0
+    limit = int(state.limited) << 10 | int(model.package[place.package].at(b.PKG_LIMITED, now) > 0) << 11
+    return _thermal(model.package_celsius(place.package, now), model.shape.power.tj_max, state.hot, logged) | limit
+
+
+def _limit_reasons(model: Model, place: Place, now: float) -> int:
+    """MSR_CORE_PERF_LIMIT_REASONS: 1 thermal, 10 PL1; logs 16 higher."""
+    state, one = model.state[place.package], model.package[place.package]
+    active = int(state.hot) << 1 | int(state.limited) << 10
+    logged = int(one.at(b.PKG_THROTTLES, now) >= 1) << 17 | int(one.at(b.PKG_LIMITED, now) > 0) << 26
+    return active | logged
+
+
+def _bins(model: Model, place: Place, now: float) -> int:
+    pairs = model.shape.core_types[0].bins
+    filled = pairs + (pairs[-1],) * (8 - len(pairs))
+    if not model.shape.hybrid:
+        return sum((mhz // 100) << 8 * n for n, (_, mhz) in enumerate(filled))
+    return sum(_ratio_for(pairs, n + 1) << 8 * n for n in range(8))
+
+
+def _ratio_for(pairs: tuple[tuple[int, int], ...], active: int) -> int:
+    return next((mhz for limit, mhz in pairs if active <= limit), pairs[-1][1]) // 100
+
+
+def _second_bins(model: Model, place: Place, now: float) -> int:
+    return sum(_ratio_for(model.shape.core_types[1].bins, n + 1) << 8 * n for n in range(8))
+
+
+def _bin_counts(model: Model, place: Place, now: float) -> int:
+    pairs = model.shape.core_types[0].bins
+    if model.shape.hybrid:
+        return sum((n + 1) << 8 * n for n in range(8))
+    filled = pairs + (pairs[-1],) * (8 - len(pairs))
+    return sum(cores << 8 * n for n, (cores, _) in enumerate(filled))
+
+
+def _watts(power: float) -> int:
+    return round(power * 2**_POWER_UNIT) & 0x7FFF
+
+
+def _power_limit(model: Model, place: Place, now: float) -> int:
+    """PL1 with its window, PL2; both enabled and clamped, unlocked. Window: (1 + Z/4) * 2^Y time units."""
+    power = model.shape.power
+    exponent = max(0, int(power.tau * 2**_TIME_UNIT).bit_length() - 1)
+    first = _watts(power.tdp) | 1 << 15 | 1 << 16 | exponent << 17
+    second = _watts(power.pl2) | 1 << 15 | 1 << 16 | 3 << 17
+    return first | second << 32
+
+
+def _power_info(model: Model, place: Place, now: float) -> int:
+    power = model.shape.power
+    return _watts(power.tdp) | _watts(power.tdp * 0.5) << 16 | _watts(power.tdp * 1.2) << 32
+
+
+def _capabilities(model: Model, place: Place, now: float) -> int:
+    kind = model.shape.core_types[place.type]
+    return kind.max_mhz // 100 | (kind.base_mhz // 100) << 8 | 8 << 16 | (kind.min_mhz // 100) << 24
+
+
+def _request(model: Model, place: Place, now: float) -> int:
+    kind = model.shape.core_types[place.type]
+    return kind.min_mhz // 100 | (kind.max_mhz // 100) << 8 | 0x80 << 24
+
+
+def _platform_info(model: Model, place: Place, now: float) -> int:
+    """MSR_PLATFORM_INFO: base ratio 15:8, programmable TCC offset 30, most efficient ratio 47:40."""
+    shape = model.shape
+    return (shape.reference_hz // 100_000_000) << 8 | 1 << 30 | (shape.core_types[0].min_mhz // 100) << 40
+
+
+def _uncore_ratio(model: Model, place: Place, now: float) -> int:
+    return int(model.package[place.package].rate[b.PKG_UNCORE_CYCLES] / 1e8) & 0x7F
+
+
+_EVERY_X86: Final = (
+    Register(0x10, "IA32_TIME_STAMP_COUNTER", lambda model, place, now: model.tsc(now)),
+    Register(
+        0xE7,
+        "IA32_MPERF",
+        lambda model, place, now: int(model.cpu[place.cpu].value(MPERF_SECONDS, now) * model.shape.reference_hz),
+    ),
+    Register(0xE8, "IA32_APERF", lambda model, place, now: int(model.cpu[place.cpu].value(APERF, now))),
+)
+
+_INTEL: Final = (
+    Register(0x17, "IA32_PLATFORM_ID", _constant(0)),
+    Register(0x34, "MSR_SMI_COUNT", _constant(SMI_COUNT)),
+    Register(0x3A, "IA32_FEATURE_CONTROL", _constant(0x5)),
+    Register(0x8B, "IA32_BIOS_SIGN_ID", lambda model, place, now: model.shape.microcode << 32),
+    Register(0xCE, "MSR_PLATFORM_INFO", _platform_info),
+    Register(0xE2, "MSR_PKG_CST_CONFIG_CONTROL", lambda model, place, now: 0x8008 if model.shape.hybrid else 0x8007),
+    Register(0x198, "IA32_PERF_STATUS", lambda model, place, now: int(model.mhz[place.core] // 100) << 8),
+    Register(0x19B, "IA32_THERM_INTERRUPT", _constant(0x3)),
+    Register(0x19C, "IA32_THERM_STATUS", _core_thermal),
+    Register(0x1A0, "IA32_MISC_ENABLE", _constant(0x0085_0089)),
+    Register(0x1A2, "MSR_TEMPERATURE_TARGET", lambda model, place, now: model.shape.power.tj_max << 16),
+    Register(0x1A4, "MSR_MISC_FEATURE_CONTROL", _constant(0)),
+    Register(0x1AA, "MSR_MISC_PWR_MGMT", _constant(0x0040_2000)),
+    Register(0x1AD, "MSR_TURBO_RATIO_LIMIT", _bins),
+    Register(0x1AE, "MSR_TURBO_RATIO_LIMIT1", _bin_counts),
+    Register(0x1B0, "IA32_ENERGY_PERF_BIAS", _constant(6)),
+    Register(0x1B1, "IA32_PACKAGE_THERM_STATUS", _package_thermal),
+    Register(0x1B2, "IA32_PACKAGE_THERM_INTERRUPT", _constant(0x3)),
+    Register(0x1FC, "MSR_POWER_CTL", _constant(0x2C_005D)),
+    Register(0x3F9, "MSR_PKG_C6_RESIDENCY", _package_ticks(b.PKG_C6)),
+    Register(0x3FD, "MSR_CORE_C6_RESIDENCY", _core_c6),
+    Register(
+        0x606,
+        "MSR_RAPL_POWER_UNIT",
+        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    ),
+    Register(0x60B, "MSR_PKGC6_IRTL", _constant(0x8876)),
+    Register(0x60D, "MSR_PKG_C2_RESIDENCY", _package_ticks(b.PKG_C2)),
+    Register(0x610, "MSR_PKG_POWER_LIMIT", _power_limit),
+    Register(0x611, "MSR_PKG_ENERGY_STATUS", _energy(b.PKG_JOULES, energy_unit)),
+    Register(0x613, "MSR_PKG_PERF_STATUS", _package_time(b.PKG_LIMITED)),
+    Register(0x614, "MSR_PKG_POWER_INFO", _power_info),
+    Register(0x618, "MSR_DRAM_POWER_LIMIT", _constant(0)),
+    Register(0x619, "MSR_DRAM_ENERGY_STATUS", _energy(b.PKG_RAM_JOULES, ram_unit)),
+    Register(0x61B, "MSR_DRAM_PERF_STATUS", _constant(0)),
+    Register(0x620, "MSR_UNCORE_RATIO_LIMIT", _constant(0x0816)),
+    Register(0x621, "MSR_UNCORE_PERF_STATUS", _uncore_ratio),
+    Register(
+        0x648, "MSR_CONFIG_TDP_NOMINAL", lambda model, place, now: model.shape.core_types[0].base_mhz // 100
+    ),
+    Register(0x649, "MSR_CONFIG_TDP_LEVEL_1", _constant(0)),
+    Register(0x64A, "MSR_CONFIG_TDP_LEVEL_2", _constant(0)),
+    Register(0x64B, "MSR_CONFIG_TDP_CONTROL", _constant(0)),
+    Register(0x64C, "MSR_TURBO_ACTIVATION_RATIO", _constant(0)),
+    Register(0x64D, "MSR_PLATFORM_ENERGY_STATUS", _psys),
+    Register(
+        0x660,
+        "MSR_CORE_C1_RES",
+        lambda model, place, now: int(core_c1_seconds(model, place, now) * model.shape.reference_hz),
+    ),
+    Register(0x770, "IA32_PM_ENABLE", _constant(1)),
+    Register(0x771, "IA32_HWP_CAPABILITIES", _capabilities),
+    Register(0x772, "IA32_HWP_REQUEST_PKG", _constant(0x8000_FF01)),
+    Register(0x774, "IA32_HWP_REQUEST", _request),
+    Register(0x777, "IA32_HWP_STATUS", _constant(0)),
+)
+
+_INTEL_SERVER: Final = (
+    Register(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),
+)
+
+_INTEL_CLIENT: Final = (
+    Register(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3)),
+    Register(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7)),
+    Register(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3)),
+    Register(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7)),
+    Register(0x601, "MSR_VR_CURRENT_CONFIG", _constant(912)),
+    Register(0x60A, "MSR_PKGC3_IRTL", _constant(0x884E)),
+    Register(0x60C, "MSR_PKGC7_IRTL", _constant(0x8894)),
+    Register(0x630, "MSR_PKG_C8_RESIDENCY", _package_ticks(b.PKG_C8)),
+    Register(0x631, "MSR_PKG_C9_RESIDENCY", _package_ticks(b.PKG_C9)),
+    Register(0x632, "MSR_PKG_C10_RESIDENCY", _package_ticks(b.PKG_C10)),
+    Register(0x633, "MSR_PKGC8_IRTL", _constant(0x88FA)),
+    Register(0x634, "MSR_PKGC9_IRTL", _constant(0x894C)),
+    Register(0x635, "MSR_PKGC10_IRTL", _constant(0x8BF2)),
+    Register(0x638, "MSR_PP0_POWER_LIMIT", _constant(0)),
+    Register(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit)),
+    Register(0x63A, "MSR_PP0_POLICY", _constant(0)),
+    Register(0x640, "MSR_PP1_POWER_LIMIT", _constant(0)),
+    Register(0x641, "MSR_PP1_ENERGY_STATUS", _energy(b.PKG_GPU_JOULES, energy_unit)),
+    Register(0x642, "MSR_PP1_POLICY", _constant(0x10)),
+    Register(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),
+    Register(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", _package_ticks(b.PKG_WEIGHTED_C0)),
+    Register(0x659, "MSR_PKG_ANY_CORE_C0_RES", _package_ticks(b.PKG_ANY_C0)),
+    Register(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", _package_ticks(b.PKG_GPU_BUSY)),
+    Register(0x65B, "MSR_PKG_BOTH_CORE_GFXE_C0_RES", _package_ticks(b.PKG_CORE_AND_GPU_C0)),
+    Register(0x64F, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
+    Register(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
+    Register(0x6B0, "MSR_GFX_PERF_LIMIT_REASONS", _constant(0)),
+    Register(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0)),
+    Register(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
+)
+
+_AMD: Final = (
+    Register(0x8B, "PATCH_LEVEL", lambda model, place, now: model.shape.microcode),
+    Register(
+        0xC001_0299,
+        "RAPL_PWR_UNIT",
+        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    ),
+    Register(
+        0xC001_029A,
+        "CORE_ENERGY_STAT",
+        lambda model, place, now: (
+            int(model.core[place.core].at(b.CORE_JOULES, now) / energy_unit(model.shape)) & _WORD32
+        ),
+    ),
+    Register(0xC001_029B, "PKG_ENERGY_STAT", _energy(b.PKG_JOULES, energy_unit)),
+    Register(
+        0xC001_0064,
+        "PSTATE_DEF0",
+        # Family 1Ah: frequency = 5 MHz * bits 11:0 (AMD PPR for family 1Ah, MSRC001_0064).
+        lambda model, place, now: 1 << 63 | model.shape.core_types[0].base_mhz // 5,
+    ),
+)
+
+
+def register_map(shape: Shape) -> Mapping[int, Read]:
+    """The registers a machine has, by address; empty where there is no MSR device."""
+    if shape.isa is Isa.ARM or shape.hypervisor:
+        return {}
+    rows = _EVERY_X86 + (_AMD if shape.isa is Isa.AMD else _INTEL)
+    if shape.isa is Isa.INTEL:
+        rows += _INTEL_CLIENT if shape.hybrid else _INTEL_SERVER
+    return {row.address: row.read for row in rows}
+
+
+def encoded(value: int) -> bytes:
+    """A register as the msr device gives it: 8 bytes, little endian."""
+    return (value & _WORD64).to_bytes(8, "little")

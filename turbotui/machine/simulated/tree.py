@@ -1,0 +1,96 @@
+"""A file tree whose contents are computed when read, and whose folders are made when first visited."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from turbotui.machine.host import HostError
+
+Content: TypeAlias = Callable[[float], str | bytes]
+"""Contents of a file at a machine time in seconds."""
+
+
+class File:
+    """A file: its content by machine time, its mode bits, and the CPU it vanishes with (-1: none)."""
+
+    __slots__ = ("content", "cpu", "mode")
+
+    def __init__(self, content: Content, mode: int = 0o444, cpu: int = -1) -> None:
+        self.content = content
+        self.mode = mode
+        self.cpu = cpu
+
+
+class Folder:
+    """A folder. `make` is called once, at the first visit."""
+
+    __slots__ = ("_children", "_make")
+
+    def __init__(self, make: Callable[[], Mapping[str, Node]]) -> None:
+        self._make = make
+        self._children: dict[str, Node] | None = None
+
+    @property
+    def children(self) -> dict[str, Node]:
+        """Names and what they stand for."""
+        if self._children is None:
+            self._children = dict(self._make())
+        return self._children
+
+    def forget(self) -> None:
+        """Make the children anew at the next visit: the machine has changed."""
+        self._children = None
+
+
+Node: TypeAlias = File | Folder
+
+
+def fixed(text: object) -> File:
+    """A file that always says the same, with the newline the kernel puts behind it."""
+    line = f"{text}\n"
+    return File(lambda now: line)
+
+
+def whole(content: Callable[[float], int], mode: int = 0o444, cpu: int = -1) -> File:
+    """A file with one integer."""
+    return File(lambda now: f"{content(now)}\n", mode, cpu)
+
+
+def folder(children: Mapping[str, Node]) -> Folder:
+    """A folder whose children are known."""
+    return Folder(lambda: children)
+
+
+def place(root: dict[str, Node], path: str, node: Node) -> None:
+    """Put a node at a path below a mapping of children, making folders on the way."""
+    parts = path.strip("/").split("/")
+    level = root
+    for part in parts[:-1]:
+        following = level.get(part)
+        if following is None:
+            following = level[part] = folder({})
+        if isinstance(following, File):
+            raise ValueError(f"{path}: {part} is a file")
+        level = following.children
+    level[parts[-1]] = node
+
+
+def find(root: Folder, path: str) -> Node:
+    """Look a path up.
+
+    Raises:
+        HostError: ENOENT, or ENOTDIR when a file stands in the way.
+    """
+    node: Node = root
+    for part in path.split("/"):
+        if not part or part == ".":
+            continue
+        if isinstance(node, File):
+            raise HostError(errno.ENOTDIR, path)
+        following = node.children.get(part)
+        if following is None:
+            raise HostError(errno.ENOENT, path)
+        node = following
+    return node

@@ -1,0 +1,355 @@
+"""Topology: which CPUs there are, which of them are measured, and which core, die, node, package each belongs to.
+
+Row keys by scope: CPU (cpu,), CORE (package, die, core_id), MODULE (package, die, cluster_id), L3 (package, die,
+cache id), DIE (package, die), NODE (node,), PACKAGE (package,), SYSTEM (). Where a machine gives two different things
+the same ids, one more number, the lowest CPU, is appended to the key of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from turbotui.errors import MachineError, UsageError
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import Host
+from turbotui.machine.topology_groups import Groups, all_groups, unique_keys
+from turbotui.machine.topology_kinds import TYPE_ORDER, core_kinds
+from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, MachineFacts, read_facts
+from turbotui.quantities.scope import RowId, Scope
+
+Key: TypeAlias = tuple[int, ...]
+"""The key of a `RowId`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlace:
+    """Where one CPU sits, in sysfs' own ids; -1 where the machine does not say.
+
+    Attributes:
+        cpu: Linux logical CPU number.
+        package: topology/physical_package_id.
+        die: topology/die_id; AMD numbers dies over the whole machine, Intel per package.
+        l3: cache/indexN/id of the level 3 cache, or its lowest CPU where caches have no id.
+        node: NUMA node.
+        module: topology/cluster_id.
+        core: topology/core_id; repeats in every package and may be sparse.
+        core_type: "P", "E", "LP", an Arm capacity class, or None on machines with one kind of core.
+        smt: index among the online CPUs of its core, from 0.
+    """
+
+    cpu: int
+    package: int
+    die: int
+    l3: int
+    node: int
+    module: int
+    core: int
+    core_type: str | None = None
+    smt: int = 0
+
+    def label(self, scope: Scope) -> int:
+        """The id that sysfs gives the instance of `scope` around this CPU; -1 if none, and for SYSTEM."""
+        match scope:
+            case Scope.CPU:
+                return self.cpu
+            case Scope.CORE:
+                return self.core
+            case Scope.MODULE:
+                return self.module
+            case Scope.L3:
+                return self.l3
+            case Scope.DIE:
+                return self.die
+            case Scope.NODE:
+                return self.node
+            case Scope.PACKAGE:
+                return self.package
+            case Scope.SYSTEM:
+                return -1
+
+    def key(self, scope: Scope) -> Key:
+        """The row key that the ids alone give; see the module for the layout of each scope."""
+        match scope:
+            case Scope.CPU:
+                return (self.cpu,)
+            case Scope.CORE:
+                return (self.package, self.die, self.core)
+            case Scope.MODULE:
+                return (self.package, self.die, self.module)
+            case Scope.L3:
+                return (self.package, self.die, self.l3)
+            case Scope.DIE:
+                return (self.package, self.die)
+            case Scope.NODE:
+                return (self.node,)
+            case Scope.PACKAGE:
+                return (self.package,)
+            case Scope.SYSTEM:
+                return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One core, die, package ...: its row, the id sysfs gives it, and the measured CPUs in it in topology order."""
+
+    row: RowId
+    label: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The instances of one scope and the position of the instance that holds each CPU."""
+
+    instances: tuple[Instance, ...]
+    positions: Mapping[int, int]
+    by_key: Mapping[Key, int]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The machine's CPUs as far as they are measured. Two topologies are equal when their facts are.
+
+    Attributes:
+        cpus: measured CPUs in print order: ascending, SMT siblings directly after their first sibling
+            (turbostat-spec 6.3).
+        places: where each measured CPU sits.
+        keys: for each scope the row key of each measured CPU.
+        offline: present CPUs that are not online, ascending.
+        present: CPUs that are plugged in, ascending.
+        possible: CPUs that the kernel could ever bring up, ascending.
+        core_types: the kinds of core among the measured CPUs, strongest first; empty when there is one kind.
+        notes: sentences about what the machine did not say, and what was taken instead.
+    """
+
+    cpus: tuple[int, ...]
+    places: Mapping[int, CpuPlace]
+    keys: Mapping[Scope, Mapping[int, Key]]
+    offline: tuple[int, ...] = ()
+    present: tuple[int, ...] = ()
+    possible: tuple[int, ...] = ()
+    core_types: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    _levels: Mapping[Scope, _Level] = field(init=False, repr=False, compare=False)
+    _parts: dict[tuple[RowId, Scope], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index every scope once, so that all later questions are dictionary lookups."""
+        object.__setattr__(self, "_levels", {scope: self._level(scope) for scope in Scope})
+        object.__setattr__(self, "_parts", {})
+
+    def _level(self, scope: Scope) -> _Level:
+        members: dict[Key, list[int]] = {}
+        keys = self.keys[scope]
+        for cpu in self.cpus:
+            members.setdefault(keys[cpu], []).append(cpu)
+        instances = tuple(
+            Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus)) for key, cpus in members.items()
+        )
+        by_key = {instance.row.key: position for position, instance in enumerate(instances)}
+        return _Level(instances, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
+
+    def instances(self, scope: Scope) -> tuple[Instance, ...]:
+        """All instances of a scope, in the order of their first CPU.
+
+        A level that the machine does not have is filled so that every CPU has a row at every scope: a module is then
+        a core, an L3 a die, a die a package; see `varies` for whether a level is real and worth a column.
+        """
+        return self._levels[scope].instances
+
+    def index(self, scope: Scope, cpu: int) -> int:
+        """Position in `instances(scope)` of the instance that holds a measured CPU.
+
+        Raises:
+            KeyError: the CPU is not measured.
+        """
+        return self._levels[scope].positions[cpu]
+
+    def row(self, scope: Scope, cpu: int) -> RowId:
+        """The row of the instance of `scope` that holds a measured CPU.
+
+        Raises:
+            KeyError: the CPU is not measured.
+        """
+        level = self._levels[scope]
+        return level.instances[level.positions[cpu]].row
+
+    def instance(self, row: RowId) -> Instance | None:
+        """The instance with this row id, None if it is not (or no longer) there."""
+        level = self._levels[row.scope]
+        position = level.by_key.get(row.key)
+        return None if position is None else level.instances[position]
+
+    def parts(self, outer: RowId, scope: Scope) -> tuple[int, ...]:
+        """Positions of the instances of `scope` inside `outer`, ascending; empty when `outer` is not there.
+
+        An instance belongs where its first CPU does, so nothing is counted twice where levels do not nest.
+        """
+        cached = self._parts.get((outer, scope))
+        if cached is not None:
+            return cached
+        holder = self.instance(outer)
+        if holder is None:
+            return ()
+        inside = frozenset(holder.cpus)
+        instances = self._levels[scope].instances
+        found = tuple(position for position, part in enumerate(instances) if part.cpus[0] in inside)
+        self._parts[(outer, scope)] = found
+        return found
+
+    def varies(self, scope: Scope) -> bool:
+        """Whether the machine tells more than one instance of this scope apart (a column of ids is worth showing)."""
+        if scope is Scope.SYSTEM:
+            return False
+        instances = self.instances(scope)
+        return len(instances) > 1 and any(instance.label >= 0 for instance in instances)
+
+
+def topology_of(
+    places: Iterable[CpuPlace],
+    *,
+    keys: Mapping[Scope, Mapping[int, Key]] | None = None,
+    offline: Sequence[int] = (),
+    present: Sequence[int] | None = None,
+    possible: Sequence[int] | None = None,
+    notes: Sequence[str] = (),
+) -> Topology:
+    """Order the measured CPUs and build their topology.
+
+    Args:
+        places: one for each measured CPU.
+        keys: row keys where the ids alone do not tell instances apart; None: `CpuPlace.key`.
+        offline: present CPUs that are not online.
+        present: None: the measured and the offline ones.
+        possible: None: the present ones.
+        notes: see `Topology.notes`.
+    """
+    by_cpu = {place.cpu: place for place in sorted(places, key=lambda place: place.cpu)}
+    if keys is None:
+        keys = {scope: {cpu: place.key(scope) for cpu, place in by_cpu.items()} for scope in Scope}
+    cores: dict[Key, list[int]] = {}
+    for cpu in by_cpu:
+        cores.setdefault(keys[Scope.CORE][cpu], []).append(cpu)
+    if present is None:
+        present = sorted({*by_cpu, *offline})
+    types = {place.core_type for place in by_cpu.values() if place.core_type is not None}
+    return Topology(
+        cpus=tuple(cpu for siblings in cores.values() for cpu in siblings),
+        places=MappingProxyType(by_cpu),
+        keys=keys,
+        offline=tuple(offline),
+        present=tuple(present),
+        possible=tuple(present if possible is None else possible),
+        core_types=tuple(sorted(types, key=_type_rank)),
+        notes=tuple(notes),
+    )
+
+
+def _type_rank(core_type: str) -> tuple[int, int]:
+    if core_type in TYPE_ORDER:
+        return (TYPE_ORDER.index(core_type), 0)
+    return (len(TYPE_ORDER), int(core_type[1:]) if core_type[1:].isdecimal() else 0)
+
+
+def read_topology(host: Host, cpus: frozenset[int] | None) -> Topology:
+    """Find out where the CPUs of a machine are. A missing or odd file never fails; `Topology.notes` tells of it.
+
+    Args:
+        host: the machine.
+        cpus: measure only these; None: every online CPU that this process may use.
+
+    Raises:
+        MachineError: not one CPU can be found.
+        UsageError: a CPU of `cpus` is not there, is offline or may not be used by this process.
+    """
+    facts = read_facts(host)
+    if not facts.cpus:
+        raise MachineError(
+            f"no CPU can be found on {host.name}: {CPUS}/online, /proc/stat and /proc/cpuinfo name none; "
+            "mount /sys and /proc"
+        )
+    measured = _measured(host, facts, cpus)
+    groups = all_groups(facts.cpus)
+    kinds = core_kinds(host, facts.cpus)
+    places = {cpu: _place(fact, groups, kinds.get(cpu)) for cpu, fact in facts.cpus.items()}
+    keys: dict[Scope, Mapping[int, Key]] = {}
+    for scope in Scope:
+        of_ids = {cpu: place.key(scope) for cpu, place in places.items()}
+        keys[scope] = unique_keys(groups[scope], of_ids, alone=scope in (Scope.CORE, Scope.MODULE))
+    return topology_of(
+        [places[cpu] for cpu in measured],
+        keys={scope: {cpu: of_scope[cpu] for cpu in measured} for scope, of_scope in keys.items()},
+        offline=sorted(facts.present - facts.cpus.keys()),
+        present=sorted(facts.present),
+        possible=sorted(facts.possible),
+        notes=(*facts.notes, *_notes(facts.cpus, groups)),
+    )
+
+
+def _measured(host: Host, facts: MachineFacts, wanted: frozenset[int] | None) -> list[int]:
+    """CPUs to measure: online, usable by this process, and wanted (turbostat-spec 6.2)."""
+    online = facts.cpus.keys()
+    usable = host.usable_cpus()
+    allowed = online if usable is None else online & usable
+    if not allowed:
+        raise MachineError(
+            f"this process may use none of the online CPUs {format_cpulist(online)}; give it some with taskset, "
+            "or change its cpuset"
+        )
+    for cpu in sorted(wanted or ()):
+        if cpu not in facts.present and cpu not in online:
+            raise UsageError(f"CPU {cpu} is not there: this machine has CPUs {format_cpulist(facts.present)}")
+        if cpu not in online:
+            raise UsageError(f"CPU {cpu} is offline; bring it up with: echo 1 > {CPUS}/cpu{cpu}/online")
+        if cpu not in allowed:
+            raise UsageError(
+                f"CPU {cpu} is outside the CPUs this process may use ({format_cpulist(allowed)}); change its affinity "
+                "with taskset, or its cpuset"
+            )
+    if wanted is not None and not wanted:
+        raise UsageError("no CPU was named to be measured; name some, or leave the choice of CPUs out")
+    return sorted(allowed if wanted is None else wanted)
+
+
+def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None) -> CpuPlace:
+    l3 = fact.l3
+    if fact.has_l3 and l3 == UNSAID:
+        l3 = groups[Scope.L3][fact.cpu][0]
+    return CpuPlace(
+        cpu=fact.cpu,
+        package=fact.package,
+        die=fact.die,
+        l3=l3,
+        node=fact.node,
+        module=fact.module,
+        core=fact.core,
+        core_type=kind,
+        smt=groups[Scope.CORE][fact.cpu].index(fact.cpu),
+    )
+
+
+def _notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> list[str]:
+    """What was missing or contradictory, and what was taken instead."""
+    notes = []
+    silent = [cpu for cpu, fact in facts.items() if fact.package == UNSAID]
+    if silent:
+        how = "what sibling masks say" if all(facts[cpu].package_mask for cpu in silent) else "one package"
+        notes.append(f"no package id for CPUs {format_cpulist(silent)}; {how} was taken instead")
+    silent = [cpu for cpu, fact in facts.items() if fact.core == UNSAID]
+    if silent:
+        how = "what sibling masks say" if all(facts[cpu].core_mask for cpu in silent) else "a core for each"
+        notes.append(f"no core id for CPUs {format_cpulist(silent)}; {how} was taken instead")
+    by_id: dict[tuple[object, ...], set[tuple[int, ...]]] = {}
+    for cpu, fact in facts.items():
+        if fact.core != UNSAID:
+            by_id.setdefault((groups[Scope.DIE][cpu], fact.core), set()).add(groups[Scope.CORE][cpu])
+    if any(len(cores) > 1 for cores in by_id.values()):
+        notes.append("core ids repeat where sibling masks tell the cores apart; the masks were believed")
+    if not any(fact.has_l3 for fact in facts.values()):
+        notes.append("no level 3 cache is described; L3 rows are dies")
+    elif any(fact.has_l3 and fact.l3 == UNSAID for fact in facts.values()):
+        notes.append("level 3 caches have no ids; each is named after its lowest CPU")
+    return notes

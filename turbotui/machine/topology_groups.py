@@ -1,0 +1,176 @@
+"""From what CPUs say of themselves to sets of CPUs: which share a core, module, L3, die, package.
+
+Masks are physical facts and beat ids where both speak: ids repeat, are missing, or mean something else on some machine
+(s390 numbers sockets per book and gives no package id; old Arm kernels give dies a mask but no id).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+
+from turbotui.machine.topology_sysfs import UNSAID, CpuFacts, Mask
+from turbotui.quantities.scope import Scope
+
+Group = tuple[int, ...]
+Groups = Mapping[int, Group]
+"""For every CPU the ascending CPUs it shares something with, itself included."""
+
+Key = tuple[int, ...]
+
+
+class _Union:
+    """Disjoint sets of CPUs, merged as facts come in."""
+
+    def __init__(self, cpus: Iterable[int]) -> None:
+        self._parent = {cpu: cpu for cpu in cpus}
+
+    def find(self, cpu: int) -> int:
+        root = cpu
+        while self._parent[root] != root:
+            root = self._parent[root]
+        while self._parent[cpu] != root:
+            self._parent[cpu], cpu = root, self._parent[cpu]
+        return root
+
+    def join(self, first: int, second: int) -> None:
+        roots = sorted((self.find(first), self.find(second)))
+        self._parent[roots[1]] = roots[0]
+
+    def groups(self) -> Groups:
+        members: dict[int, list[int]] = {}
+        for cpu in sorted(self._parent):
+            members.setdefault(self.find(cpu), []).append(cpu)
+        return {cpu: tuple(group) for group in members.values() for cpu in group}
+
+
+def share(
+    masks: Mapping[int, Mask],
+    ids: Mapping[int, Hashable | None],
+    *,
+    within: Callable[[int, int], bool] | None = None,
+) -> Groups:
+    """Sets of CPUs that share one thing.
+
+    CPUs of one mask share it if `within` does not object. A CPU without a mask shares it with those of the same id
+    that have no mask either, or else with the first CPU of that id; without an id too, it is alone.
+
+    Args:
+        masks: what each CPU's mask file says; CPUs that are no key (offline) are left out.
+        ids: what identifies the thing over the whole machine, None where unknown.
+        within: whether the second CPU may be joined to the first.
+    """
+    union = _Union(masks)
+    seen: set[tuple[frozenset[int], Hashable | None]] = set()
+    first_of_id: dict[Hashable, int] = {}
+    for cpu in sorted(masks):
+        mask, label = masks[cpu], ids[cpu]
+        if mask is None:
+            continue
+        if label is not None:
+            first_of_id.setdefault(label, cpu)
+        if (mask, label) in seen:
+            continue  # said before by another CPU of the same set
+        seen.add((mask, label))
+        for other in mask:
+            if other in masks and (within is None or within(cpu, other)):
+                union.join(cpu, other)
+    for cpu in sorted(masks):
+        label = ids[cpu]
+        if masks[cpu] is None and label is not None:
+            union.join(first_of_id.setdefault(label, cpu), cpu)
+    return union.groups()
+
+
+def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
+    """Packages: masks inside equal ids (a mask may span chips, as POWER's node does); no ids and no masks: all one."""
+    ids = {cpu: (fact.drawer, fact.book, fact.package) for cpu, fact in facts.items()}
+    said = {label for label in ids.values() if label[-1] != UNSAID}
+    if len(said) == 1:  # a CPU that says nothing can only be in the one package there is
+        ids = {cpu: min(said) if label[-1] == UNSAID else label for cpu, label in ids.items()}
+
+    def same_or_unsaid(first: int, second: int) -> bool:
+        one, two = ids[first], ids[second]
+        return one == two or one[-1] == UNSAID or two[-1] == UNSAID
+
+    return share({cpu: fact.package_mask for cpu, fact in facts.items()}, ids, within=same_or_unsaid)
+
+
+def die_groups(facts: Mapping[int, CpuFacts], packages: Groups) -> Groups:
+    """Dies: only where there is an id. A kernel without dies says -1 and gives each CPU a mask of itself (arm64)."""
+    ids = {cpu: (packages[cpu], fact.die) for cpu, fact in facts.items()}
+    masks = {cpu: fact.die_mask if fact.die != UNSAID else None for cpu, fact in facts.items()}
+    return share(masks, ids, within=lambda first, second: ids[first] == ids[second])
+
+
+def core_groups(facts: Mapping[int, CpuFacts], dies: Groups) -> Groups:
+    """Cores: SMT siblings by mask, else by id within the die; a CPU that says neither is a core of its own."""
+    ids = {cpu: None if fact.core == UNSAID else (dies[cpu], fact.core) for cpu, fact in facts.items()}
+    return share({cpu: fact.core_mask for cpu, fact in facts.items()}, ids)
+
+
+def module_groups(facts: Mapping[int, CpuFacts], dies: Groups, cores: Groups) -> Groups:
+    """Modules (clusters): only where there is an id; elsewhere a module is a core."""
+    ids: dict[int, Hashable | None] = {}
+    masks: dict[int, Mask] = {}
+    for cpu, fact in facts.items():
+        unsaid = fact.module == UNSAID
+        ids[cpu] = ("core", cores[cpu]) if unsaid else ("module", dies[cpu], fact.module)
+        masks[cpu] = frozenset(cores[cpu]) if unsaid else fact.module_mask
+    return share(masks, ids)
+
+
+def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> Groups:
+    """L3 caches by mask, else by id within the package; CPUs without one are put together by die."""
+    ids: dict[int, Hashable | None] = {}
+    for cpu, fact in facts.items():
+        if not fact.has_l3:
+            ids[cpu] = ("none", dies[cpu])
+        elif fact.l3 != UNSAID:
+            ids[cpu] = ("id", packages[cpu], fact.l3)
+        else:
+            ids[cpu] = ("die", dies[cpu])
+    masks = {cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}
+    return share(masks, ids, within=lambda _, second: facts[second].has_l3)
+
+
+def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:
+    """NUMA nodes by number; CPUs of no node are together."""
+    return share(dict.fromkeys(facts), {cpu: fact.node for cpu, fact in facts.items()})
+
+
+def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict[int, Key]:
+    """One key for each group: the ids of its first CPU, and its lowest CPU as well where another group has those ids.
+
+    Args:
+        groups: sets of CPUs.
+        base: the key that the ids of each CPU give.
+        alone: every CPU without an id is a group of its own (cores), so its key has the CPU from the start and stays
+            when another one comes online.
+    """
+    holders: dict[Key, set[Group]] = {}
+    for group in set(groups.values()):
+        holders.setdefault(base[group[0]], set()).add(group)
+    keys: dict[int, Key] = {}
+    for key, same in holders.items():
+        for group in same:
+            is_unique = len(same) == 1 and not (alone and key[-1] == UNSAID)
+            own = key if is_unique else (*key, group[0])
+            keys.update(dict.fromkeys(group, own))
+    return keys
+
+
+def all_groups(facts: Mapping[int, CpuFacts]) -> dict[Scope, Groups]:
+    """The sets of CPUs of every scope."""
+    packages = package_groups(facts)
+    dies = die_groups(facts, packages)
+    cores = core_groups(facts, dies)
+    return {
+        Scope.CPU: {cpu: (cpu,) for cpu in facts},
+        Scope.CORE: cores,
+        Scope.MODULE: module_groups(facts, dies, cores),
+        Scope.L3: l3_groups(facts, packages, dies),
+        Scope.DIE: dies,
+        Scope.NODE: node_groups(facts),
+        Scope.PACKAGE: packages,
+        Scope.SYSTEM: dict.fromkeys(facts, tuple(sorted(facts))),
+    }

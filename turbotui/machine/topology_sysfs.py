@@ -1,0 +1,236 @@
+"""What /sys/devices/system and /proc say of each CPU, unresolved: ids and masks as printed, -1 or None if silent.
+
+Files: kernel Documentation/ABI/stable/sysfs-devices-system-cpu and .../testing/sysfs-devices-system-cpu,
+Documentation/admin-guide/cputopology.rst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
+from turbotui.machine.host import Host, HostError
+
+CPUS = "/sys/devices/system/cpu"
+NODES = "/sys/devices/system/node"
+
+UNSAID = -1
+_NO_IDS = frozenset({0xFFFF, 0xFFFFFFFF})
+"""BAD_APICID and -1 as the unsigned types of several architectures print them (x86 cluster_id 65535)."""
+
+Mask = frozenset[int] | None
+
+_CORE_MASKS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings")
+_MODULE_MASKS = ("cluster_cpus_list", "cluster_cpus")
+_DIE_MASKS = ("die_cpus_list", "die_cpus")
+_PACKAGE_MASKS = ("package_cpus_list", "core_siblings_list", "package_cpus", "core_siblings")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuFacts:
+    """One online CPU. Ids are -1 and masks None where there is no (sensible) file.
+
+    Masks hold what the file says, offline CPUs included, and always the CPU itself.
+    """
+
+    cpu: int
+    package: int = UNSAID
+    book: int = UNSAID
+    drawer: int = UNSAID
+    die: int = UNSAID
+    module: int = UNSAID
+    core: int = UNSAID
+    package_mask: Mask = None
+    die_mask: Mask = None
+    module_mask: Mask = None
+    core_mask: Mask = None
+    has_l3: bool = False
+    l3: int = UNSAID
+    l3_mask: Mask = None
+    node: int = UNSAID
+    capacity: int = UNSAID
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFacts:
+    """All online CPUs, and the numbers of the others."""
+
+    cpus: Mapping[int, CpuFacts]
+    present: frozenset[int]
+    possible: frozenset[int]
+    notes: tuple[str, ...]
+
+
+class SysfsReader:
+    """Small files of one host; equal CPU lists are parsed once, which is what makes 1,024 CPUs cheap."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._parsed: dict[tuple[bool, str], Mask] = {}
+
+    def text(self, path: str) -> str | None:
+        """A file without its surrounding blanks, None if it cannot be read."""
+        try:
+            return self._host.read_text(path).strip(" \t\n\0")
+        except HostError:
+            return None
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, none if it cannot be read."""
+        try:
+            return self._host.list_dir(path)
+        except HostError:
+            return ()
+
+    def number(self, path: str) -> int:
+        """A decimal id, -1 if the file is missing, odd or holds one of the kernel's "no id" values."""
+        text = self.text(path)
+        if text is None:
+            return UNSAID
+        try:
+            value = int(text)
+        except ValueError:
+            return UNSAID
+        return UNSAID if value < 0 or value in _NO_IDS else value
+
+    def cpus(self, path: str) -> Mask:
+        """A CPU list (name ends in "list", or a list file such as online) or mask; None if missing, odd or empty."""
+        text = self.text(path)
+        if not text:
+            return None
+        is_mask = path.endswith(("siblings", "_cpus", "_map", "cpumap"))
+        key = (is_mask, text)
+        if key not in self._parsed:
+            self._parsed[key] = _parsed(parse_cpumask if is_mask else parse_cpulist, text)
+        return self._parsed[key]
+
+    def first_mask(self, directory: str, names: Iterable[str]) -> Mask:
+        """The first of several files that says something."""
+        for name in names:
+            mask = self.cpus(f"{directory}/{name}")
+            if mask is not None:
+                return mask
+        return None
+
+
+def _parsed(parse: Callable[[str], frozenset[int]], text: str) -> Mask:
+    try:
+        return parse(text) or None
+    except ValueError:
+        return None
+
+
+def read_facts(host: Host) -> MachineFacts:
+    """Everything the machine says about where its CPUs are; `cpus` is empty if it names none."""
+    read = SysfsReader(host)
+    blocks = cpuinfo_blocks(read.text("/proc/cpuinfo") or "")
+    listed = _numbered(read.names(CPUS), "cpu")
+    online = _online(read, listed, blocks)
+    present = (read.cpus(f"{CPUS}/present") or listed) | online
+    possible = (read.cpus(f"{CPUS}/possible") or present) | present
+    nodes = _nodes(read, online)
+    notes = [] if listed else [f"{CPUS} lists no CPU; /proc was asked instead"]
+    facts = {cpu: _cpu_facts(read, cpu, nodes.get(cpu, UNSAID), blocks.get(cpu, {})) for cpu in sorted(online)}
+    return MachineFacts(facts, present, possible, tuple(notes))
+
+
+def _online(read: SysfsReader, listed: frozenset[int], blocks: Mapping[int, Mapping[str, str]]) -> frozenset[int]:
+    """Online CPUs: the kernel's list, else each CPU's own files, else the rows of /proc/stat, else /proc/cpuinfo."""
+    online = read.cpus(f"{CPUS}/online")
+    if online:
+        return online
+    if listed:
+        # cpu0 often has no file of its own: it cannot be taken offline, and a CPU without the file is online.
+        return frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
+    lines = (read.text("/proc/stat") or "").splitlines()
+    return _numbered((line.split(" ", 1)[0] for line in lines), "cpu") or frozenset(blocks)
+
+
+def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
+    """N of every name that is exactly prefix and N."""
+    return frozenset(
+        int(name[len(prefix) :]) for name in names if name.startswith(prefix) and name[len(prefix) :].isdecimal()
+    )
+
+
+def _nodes(read: SysfsReader, online: frozenset[int]) -> dict[int, int]:
+    """The NUMA node of each online CPU, from the nodes' lists or masks, else from the nodeM entry beside each CPU."""
+    found: dict[int, int] = {}
+    for node in sorted(_numbered(read.names(NODES), "node")):
+        for cpu in read.first_mask(f"{NODES}/node{node}", ("cpulist", "cpumap")) or ():
+            found.setdefault(cpu, node)
+    for cpu in online - found.keys():
+        beside = _numbered(read.names(f"{CPUS}/cpu{cpu}"), "node")
+        if beside:
+            found[cpu] = min(beside)
+    return found
+
+
+def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:
+    base = f"{CPUS}/cpu{cpu}"
+    topology = f"{base}/topology"
+    package = read.number(f"{topology}/physical_package_id")
+    core = read.number(f"{topology}/core_id")
+    has_l3, l3, l3_mask = _l3(read, f"{base}/cache")
+    itself = frozenset({cpu})
+
+    def mask(names: Iterable[str]) -> Mask:
+        found = read.first_mask(topology, names)
+        return None if found is None else found if cpu in found else found | itself
+
+    return CpuFacts(
+        cpu=cpu,
+        package=package if package >= 0 else _decimal(block.get("physical id")),
+        book=read.number(f"{topology}/book_id"),
+        drawer=read.number(f"{topology}/drawer_id"),
+        die=read.number(f"{topology}/die_id"),
+        module=read.number(f"{topology}/cluster_id"),
+        core=core if core >= 0 else _decimal(block.get("core id")),
+        package_mask=mask(_PACKAGE_MASKS),
+        die_mask=mask(_DIE_MASKS),
+        module_mask=mask(_MODULE_MASKS),
+        core_mask=mask(_CORE_MASKS),
+        has_l3=has_l3,
+        l3=l3,
+        l3_mask=None if l3_mask is None else l3_mask | itself,
+        node=node,
+        capacity=read.number(f"{base}/cpu_capacity"),
+        part=block.get("CPU part", ""),
+    )
+
+
+def _l3(read: SysfsReader, cache: str) -> tuple[bool, int, Mask]:
+    """Whether there is a level 3 cache that holds data, its id and its CPUs; its index depends on the levels below."""
+    index = "index3"
+    if read.text(f"{cache}/index3/level") != "3":
+        candidates = [name for name in read.names(cache) if name.startswith("index") and name != "index3"]
+        index = next((name for name in candidates if read.text(f"{cache}/{name}/level") == "3"), "")
+        if not index:
+            return False, UNSAID, None
+    directory = f"{cache}/{index}"
+    return True, read.number(f"{directory}/id"), read.first_mask(directory, ("shared_cpu_list", "shared_cpu_map"))
+
+
+_BLOCK_START = re.compile(r"(?:processor|cpu number)\s*:\s*(\d+)\s*$", re.IGNORECASE)
+
+
+def cpuinfo_blocks(text: str) -> dict[int, dict[str, str]]:
+    """/proc/cpuinfo by CPU: the keys and values of each block that begins with "processor : N" or "cpu number : N"."""
+    blocks: dict[int, dict[str, str]] = {}
+    current: dict[str, str] | None = None
+    for line in text.splitlines():
+        start = _BLOCK_START.match(line)
+        if start is not None:
+            current = blocks.setdefault(int(start[1]), {})
+        elif current is not None:
+            key, separator, value = line.partition(":")
+            if separator:
+                current[key.strip()] = value.strip()
+    return blocks
+
+
+def _decimal(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() and int(text) not in _NO_IDS else UNSAID

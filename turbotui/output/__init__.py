@@ -1,0 +1,1 @@
+"""Frames as text, for any stdout."""

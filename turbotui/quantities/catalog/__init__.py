@@ -1,0 +1,99 @@
+"""The catalog: every column turbotui knows, in print order (turbostat's, with turbotui's own beside their kin).
+
+To add a column, add one `Column(...)` to the module of its category. Two entries may share an id: the first whose
+needs this machine can meet is used (package or core energy; a C1 register or the derivation).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from turbotui.errors import UsageError
+from turbotui.quantities.catalog import frequency, idle, interrupts, kernel, power, thermal, topology
+from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.signals import Signal, SignalId
+
+_BEFORE_CPUIDLE = (
+    *topology.COLUMNS,
+    *frequency.COLUMNS,
+    *frequency.CACHE_COLUMNS[:2],
+    *interrupts.COLUMNS,
+    *frequency.CACHE_COLUMNS[2:],
+    *kernel.COLUMNS,
+)
+_AFTER_CPUIDLE = (
+    *idle.CORE_COLUMNS,
+    *thermal.CORE_COLUMNS,
+    *power.CORE_COLUMNS,
+    *thermal.PACKAGE_COLUMNS,
+    *idle.PACKAGE_COLUMNS,
+    *power.PACKAGE_COLUMNS,
+    *power.SYSTEM_COLUMNS,
+)
+
+STATIC_COLUMNS: tuple[Column, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The columns of one machine, each id once."""
+
+    columns: tuple[Column, ...]
+    by_id: Mapping[ColumnId, Column]
+
+    def get(self, name: ColumnId) -> Column | None:
+        """The column of that exact name, or None."""
+        return self.by_id.get(name)
+
+    def words(self) -> tuple[str, ...]:
+        """Every word that `select` understands: column names, then category names."""
+        groups = {group for column in self.columns for group in column.groups}
+        groups |= {column.category.value for column in self.columns}
+        return (*self.by_id, "all", *sorted(groups - set(self.by_id)))
+
+    def select(self, words: Iterable[str]) -> tuple[Column, ...]:
+        """The columns that names and category words mean, in print order.
+
+        Raises:
+            UsageError: a word that is neither, with the nearest ones.
+        """
+        wanted: set[ColumnId] = set()
+        for word in words:
+            found = self._meant(word)
+            if not found:
+                near = difflib.get_close_matches(word, self.words(), n=3, cutoff=0.5)
+                hint = f"; did you mean {', '.join(near)}?" if near else ""
+                raise UsageError(f'unknown column "{word}"{hint} (the columns of this machine: turbotui columns)')
+            wanted |= found
+        return tuple(column for column in self.columns if column.id in wanted)
+
+    def _meant(self, word: str) -> set[ColumnId]:
+        if word in self.by_id:
+            return {word}
+        if word == "all":
+            return set(self.by_id)
+        return {column.id for column in self.columns if word in column.groups or word == column.category.value}
+
+
+def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
+    """The catalog of a machine that offers these signals: static columns plus those of its idle states."""
+    chosen: dict[ColumnId, Column] = {}
+    for column in (*_BEFORE_CPUIDLE, *idle.cpuidle_columns(signals), *_AFTER_CPUIDLE):
+        rival = chosen.get(column.id)
+        if rival is None or (not _can(rival, signals) and _can(column, signals)):
+            chosen[column.id] = column
+    # a variant keeps the place where it stands in the tables: a core's watts among core columns
+    order = (*_BEFORE_CPUIDLE, *idle.cpuidle_columns(signals), *_AFTER_CPUIDLE)
+    kept: list[Column] = []
+    for column in order:
+        mine = chosen[column.id]
+        same = mine.needs == column.needs and mine.scope is column.scope and mine.formula == column.formula
+        if same and all(other.id != column.id for other in kept):
+            kept.append(mine)
+    return Catalog(tuple(kept), {column.id: column for column in kept})
+
+
+def _can(column: Column, signals: Mapping[SignalId, Signal]) -> bool:
+    return all(name in signals for name in column.needs)

@@ -1,0 +1,214 @@
+"""Frequency columns: what the cores really ran at, from APERF and MPERF, and what the kernel asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.quantities.catalog.formulas import mega, percent, reference_ticks
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.scope import Scope
+
+_APERF_DOCUMENT = "Intel SDM vol. 3 section 16.2 (IA32_MPERF, IA32_APERF); AMD APM vol. 2 section 17.3"
+_CPUFREQ_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
+
+
+def _busy_mhz(row: Inputs) -> Cell:
+    active, reference = row.delta("aperf"), row.delta("mperf")
+    if active is None or not reference:
+        return None
+    base = row.value("base_hz")
+    if not base:  # CPUID.16H may exist and be zero in guests: the TSC rate then stands for the base clock
+        ticks = row.rate("tsc")
+        if ticks is None:
+            return None
+        base = ticks * (row.value("tsc_tweak") or 1.0)
+    return mega(base * active / reference)
+
+
+def _gauge_mhz(signal: str) -> Callable[[Inputs], Cell]:
+    return lambda row: mega(row.value(signal))
+
+
+def _text(signal: str) -> Callable[[Inputs], Cell]:
+    return lambda row: row.text(signal)
+
+
+def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> Column:
+    return Column(
+        id=title,
+        category=Category.FREQUENCY,
+        scope=Scope.CPU,
+        unit="MHz" if mhz else "",
+        decimals=0 if mhz else -1,
+        needs=(signal,),
+        compute=_gauge_mhz(signal) if mhz else _text(signal),
+        formula=f"cpufreq {signal.removeprefix('cpufreq.')}",
+        help=help_text,
+        document=_CPUFREQ_DOCUMENT,
+        width=5 if mhz else 11,
+        priority=7,
+        default=False,
+        extra=True,
+    )
+
+
+COLUMNS = (
+    Column(
+        id="Avg_MHz",
+        category=Category.FREQUENCY,
+        groups=("frequency",),
+        scope=Scope.CPU,
+        unit="MHz",
+        decimals=0,
+        needs=("aperf",),
+        compute=lambda row: mega(row.rate("aperf")),
+        formula="ΔAPERF / interval",
+        help="Cycles executed per second of wall time, idle time included: Busy% of Bzy_MHz.",
+        document=_APERF_DOCUMENT,
+        width=5,
+        priority=5,
+    ),
+    Column(
+        id="Busy%",
+        category=Category.FREQUENCY,
+        groups=("frequency", "idle", "hwidle", "swidle", "sysfs"),
+        scope=Scope.CPU,
+        unit="%",
+        decimals=2,
+        needs=("mperf", "tsc"),
+        wants=("tsc_tweak",),
+        compute=lambda row: percent(row.delta("mperf"), reference_ticks(row)),
+        formula="100 x ΔMPERF / (ΔTSC x tsc_tweak)",
+        help="Share of the interval in C0, that is executing instructions, as the hardware counted it.",
+        document=_APERF_DOCUMENT,
+        width=6,
+        priority=0,
+        scale_max=100.0,
+    ),
+    Column(
+        id="Bzy_MHz",
+        category=Category.FREQUENCY,
+        groups=("frequency",),
+        scope=Scope.CPU,
+        unit="MHz",
+        decimals=0,
+        needs=("aperf", "mperf"),
+        wants=("base_hz", "tsc", "tsc_tweak"),
+        compute=_busy_mhz,
+        formula="base_MHz x ΔAPERF / ΔMPERF",
+        help="Mean clock while not idle.",
+        document=_APERF_DOCUMENT,
+        width=5,
+        priority=0,
+    ),
+    Column(
+        id="TSC_MHz",
+        category=Category.FREQUENCY,
+        groups=("frequency",),
+        scope=Scope.CPU,
+        unit="MHz",
+        decimals=0,
+        needs=("tsc",),
+        compute=lambda row: mega(row.rate("tsc")),
+        formula="ΔTSC / interval",
+        help="Rate of the time-stamp counter: constant, whatever the core's clock does.",
+        document="Intel SDM vol. 3 section 19.17",
+        width=5,
+        priority=8,
+    ),
+    Column(
+        id="CurMHz",
+        category=Category.FREQUENCY,
+        scope=Scope.CPU,
+        unit="MHz",
+        decimals=0,
+        needs=("cpufreq.cur",),
+        compute=_gauge_mhz("cpufreq.cur"),
+        formula="cpufreq scaling_cur_freq at the end of the interval",
+        help="Clock as cpufreq reports it at one instant, not a mean over the interval: stale on an idle CPU.",
+        document=_CPUFREQ_DOCUMENT,
+        width=5,
+        priority=6,
+        default=False,
+        extra=True,
+    ),
+    _setting("MinMHz", "cpufreq.min", "Lowest clock that the policy allows now.", mhz=True),
+    _setting("MaxMHz", "cpufreq.max", "Highest clock that the policy allows now.", mhz=True),
+    _setting("Governor", "cpufreq.governor", "cpufreq governor of the CPU.", mhz=False),
+    _setting("EPP", "cpufreq.epp", "Energy performance preference handed to the hardware.", mhz=False),
+    _setting("Driver", "cpufreq.driver", "cpufreq driver of the CPU.", mhz=False),
+)
+
+CACHE_COLUMNS = (
+    Column(
+        id="IPC",
+        category=Category.CACHE,
+        groups=("other",),
+        scope=Scope.CPU,
+        unit="",
+        decimals=2,
+        needs=("instructions", "aperf"),
+        compute=lambda row: _quotient(row.delta("instructions"), row.delta("aperf")),
+        formula="Δinstructions / ΔAPERF",
+        help="Instructions per cycle while not idle.",
+        document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS",
+        width=4,
+        priority=4,
+    ),
+    Column(
+        id="IPC",
+        category=Category.CACHE,
+        groups=("other",),
+        scope=Scope.CPU,
+        unit="",
+        decimals=2,
+        needs=("instructions", "cycles"),
+        compute=lambda row: _quotient(row.delta("instructions"), row.delta("cycles")),
+        formula="Δinstructions / Δcycles",
+        help="Instructions per core cycle while not idle, both from the core PMU.",
+        document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_CPU_CYCLES",
+        width=4,
+        priority=4,
+    ),
+    Column(
+        id="LLCMRPS",
+        category=Category.CACHE,
+        groups=("cache", "llc"),
+        scope=Scope.CPU,
+        unit="M/s",
+        decimals=0,
+        needs=("cache.references",),
+        compute=lambda row: mega(row.rate("cache.references")),
+        formula="Δcache-references / interval / 1e6",
+        help="Last-level cache references, millions a second. On AMD Zen the kernel maps this event to the L2.",
+        document="perf_event_open(2), PERF_COUNT_HW_CACHE_REFERENCES",
+        width=5,
+        priority=7,
+        default=False,
+    ),
+    Column(
+        id="LLC%hit",
+        category=Category.CACHE,
+        groups=("cache", "llc"),
+        scope=Scope.CPU,
+        unit="%",
+        decimals=2,
+        needs=("cache.references", "cache.misses"),
+        compute=lambda row: _hit(row.delta("cache.references"), row.delta("cache.misses")),
+        formula="100 x (Δcache-references - Δcache-misses) / Δcache-references",
+        help="Share of last-level cache references that hit. On AMD Zen the kernel maps these events to the L2.",
+        document="perf_event_open(2), PERF_COUNT_HW_CACHE_MISSES",
+        width=6,
+        priority=7,
+        default=False,
+        scale_max=100.0,
+    ),
+)
+
+
+def _quotient(part: float | None, whole: float | None) -> Cell:
+    return None if part is None or not whole else part / whole
+
+
+def _hit(references: float | None, misses: float | None) -> Cell:
+    return None if references is None or misses is None else percent(references - misses, references)

@@ -1,0 +1,126 @@
+"""Idle columns: C-states as the hardware counted them (achieved) and as the kernel asked for them (requested)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from turbotui.quantities.catalog.formulas import count, percent, reference_ticks, residency
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal, SignalId
+
+_HARDWARE = "Intel SDM vol. 4, core and package C-state residency counters"
+_CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
+_PACKAGE_STATES = (2, 3, 6, 7, 8, 9, 10)
+
+
+def _residency(signal: SignalId) -> Callable[[Inputs], Cell]:
+    return lambda row: residency(row, signal)
+
+
+def _derived_c1(row: Inputs) -> Cell:
+    """What is left of the interval after C0 and the deeper states (turbostat-spec 2.6)."""
+    ticks, active = reference_ticks(row), row.delta("mperf")
+    if ticks is None or active is None:
+        return None
+    deeper = sum(row.delta(f"cstate.core.c{state}") or 0.0 for state in (3, 6, 7))
+    return percent(max(0.0, ticks - active - deeper), ticks)
+
+
+def _core(state: int, scope: Scope) -> Column:
+    signal = f"cstate.core.c{state}"
+    return Column(
+        id=f"CPU%c{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=scope, unit="%", decimals=2,
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
+        formula=f"100 x ΔC{state}_residency / (ΔTSC x tsc_tweak)",
+        help=f"Share of the interval that the core spent in hardware state C{state}.", document=_HARDWARE, width=6,
+        priority=4, scale_max=100.0,
+    )
+
+
+def _package(state: int) -> Column:
+    signal = f"cstate.pkg.c{state}"
+    title = f"Pkg%pc{state}" if state < 10 else "Pk%pc10"
+    return Column(
+        id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
+        formula=f"100 x ΔPC{state}_residency / (ΔTSC x tsc_tweak)",
+        help=f"Share of the interval that the whole package spent in state PC{state}.", document=_HARDWARE, width=6,
+        priority=6, scale_max=100.0,
+    )
+
+
+CORE_COLUMNS = (
+    _core(1, Scope.CPU),
+    Column(
+        id="CPU%c1", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.CPU, unit="%", decimals=2,
+        needs=("tsc", "mperf", "cstate.core.c6"), wants=("tsc_tweak", "cstate.core.c3", "cstate.core.c7"),
+        compute=_derived_c1, formula="100 x (ΔTSC x tsc_tweak - ΔMPERF - ΔC3 - ΔC6 - ΔC7) / (ΔTSC x tsc_tweak)",
+        help="Share of the interval in C1, derived: the time in no other state. This CPU has no C1 counter.",
+        document=_HARDWARE, width=6, priority=4, scale_max=100.0,
+    ),
+    _core(3, Scope.CORE),
+    _core(6, Scope.CORE),
+    _core(7, Scope.CORE),
+    Column(
+        id="Mod%c6", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.MODULE, unit="%", decimals=2,
+        needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=_residency("cstate.module.c6"),
+        formula="100 x ΔMC6_residency / (ΔTSC x tsc_tweak)",
+        help="Share of the interval that the whole module spent in state C6.", document=_HARDWARE, width=6, priority=7,
+        scale_max=100.0,
+    ),
+)
+
+PACKAGE_COLUMNS = tuple(_package(state) for state in _PACKAGE_STATES)
+
+
+def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
+    """Columns of the idle states that this machine's cpuidle driver has, shallow to deep.
+
+    turbostat's naming: `C6%` share of time requested, `C6` times entered, `C6+` should have been deeper, `C6-` should
+    have been shallower. The deepest state has no `+` and the shallowest no `-`.
+    """
+    names: dict[int, str] = {}
+    for signal in signals.values():
+        parts = signal.id.split(".")
+        if len(parts) == 3 and parts[0] == "cpuidle" and parts[2] == "name" and isinstance(signal.constant, str):
+            names[int(parts[1])] = signal.constant
+    order = sorted(names)
+    titles = {state: names[state] if list(names.values()).count(names[state]) == 1 else f"{names[state]}.{state}"
+              for state in order}
+    counts: list[Column] = []
+    shares: list[Column] = []
+    for state in order:
+        title = titles[state]
+        if state != order[0]:
+            counts.append(_entries(f"{title}-", f"cpuidle.{state}.above",
+                                   f"Times {title} was entered and proved too deep: a shallower state fitted."))
+        counts.append(_entries(title, f"cpuidle.{state}.usage", f"Times the kernel asked for {title}."))
+        if state != order[-1]:
+            counts.append(_entries(f"{title}+", f"cpuidle.{state}.below",
+                                   f"Times {title} was entered and proved too shallow: a deeper state fitted."))
+        counts.append(_entries(f"{title}!", f"cpuidle.{state}.rejected",
+                               f"Times the platform refused to enter {title}.", extra=True))
+        shares.append(_requested(title, f"cpuidle.{state}.time"))
+    return (*counts, *shares)
+
+
+def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> Column:
+    return Column(
+        id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"), scope=Scope.CPU,
+        unit="", decimals=0, needs=(signal,), compute=lambda row: count(row, signal), formula=f"Δ{signal}",
+        help=help_text, document=_CPUIDLE, width=6, priority=8, default=False, extra=extra,
+    )
+
+
+def _requested(title: str, signal: SignalId) -> Column:
+    def share(row: Inputs) -> Cell:
+        spent = row.rate(signal)
+        return None if spent is None else 100.0 * spent
+
+    return Column(
+        id=f"{title}%", category=Category.IDLE, groups=("pct_idle", "idle", "swidle", "sysfs"), scope=Scope.CPU,
+        unit="%", decimals=2, needs=(signal,), compute=share, formula=f"100 x Δ{signal} / interval",
+        help=f"Share of the interval in {title} as the kernel's idle governor requested it; the hardware may have "
+        "chosen another state.", document=_CPUIDLE, width=6, priority=6, scale_max=100.0,
+    )

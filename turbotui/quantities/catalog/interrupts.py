@@ -1,0 +1,59 @@
+"""Interrupt columns: counts of the interval as turbostat prints them, and rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.quantities.catalog.formulas import count
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.scope import Scope
+
+_DOCUMENT = "kernel Documentation/filesystems/proc.rst, /proc/interrupts"
+_SOFT_DOCUMENT = "kernel Documentation/filesystems/proc.rst, /proc/softirqs"
+
+
+def _count(signal: str) -> Callable[[Inputs], Cell]:
+    return lambda row: count(row, signal)
+
+
+def _rate(signal: str) -> Callable[[Inputs], Cell]:
+    return lambda row: row.rate(signal)
+
+
+def _counted(title: str, signal: str, help_text: str, formula: str, *, document: str = _DOCUMENT,
+             priority: int = 7) -> Column:
+    return Column(
+        id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
+        needs=(signal,), compute=_count(signal), formula=formula, help=help_text, document=document, width=7,
+        priority=priority,
+    )
+
+
+def _per_second(title: str, signal: str, help_text: str, document: str = _DOCUMENT) -> Column:
+    return Column(
+        id=title, category=Category.INTERRUPT, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
+        compute=_rate(signal), formula=f"Δ{signal} / interval", help=help_text, document=document, width=7, priority=8,
+        default=False, extra=True,
+    )
+
+
+COLUMNS = (
+    _counted("IRQ", "irq.total", "Interrupts of every kind taken in the interval (a count, not a rate).",
+             "sum of all rows of /proc/interrupts, Δ", priority=2),
+    _counted("NMI", "irq.nmi", "Non-maskable interrupts in the interval.", "row NMI of /proc/interrupts, Δ"),
+    _counted("SMI", "smi", "System management interrupts in the interval: time stolen by firmware.",
+             "ΔSMI_COUNT, 32 bits", document="Intel SDM vol. 4, MSR_SMI_COUNT (0x34)"),
+    _per_second("IRQ/s", "irq.total", "Interrupts of every kind per second."),
+    _per_second("Timer/s", "irq.loc", "Local timer interrupts per second."),
+    _per_second("Dev/s", "irq.device", "Interrupts of devices (numbered rows) per second."),
+    _per_second("Resch/s", "irq.res", "Rescheduling interrupts per second: another CPU asked this one to schedule."),
+    _per_second("Call/s", "irq.cal", "Function-call interrupts per second: another CPU made this one run a function."),
+    _per_second("TLB/s", "irq.tlb", "TLB shootdowns per second."),
+    _per_second("Therm/s", "irq.trm", "Thermal event interrupts per second."),
+    _per_second("SoftIRQ/s", "softirq.total", "Soft interrupts of every kind per second.", _SOFT_DOCUMENT),
+    _per_second("NetRx/s", "softirq.net_rx", "Network receive soft interrupts per second.", _SOFT_DOCUMENT),
+    _per_second("NetTx/s", "softirq.net_tx", "Network transmit soft interrupts per second.", _SOFT_DOCUMENT),
+    _per_second("Block/s", "softirq.block", "Block-device soft interrupts per second.", _SOFT_DOCUMENT),
+    _per_second("Sched/s", "softirq.sched", "Scheduler balancing soft interrupts per second.", _SOFT_DOCUMENT),
+    _per_second("RCU/s", "softirq.rcu", "RCU soft interrupts per second.", _SOFT_DOCUMENT),
+)

@@ -1,0 +1,67 @@
+"""Temperature and throttling columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.quantities.catalog.formulas import count
+from turbotui.quantities.columns import Category, Cell, Column, Inputs, Thresholds
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+
+_DOCUMENT = "Intel SDM vol. 4, IA32_THERM_STATUS (0x19C), IA32_PACKAGE_THERM_STATUS (0x1B1); kernel hwmon drivers"
+_THROTTLE = "kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle"
+
+
+def _degrees(signal: SignalId) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> Cell:
+        value = row.value(signal)
+        return None if value is None else round(value)
+
+    return compute
+
+
+def _temperature(title: str, scope: Scope, signal: SignalId, help_text: str, *, groups: tuple[str, ...] = (),
+                 extra: bool = False) -> Column:
+    return Column(
+        id=title, category=Category.THERMAL, groups=groups, scope=scope, unit="°C", decimals=0, needs=(signal,),
+        wants=("tj_max",), compute=_degrees(signal), formula="tj_max - digital readout, or the sensor's own value",
+        help=help_text, document=_DOCUMENT, width=4, priority=3, thresholds=Thresholds(85.0, 95.0), extra=extra,
+        scale_max=110.0,
+    )
+
+
+CORE_COLUMNS = (
+    _temperature("CoreTmp", Scope.CORE, "temp.core", "Core temperature; the summary is the hottest core.",
+                 groups=("power", "other")),
+    _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
+    Column(
+        id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
+        compute=lambda row: count(row, "throttle.core.count"), formula="Δcore_throttle_count",
+        help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
+        document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
+    ),
+    Column(
+        id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
+        needs=("throttle.core.time",), compute=lambda row: _share(row, "throttle.core.time"),
+        formula="100 x Δcore_throttle_total_time / interval", help="Share of the interval that the core was throttled "
+        "for heat; above the core, the sum over cores.", document=_THROTTLE, width=5, priority=8, default=False,
+        extra=True,
+    ),
+)
+
+PACKAGE_COLUMNS = (
+    _temperature("PkgTmp", Scope.PACKAGE, "temp.pkg", "Package temperature; the summary is the hottest package.",
+                 groups=("power",)),
+    Column(
+        id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
+        needs=("throttle.pkg.count",), compute=lambda row: count(row, "throttle.pkg.count"),
+        formula="Δpackage_throttle_count", help="Times the package was throttled for heat in the interval.",
+        document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
+    ),
+)
+
+
+def _share(row: Inputs, signal: SignalId) -> Cell:
+    spent = row.rate(signal)
+    return None if spent is None else 100.0 * spent

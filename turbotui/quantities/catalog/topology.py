@@ -1,0 +1,75 @@
+"""Identity columns: where a row is in the machine. Ids are those of sysfs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.scope import Scope
+
+_DOCUMENT = "kernel Documentation/admin-guide/cputopology.rst"
+
+
+def _place(scope: Scope) -> Callable[[Inputs], Cell]:
+    return lambda row: row.place(scope)
+
+
+def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecimal: bool = False) -> Column:
+    return Column(
+        id=title,
+        category=Category.TOPOLOGY,
+        groups=("topology",),
+        scope=Scope.CPU,
+        unit="",
+        decimals=0,
+        needs=(),
+        compute=_place(scope),
+        formula=path,
+        help=help_text,
+        document=_DOCUMENT,
+        width=4,
+        priority=3,
+        hexadecimal=hexadecimal,
+    )
+
+
+COLUMNS = (
+    _identity("Package", Scope.PACKAGE, "topology/physical_package_id", "Package (socket) the CPU is in."),
+    _identity("Die", Scope.DIE, "topology/die_id", "Die within the package; some AMD parts number dies machine-wide."),
+    _identity("L3", Scope.L3, "cache/index3/id", "Last-level cache the CPU shares."),
+    _identity("Node", Scope.NODE, "/sys/devices/system/node", "NUMA node whose memory is nearest."),
+    _identity("Module", Scope.MODULE, "topology/cluster_id", "Cores that share a mid-level cache.", hexadecimal=True),
+    _identity("Core", Scope.CORE, "topology/core_id", "Core id within its package; ids may have gaps.",
+              hexadecimal=True),
+    Column(
+        id="CPU",
+        category=Category.TOPOLOGY,
+        groups=("topology",),
+        scope=Scope.CPU,
+        unit="",
+        decimals=0,
+        needs=(),
+        compute=_place(Scope.CPU),
+        formula="number in /proc/stat",
+        help="Linux logical CPU number.",
+        document=_DOCUMENT,
+        width=4,
+        priority=0,
+    ),
+    Column(
+        id="Type",
+        category=Category.TOPOLOGY,
+        groups=(),
+        scope=Scope.CPU,
+        unit="",
+        decimals=-1,
+        needs=(),
+        compute=lambda row: row.core_type(),
+        formula="/sys/devices/cpu_core, cpu_atom, cpu_lowpower; cpu_capacity on Arm",
+        help="Kind of core: P performance, E efficiency, LP low-power island; on Arm by capacity.",
+        document="kernel Documentation/admin-guide/perf (hybrid PMUs), cputopology.rst",
+        width=4,
+        priority=2,
+        extra=True,
+    ),
+)

@@ -1,0 +1,122 @@
+"""Columns: what people read. A column names the signals it needs and computes one cell from their reduced deltas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+
+ColumnId: TypeAlias = str
+"""Equal to turbostat's column name where turbostat has the column."""
+
+Cell: TypeAlias = float | int | str | None
+"""A computed value in the column's display unit; None is unknown, and `Frame.why` says why."""
+
+
+class Category(Enum):
+    """Groups of columns in the picker, and turbostat's category names (its manual page; turbostat-spec 1.4)."""
+
+    TOPOLOGY = "topology"
+    FREQUENCY = "frequency"
+    IDLE = "idle"
+    POWER = "power"
+    THERMAL = "thermal"
+    KERNEL = "kernel"
+    INTERRUPT = "interrupt"
+    CACHE = "cache"
+    OTHER = "other"
+
+
+class Inputs(Protocol):
+    """What a column's formula may ask for, already reduced to the row it is computed for.
+
+    Every method gives None for what is unknown. Values are SI (Hz, s, J, °C).
+    """
+
+    def delta(self, signal: SignalId) -> float | None:
+        """Increase over the interval, reduced by the signal's rule."""
+
+    def rate(self, signal: SignalId) -> float | None:
+        """Increase per second, each instance divided by its own elapsed time before reducing."""
+
+    def value(self, signal: SignalId) -> float | None:
+        """A gauge at the end of the interval, or a constant."""
+
+    def text(self, signal: SignalId) -> str | None:
+        """A text gauge (governor, driver); None when instances differ."""
+
+    def elapsed(self, signal: SignalId) -> float | None:
+        """Seconds between the two readings of this signal (mean over the instances of the row)."""
+
+    def place(self, scope: Scope) -> int | None:
+        """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""
+
+    def core_type(self) -> str | None:
+        """"P", "E", "LP", an Arm capacity class, or None on machines with one kind of core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Values from which a cell is marked; `low` true means marked at or below them instead."""
+
+    amber: float
+    red: float
+    low: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the catalog. The table, the picker, the text output, the docs and the tests all walk these.
+
+    Attributes:
+        id: turbostat's name where it has one; also the title.
+        category: where the picker lists it.
+        groups: every turbostat category word that selects it in --show and --hide.
+        scope: the topology level it describes; a row above it is computed from reduced signals, a row below it repeats
+            the value of the instance it belongs to.
+        unit: what the number is in, as said in the title's help: "MHz", "%", "W", "°C", "/s", "".
+        decimals: fixed number of decimals; -1 for texts.
+        needs: all of these must be had. A column whose need is missing is listed greyed with that signal's reason.
+        wants: used when they can be had.
+        formula: in words and symbols, for people.
+        help: one or more sentences.
+        document: what it follows.
+        compute: the formula; returns the display unit. Must not raise on zero deltas.
+        width: of the number at its widest, without separators; the title may be wider.
+        priority: 0 stays longest when the terminal is narrow.
+        default: shown from the start.
+        extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
+        scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
+        whole_only: has a value on the summary row only.
+        hexadecimal: turbostat prints it in hexadecimal.
+    """
+
+    id: ColumnId
+    category: Category
+    scope: Scope
+    unit: str
+    decimals: int
+    needs: tuple[SignalId, ...]
+    compute: Callable[[Inputs], Cell]
+    formula: str
+    help: str
+    document: str
+    wants: tuple[SignalId, ...] = ()
+    groups: tuple[str, ...] = ()
+    width: int = 6
+    priority: int = 5
+    default: bool = True
+    extra: bool = False
+    thresholds: Thresholds | None = None
+    scale_max: float | None = None
+    whole_only: bool = False
+    hexadecimal: bool = False
+
+    @property
+    def title(self) -> str:
+        """What stands above the column."""
+        return self.id

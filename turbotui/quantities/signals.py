@@ -1,0 +1,107 @@
+"""Signals: what hardware and kernel give, as raw integers plus the facts needed to subtract, scale and sum them.
+
+A recording keeps the raw values; everything else here is recomputed, so a corrected scale corrects old recordings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.units import Unit
+
+SignalId: TypeAlias = str
+"""Dotted lower-case name: `aperf`, `energy.pkg`, `cpuidle.state1.time`, `stat.user`."""
+
+Raw: TypeAlias = int | str | None
+"""A raw reading: an integer as read, a text (governor, driver), or None where this instance could not be read."""
+
+
+class Behavior(Enum):
+    """How a signal moves.
+
+    A COUNTER is subtracted, a GAUGE is taken at the end of the interval, a CONSTANT is known at probe time and never
+    read again.
+    """
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    CONSTANT = "constant"
+
+
+class Reduce(Enum):
+    """How the values of several instances make one for the row above them.
+
+    Belongs to the signal: a ratio is never averaged, it is recomputed from reduced signals.
+    """
+
+    SUM = "sum"
+    MEAN = "mean"
+    MAX = "max"
+    MIN = "min"
+    SAME = "same"  # equal everywhere, else unknown
+    NONE = "none"  # has no meaning above its own scope
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One raw quantity as one source provides it on this machine.
+
+    Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
+    than 64 bits is subtracted modulo 2**width_bits; a 64-bit one that goes down has been reset, and has no delta.
+
+    Attributes:
+        id: the same id may be provided by several sources; the first usable one in source order is read.
+        scope: one value for each instance of this topology level.
+        unit: SI unit of the value.
+        origin: what is read, in the words an operator could type or open: "perf msr/aperf/", "MSR 0xE8",
+            "/sys/devices/system/cpu/cpu{cpu}/cpuidle/state1/time". `{cpu}` stands for the reading CPU.
+        document: where the meaning is written down: "Intel SDM vol. 4", "kernel Documentation/...".
+        readers: CPUs that must do the reading (a PMU's cpumask); empty: the first CPU of each instance.
+        constant: the raw value of a CONSTANT.
+        enabled, running: ids of the signals that carry perf's time_enabled and time_running of this counter's group,
+            in ns; empty where multiplexing cannot happen.
+        wrap_seconds: the shortest time in which this counter can wrap at full rate, 0 where it does not matter. It is
+            then read more often than that even while hidden.
+    """
+
+    id: SignalId
+    scope: Scope
+    unit: Unit
+    behavior: Behavior
+    reduce: Reduce
+    origin: str
+    document: str = ""
+    width_bits: int = 64
+    low_bit: int = 0
+    scale: float = 1.0
+    offset: float = 0.0
+    readers: tuple[int, ...] = ()
+    constant: Raw = None
+    enabled: SignalId = ""
+    running: SignalId = ""
+    wrap_seconds: float = 0.0
+
+    def bits(self, raw: int) -> int:
+        """The field of the raw word, unscaled."""
+        return (raw >> self.low_bit) & ((1 << self.width_bits) - 1)
+
+    def value(self, raw: Raw) -> float | None:
+        """The value in SI units of one raw reading; None for None and for texts."""
+        if raw is None or isinstance(raw, str):
+            return None
+        if self.width_bits >= 64 and self.low_bit == 0:
+            return self.offset + self.scale * raw
+        return self.offset + self.scale * self.bits(raw)
+
+    def delta(self, older: Raw, newer: Raw) -> float | None:
+        """The increase from one raw reading to the next in SI units; None if unknown or if the counter was reset."""
+        if older is None or newer is None or isinstance(older, str) or isinstance(newer, str):
+            return None
+        if self.width_bits >= 64:
+            difference = newer - older
+            return difference * self.scale if difference >= 0 else None
+        difference = (self.bits(newer) - self.bits(older)) & ((1 << self.width_bits) - 1)
+        return difference * self.scale

@@ -1,0 +1,46 @@
+"""Why a number cannot be had. `None` in the data always has one of these beside it; zero means zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Reason(Enum):
+    """Kinds of absence. The value is the word shown to people."""
+
+    NO_HARDWARE = "no hardware"
+    UNKNOWN_MODEL = "unknown model"
+    NO_DRIVER = "no driver"
+    NOT_PERMITTED = "not permitted"
+    VIRTUALISED = "virtual machine"
+    IN_USE = "in use"
+    OFFLINE = "offline"
+    NO_DESCRIPTORS = "no descriptors"
+    LATE = "late"
+    FIRST_TICK = "first interval"
+    WENT_BACK = "went back"
+    NEVER_RAN = "never scheduled"
+    OUT_OF_RANGE = "out of range"
+    NOT_READ = "not read"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """One sentence for a person, and what to do about it.
+
+    Attributes:
+        reason: the kind, for grouping and for tests.
+        detail: what was tried, on what, and what came back ("perf msr/aperf/: the kernel does not offer it here").
+        remedy: the exact command or setting that would change it, or "" where nothing can.
+    """
+
+    reason: Reason
+    detail: str
+    remedy: str = ""
+
+    def sentence(self) -> str:
+        """Reason, detail and remedy on one line."""
+        text = f"{self.reason.value}: {self.detail}"
+        return f"{text}; {self.remedy}" if self.remedy else text

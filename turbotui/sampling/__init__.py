@@ -1,0 +1,1 @@
+"""From readers to frames: census, plan, workers, sampler, snapshots, frames, history, bus."""

@@ -1,0 +1,92 @@
+"""The bus: hands frames to whoever watches. Views may skip, recorders may not; both count what they lost."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+C_contra = TypeVar("C_contra", contravariant=True)
+
+
+class Latest(Generic[T]):
+    """A mailbox of one: a new item replaces one that nobody took. For views.
+
+    Attributes:
+        skipped: items that were replaced before anybody took them.
+    """
+
+    def __init__(self, wake: Callable[[], None] | None = None) -> None:
+        self._lock = threading.Lock()
+        self._item: T | None = None
+        self._wake = wake
+        self.skipped = 0
+
+    def put(self, item: T) -> None:
+        """Leave an item and wake the reader; never blocks."""
+        with self._lock:
+            if self._item is not None:
+                self.skipped += 1
+            self._item = item
+        if self._wake is not None:
+            self._wake()
+
+    def take(self) -> T | None:
+        """The newest item that was not taken yet, or None."""
+        with self._lock:
+            item, self._item = self._item, None
+        return item
+
+
+class Every(Generic[T]):
+    """A queue that keeps every item, up to a bound. For recorders and text output.
+
+    Attributes:
+        lost: items thrown away because the reader was `bound` items behind.
+    """
+
+    def __init__(self, bound: int = 1024) -> None:
+        self._items: queue.Queue[T | None] = queue.Queue(bound)
+        self.lost = 0
+
+    def put(self, item: T) -> None:
+        """Append an item; never blocks: past the bound the new item is lost and counted."""
+        try:
+            self._items.put_nowait(item)
+        except queue.Full:
+            self.lost += 1
+
+    def close(self) -> None:
+        """End the iteration after what is queued."""
+        self._items.put(None)
+
+    def __iter__(self) -> Iterator[T]:
+        """Items in order until `close`; waits for each."""
+        while (item := self._items.get()) is not None:
+            yield item
+
+
+class Mailbox(Protocol[C_contra]):
+    """Whatever takes items without blocking."""
+
+    @property
+    def put(self) -> Callable[[C_contra], None]:
+        """Leave an item."""
+
+
+class Bus(Generic[T]):
+    """One publisher, any number of mailboxes."""
+
+    def __init__(self) -> None:
+        self._boxes: tuple[Mailbox[T], ...] = ()
+
+    def attach(self, box: Mailbox[T]) -> None:
+        """Give this mailbox every item from now on."""
+        self._boxes = (*self._boxes, box)
+
+    def publish(self, item: T) -> None:
+        """Hand an item to every mailbox."""
+        for box in self._boxes:
+            box.put(item)

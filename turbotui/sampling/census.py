@@ -1,0 +1,79 @@
+"""The census: which signals this machine offers, from which source, and why the others are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.source import Probe, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What every source found, and the source chosen for each signal (the first usable one in source order).
+
+    Attributes:
+        sources: in order of preference.
+        probes: source id -> what it found.
+        signals: usable signals, as the chosen source describes them.
+        provider: signal id -> the chosen source.
+        missing: signals that no source can give -> the reason of the first source that knows them.
+    """
+
+    sources: tuple[Source, ...]
+    probes: Mapping[str, Probe]
+    signals: Mapping[SignalId, Signal]
+    provider: Mapping[SignalId, Source]
+    missing: Mapping[SignalId, Unavailable]
+
+    def why_missing(self, signal: SignalId) -> Unavailable:
+        """The reason why a signal cannot be had here."""
+        known = self.missing.get(signal)
+        if known is not None:
+            return known
+        return Unavailable(Reason.NO_HARDWARE, f"no source on this machine offers {signal}")
+
+    def constants(self) -> Mapping[SignalId, Signal]:
+        """Signals whose value is known already."""
+        return {name: signal for name, signal in self.signals.items() if signal.behavior is Behavior.CONSTANT}
+
+    def without(self, dropped: Mapping[SignalId, Unavailable]) -> Census:
+        """The same census with signals taken out for a reason found later (descriptors, a failed open)."""
+        return Census(
+            self.sources,
+            self.probes,
+            {name: signal for name, signal in self.signals.items() if name not in dropped},
+            {name: source for name, source in self.provider.items() if name not in dropped},
+            {**self.missing, **dropped},
+        )
+
+
+def take_census(machine: Machine, sources: Sequence[Source]) -> Census:
+    """Probe every source, in order of preference. Never raises for absence."""
+    probes: dict[str, Probe] = {}
+    signals: dict[SignalId, Signal] = {}
+    provider: dict[SignalId, Source] = {}
+    missing: dict[SignalId, Unavailable] = {}
+    for source in sources:
+        probe = source.probe(machine)
+        probes[source.id] = probe
+        for name, found in probe.signals.items():
+            if name in signals:
+                continue
+            if isinstance(found, Signal):
+                signals[name] = found
+                provider[name] = source
+                missing.pop(name, None)
+            else:
+                missing[name] = _better(missing.get(name), found)
+    return Census(tuple(sources), probes, signals, provider, missing)
+
+
+def _better(first: Unavailable | None, second: Unavailable) -> Unavailable:
+    """Of two reasons for one signal, the one a person can act on; else the first."""
+    if first is None:
+        return second
+    return second if second.remedy and not first.remedy else first

@@ -1,0 +1,399 @@
+"""Frames: the difference of two snapshots, from which any column of any row is computed on first use.
+
+Rows nest by topology. A row coarser than a signal reduces the signal's instances inside it by the signal's own rule;
+a row finer than a signal takes the value of the instance it lies in. Rates divide by each instance's own elapsed time
+before they are reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
+from turbotui.sampling.snapshot import Snapshot
+
+Numbers = Sequence[float | None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One signal's part in a cell: what was read, where, and what it came to."""
+
+    signal: Signal
+    source: str
+    delta: float | None
+    value: float | None
+    elapsed: float | None
+
+
+class Frame:
+    """All columns of all rows over one interval. Cheap to make; computes and remembers what is asked.
+
+    `older` is None on the first tick: gauges and constants are known then, deltas are not.
+    """
+
+    __slots__ = ("_cells", "_deltas", "_elapsed", "_rates", "_rows", "_texts", "_values", "census", "newer", "older",
+                 "topology")
+
+    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
+        self.older = older
+        self.newer = newer
+        self.census = census
+        self.topology: Topology = newer.topology
+        self._deltas: dict[SignalId, Numbers] = {}
+        self._rates: dict[SignalId, Numbers] = {}
+        self._values: dict[SignalId, Numbers] = {}
+        self._elapsed: dict[SignalId, Numbers] = {}
+        self._texts: dict[SignalId, Sequence[str | None]] = {}
+        self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
+        self._rows: dict[RowId, RowInputs] = {}
+
+    @property
+    def seq(self) -> int:
+        """Number of the newer snapshot's tick."""
+        return self.newer.seq
+
+    @property
+    def seconds(self) -> float | None:
+        """Length of the interval from tick to tick, None on the first tick."""
+        return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9
+
+    def cell(self, column: Column, row: RowId) -> Cell:
+        """The value of a column in a row, None if unknown (then `why` tells).
+
+        A row finer than the column's scope shows the instance that it lies in.
+        """
+        cells = self._cells.get(column.id)
+        if cells is None:
+            cells = self._cells[column.id] = {}
+        elif row in cells:
+            return cells[row]
+        value: Cell = None
+        home = self.home(column, row)
+        if home is not None:
+            if home != row:
+                value = self.cell(column, home)
+            elif not (column.whole_only and row.scope is not Scope.SYSTEM) and self._can(column):
+                value = column.compute(self.inputs(row))
+        cells[row] = value
+        return value
+
+    def home(self, column: Column, row: RowId) -> RowId | None:
+        """The row whose value a cell shows: itself, or the instance of the column's scope that the row lies in."""
+        if row.scope.rank >= column.scope.rank:
+            return row
+        instance = self.topology.instance(row)
+        return None if instance is None or not instance.cpus else self.topology.row(column.scope, instance.cpus[0])
+
+    def first_of_home(self, column: Column, row: RowId) -> bool:
+        """Whether the row is the first of its instance: where turbostat prints a core's or package's value."""
+        home = self.home(column, row)
+        if home is None or home == row:
+            return home is not None
+        outer = self.topology.instance(home)
+        inner = self.topology.instance(row)
+        return bool(outer and inner and outer.cpus and inner.cpus and outer.cpus[0] == inner.cpus[0])
+
+    def inputs(self, row: RowId) -> RowInputs:
+        """What a formula may ask about one row."""
+        found = self._rows.get(row)
+        if found is None:
+            found = self._rows[row] = RowInputs(self, row)
+        return found
+
+    def why(self, column: Column, row: RowId) -> Unavailable | None:
+        """Why a cell is None; None when it is not."""
+        if self.cell(column, row) is not None:
+            return None
+        for name in column.needs:
+            if name not in self.census.signals:
+                return self.census.why_missing(name)
+        home = self.home(column, row)
+        instance = None if home is None else self.topology.instance(home)
+        if instance is None:
+            return Unavailable(Reason.OFFLINE, "the CPU is offline")
+        if column.whole_only and row.scope is not Scope.SYSTEM:
+            return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
+        for name in column.needs:
+            problem = self._problem(self.census.signals[name], instance.cpus)
+            if problem is not None:
+                return problem
+        return Unavailable(Reason.OUT_OF_RANGE, f"{column.formula} has no sensible value in this interval")
+
+    def partial(self, column: Column, row: RowId) -> bool:
+        """Whether some instances inside the row could not be read, so that a sum is too small or a mean incomplete."""
+        instance = self.topology.instance(row)
+        if instance is None or row.scope.rank <= column.scope.rank:
+            return False
+        lost = self.newer.late | self.newer.failed
+        return bool(lost) and not lost.isdisjoint(instance.cpus)
+
+    def estimated(self, column: Column, row: RowId) -> bool:
+        """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""
+        for name in (*column.needs, *column.wants):
+            signal = self.census.signals.get(name)
+            if signal is None or not signal.running:
+                continue
+            inputs = self.inputs(row)
+            ran, enabled = inputs.delta(signal.running), inputs.delta(signal.enabled)
+            if ran is not None and enabled is not None and ran < enabled:
+                return True
+        return False
+
+    def evidence(self, column: Column, row: RowId) -> tuple[Evidence, ...]:
+        """The signals behind a cell with their numbers of this interval, in the formula's order."""
+        home = self.home(column, row)
+        found: list[Evidence] = []
+        for name in (*column.needs, *column.wants):
+            signal = self.census.signals.get(name)
+            if signal is None or home is None:
+                continue
+            inputs = self.inputs(home)
+            counter = signal.behavior is Behavior.COUNTER
+            found.append(
+                Evidence(
+                    signal,
+                    self.census.provider[name].title,
+                    inputs.delta(name) if counter else None,
+                    None if counter else inputs.value(name),
+                    inputs.elapsed(name) if counter else None,
+                )
+            )
+        return tuple(found)
+
+    def rows(self, scope: Scope) -> tuple[RowId, ...]:
+        """Rows of one level, in topology order."""
+        return tuple(instance.row for instance in self.topology.instances(scope))
+
+    def deltas(self, name: SignalId) -> Numbers:
+        """Increase of a counter per instance of its scope; None where unknown."""
+        found = self._deltas.get(name)
+        if found is None:
+            found = self._deltas[name] = self._difference(self.census.signals[name])
+        return found
+
+    def spans(self, name: SignalId) -> Numbers:
+        """Seconds between the two readings per instance of the signal's scope."""
+        found = self._elapsed.get(name)
+        if found is None:
+            newer = self.newer.stamps.get(name)
+            older = None if self.older is None else self._before(self.older.stamps.get(name), name)
+            if newer is None or older is None:
+                found = [None] * len(self.topology.instances(self.census.signals[name].scope))
+            else:
+                found = [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
+            self._elapsed[name] = found
+        return found
+
+    def rates(self, name: SignalId) -> Numbers:
+        """Increase per second per instance of the signal's scope."""
+        found = self._rates.get(name)
+        if found is None:
+            found = self._rates[name] = [
+                None if d is None or not t else d / t for d, t in zip(self.deltas(name), self.spans(name), strict=True)
+            ]
+        return found
+
+    def levels(self, name: SignalId) -> Numbers:
+        """A gauge at the newer snapshot (or a constant) per instance of the signal's scope."""
+        found = self._values.get(name)
+        if found is None:
+            signal = self.census.signals[name]
+            if signal.behavior is Behavior.CONSTANT:
+                constant = signal.value(signal.constant)
+                found = [constant] * len(self.topology.instances(signal.scope))
+            else:
+                raw = self.newer.values.get(name)
+                found = (
+                    [None] * len(self.topology.instances(signal.scope))
+                    if raw is None
+                    else [signal.value(item) for item in raw]
+                )
+            self._values[name] = found
+        return found
+
+    def texts(self, name: SignalId) -> Sequence[str | None]:
+        """A text gauge per instance of the signal's scope."""
+        found = self._texts.get(name)
+        if found is None:
+            signal = self.census.signals[name]
+            raw: Sequence[Raw] = self.newer.values.get(name, ())
+            if signal.behavior is Behavior.CONSTANT:
+                raw = [signal.constant] * len(self.topology.instances(signal.scope))
+            found = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
+        return found
+
+    def _can(self, column: Column) -> bool:
+        signals = self.census.signals
+        return all(name in signals for name in column.needs)
+
+    def _before(self, items: Sequence[T] | None, name: SignalId) -> list[T | None] | None:
+        """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
+        if items is None or self.older is None:
+            return None
+        scope = self.census.signals[name].scope
+        if self.older.topology is self.topology:
+            found: list[T | None] = list(items)
+        else:
+            rows = (instance.row for instance in self.older.topology.instances(scope))
+            place = dict(zip(rows, items, strict=True))
+            found = [place.get(instance.row) for instance in self.topology.instances(scope)]
+        for position in self.newer.fresh.get(name, ()):
+            found[position] = None
+        return found
+
+    def _difference(self, signal: Signal) -> Numbers:
+        newer = self.newer.values.get(signal.id)
+        older = None if self.older is None else self._before(self.older.values.get(signal.id), signal.id)
+        if newer is None or older is None:
+            return [None] * len(self.topology.instances(signal.scope))
+        if signal.width_bits >= 64 and signal.low_bit == 0:
+            scale = signal.scale
+            plain: Numbers = [
+                (b - a) * scale if a is not None and b is not None and b >= a else None  # type: ignore[operator]
+                for a, b in zip(older, newer, strict=True)
+            ]  # texts are not COUNTERs, so both are integers here
+        else:
+            plain = [signal.delta(a, b) for a, b in zip(older, newer, strict=True)]
+        if not signal.running:
+            return plain
+        return [
+            None if value is None or not ran or enabled is None else value * enabled / ran
+            for value, enabled, ran in
+            zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
+        ]
+
+    def _problem(self, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
+        """What went wrong with one signal on these CPUs in this interval."""
+        late = self.newer.late.intersection(cpus)
+        if late:
+            return Unavailable(Reason.LATE, f"cpu {min(late)} did not answer in time")
+        gone = self.newer.failed.intersection(cpus)
+        if gone:
+            return Unavailable(Reason.OFFLINE, f"cpu {min(gone)} went offline")
+        if signal.behavior is Behavior.CONSTANT:
+            return None
+        positions = {self.topology.index(signal.scope, cpu) for cpu in cpus}
+        raw = self.newer.values.get(signal.id)
+        if raw is None:
+            return Unavailable(Reason.NOT_READ, f"{signal.origin} is read from the next interval on")
+        if all(raw[position] is None for position in positions):
+            return Unavailable(Reason.FAILED, f"{signal.origin.format(cpu=cpus[0])} could not be read this time")
+        if signal.behavior is not Behavior.COUNTER:
+            return None
+        if self.older is None or signal.id not in self.older.values:
+            return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
+        before = self._before(self.older.values[signal.id], signal.id)
+        if before is None or all(before[position] is None for position in positions):
+            return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
+        if all(self.deltas(signal.id)[position] is None for position in positions):
+            if signal.running:
+                return Unavailable(Reason.NEVER_RAN, f"{signal.origin} never got a hardware counter in this interval")
+            return Unavailable(Reason.WENT_BACK, f"{signal.origin} went down: reset, suspend or hot-plug")
+        return None
+
+
+class RowInputs:
+    """`columns.Inputs` for one row of one frame."""
+
+    __slots__ = ("_cpu", "_frame", "_row")
+
+    def __init__(self, frame: Frame, row: RowId) -> None:
+        self._frame = frame
+        self._row = row
+        instance = frame.topology.instance(row)
+        self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
+
+    def delta(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.delta`."""
+        return self._reduced(signal, self._frame.deltas)
+
+    def rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.rate`."""
+        return self._reduced(signal, self._frame.rates)
+
+    def value(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.value`."""
+        return self._reduced(signal, self._frame.levels)
+
+    def elapsed(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.elapsed`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        spans = self._pick(self._frame.spans(signal), known)
+        have = [span for span in spans if span is not None]
+        return sum(have) / len(have) if have else None
+
+    def text(self, signal: SignalId) -> str | None:
+        """See `columns.Inputs.text`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        texts = self._frame.texts(signal)
+        if not texts:
+            return None
+        have = set(self._pick(texts, known))
+        return have.pop() if len(have) == 1 else None
+
+    def place(self, scope: Scope) -> int | None:
+        """See `columns.Inputs.place`."""
+        if self._cpu is None or scope.rank < self._row.scope.rank:
+            return None
+        instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
+        return None if instance is None or instance.label < 0 else instance.label
+
+    def core_type(self) -> str | None:
+        """See `columns.Inputs.core_type`."""
+        if self._cpu is None or self._row.scope.rank > Scope.MODULE.rank:
+            return None
+        return self._frame.topology.places[self._cpu].core_type
+
+    def _known(self, name: SignalId) -> Signal | None:
+        return None if self._cpu is None else self._frame.census.signals.get(name)
+
+    def _positions(self, signal: Signal) -> Sequence[int] | None:
+        """Positions of the signal's instances inside this row; None for all of them."""
+        if self._row is SYSTEM_ROW or self._row.scope is Scope.SYSTEM:
+            return None
+        topology = self._frame.topology
+        if signal.scope.rank >= self._row.scope.rank:
+            if self._cpu is None:
+                return ()
+            return (topology.index(signal.scope, self._cpu),)
+        return topology.parts(self._row, signal.scope)
+
+    def _pick(self, items: Sequence[T], signal: Signal) -> Sequence[T]:
+        positions = self._positions(signal)
+        return items if positions is None else [items[position] for position in positions]
+
+    def _reduced(self, name: SignalId, values: Callable[[SignalId], Numbers]) -> float | None:
+        signal = self._known(name)
+        if signal is None:
+            return None
+        have = [item for item in self._pick(values(name), signal) if item is not None]
+        if not have:
+            return None
+        return have[0] if len(have) == 1 else _REDUCERS[signal.reduce](have)
+
+
+def _same(values: Sequence[float]) -> float | None:
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+_REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
+    Reduce.SUM: sum,
+    Reduce.MEAN: lambda values: sum(values) / len(values),
+    Reduce.MAX: max,
+    Reduce.MIN: min,
+    Reduce.SAME: _same,
+    Reduce.NONE: lambda _values: None,
+}

@@ -1,0 +1,119 @@
+"""Histories: what a cell was over the last minutes, and its least, greatest and mean since the start.
+
+A ring holds 32-bit floats: enough for a picture and for extremes, never used to compute a column. A value that was
+unknown is kept as a gap (NaN), not left out, so that time on the axis stays true.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+
+from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+
+_GAP = math.nan
+
+
+class Ring:
+    """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
+
+    __slots__ = ("_at", "_values", "count", "high", "last", "low", "total")
+
+    def __init__(self, length: int) -> None:
+        self._values = array("f", [_GAP]) * length
+        self._at = 0
+        self.last = -1
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget least, greatest and mean; keep the picture."""
+        self.count = 0
+        self.total = 0.0
+        self.low = math.inf
+        self.high = -math.inf
+
+    def push(self, value: float | None) -> None:
+        """Append one interval's value, None for a gap."""
+        values = self._values
+        at = self._at
+        if value is None:
+            values[at] = _GAP
+        else:
+            values[at] = value
+            self.count += 1
+            self.total += value
+            self.low = min(self.low, value)
+            self.high = max(self.high, value)
+        at += 1
+        self._at = 0 if at == len(values) else at
+
+    def values(self, count: int | None = None) -> Sequence[float]:
+        """The last `count` values (all of them by default), oldest first; NaN is a gap."""
+        ordered = self._values[self._at :] + self._values[: self._at]
+        return ordered if count is None else ordered[-count:]
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the known values since the last reset."""
+        return self.total / self.count if self.count else None
+
+
+class History:
+    """Rings by row and column. A ring exists from the first time its cell was asked to be kept."""
+
+    def __init__(self, length: int = 120) -> None:
+        self.length = length
+        self.pushed = 0
+        self._rings: dict[ColumnId, dict[RowId, Ring]] = {}
+        self._peaks: dict[tuple[ColumnId, Scope], float] = {}
+
+    def push(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId]) -> None:
+        """Keep these columns of these rows in this frame. A cell may be asked for twice; it is kept once."""
+        seq = frame.seq
+        for column in columns:
+            rings = self._rings.setdefault(column.id, {})
+            for row in rows:
+                ring = rings.get(row)
+                if ring is None:
+                    ring = rings[row] = Ring(self.length)
+                if ring.last == seq:
+                    continue
+                # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
+                for _ in range(min(seq - ring.last - 1, self.length) if ring.last >= 0 else 0):
+                    ring.push(None)
+                ring.last = seq
+                value = frame.cell(column, row)
+                if value is None or isinstance(value, str):
+                    ring.push(None)
+                    continue
+                ring.push(value)
+                key = (column.id, row.scope)
+                if value > self._peaks.get(key, 0.0):
+                    self._peaks[key] = value
+        self.pushed += 1
+
+    def ring(self, column: ColumnId, row: RowId) -> Ring | None:
+        """The history of one cell, None if it was never kept."""
+        rings = self._rings.get(column)
+        return None if rings is None else rings.get(row)
+
+    def peak(self, column: ColumnId, scope: Scope) -> float | None:
+        """The greatest value of a column in any kept row of a scope since the last reset."""
+        return self._peaks.get((column, scope))
+
+    def reset(self) -> None:
+        """Forget least, greatest and mean of every cell."""
+        self._peaks.clear()
+        for rings in self._rings.values():
+            for ring in rings.values():
+                ring.reset()
+
+    def keep_only(self, rows: Iterable[RowId]) -> None:
+        """Drop the rings of rows that are not there any more (hot-plug)."""
+        staying = frozenset(rows)
+        for rings in self._rings.values():
+            for row in [row for row in rings if row not in staying]:
+                del rings[row]

@@ -1,0 +1,106 @@
+"""The plan: which CPU reads which signals from which source, within the descriptors there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
+from turbotui.sources.source import Source
+
+_SPARE_DESCRIPTORS = 64  # for the terminal, the interpreter, Textual and files opened for a moment
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One source's readings on one CPU."""
+
+    source: Source
+    cpu: int
+    wanted: frozenset[SignalId]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who reads what.
+
+    Attributes:
+        tasks: CPU -> its tasks, in source order; every measured CPU has an entry, so that each has a worker.
+        shared: sources whose one read holds all CPUs, with what is wanted of them.
+        dropped: signals that had to be given up, and why.
+        descriptors: how many stay open.
+    """
+
+    tasks: Mapping[int, tuple[Task, ...]]
+    shared: tuple[tuple[Source, frozenset[SignalId]], ...]
+    dropped: Mapping[SignalId, Unavailable]
+    descriptors: int
+
+    def signals(self) -> frozenset[SignalId]:
+        """Everything that is read."""
+        found = {name for _source, wanted in self.shared for name in wanted}
+        for tasks in self.tasks.values():
+            for task in tasks:
+                found |= task.wanted
+        return frozenset(found)
+
+
+def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
+    """The CPU that reads each instance of a signal: one of its PMU's cpumask, else the instance's first CPU."""
+    allowed = set(signal.readers)
+    return tuple(
+        next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
+        for instance in topology.instances(signal.scope)
+    )
+
+
+def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> Plan:
+    """Assign every wanted signal to the CPUs that read it.
+
+    Signals are taken in source order until the descriptors run out; what does not fit is dropped with a reason. The
+    hard RLIMIT_NOFILE cannot be raised by everybody, so it is respected, never insisted on.
+    """
+    topology = machine.topology
+    budget = machine.privileges.descriptors[0] - _SPARE_DESCRIPTORS
+    tasks: dict[int, list[Task]] = {cpu: [] for cpu in topology.cpus}
+    shared: list[tuple[Source, frozenset[SignalId]]] = []
+    dropped: dict[SignalId, Unavailable] = {}
+    used = 0
+    for source in census.sources:
+        mine = frozenset(
+            name
+            for name in wanted
+            if name in census.signals
+            and census.provider[name] is source
+            and census.signals[name].behavior is not Behavior.CONSTANT
+        )
+        if not mine:
+            continue
+        if source.shared:
+            shared.append((source, mine))
+            used += source.descriptors(mine, 1)
+            continue
+        by_cpu: dict[int, set[SignalId]] = {}
+        for name in mine:
+            for cpu in reading_cpus(census.signals[name], topology):
+                by_cpu.setdefault(cpu, set()).add(name)
+        need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
+        if used + need > budget:
+            dropped.update(dict.fromkeys(mine, _too_many(source, need, used, budget)))
+            continue
+        used += need
+        for cpu, names in by_cpu.items():
+            tasks[cpu].append(Task(source, cpu, frozenset(names)))
+    return Plan({cpu: tuple(items) for cpu, items in tasks.items()}, tuple(shared), dropped, used)
+
+
+def _too_many(source: Source, need: int, used: int, budget: int) -> Unavailable:
+    return Unavailable(
+        Reason.NO_DESCRIPTORS,
+        f"{source.title} needs {need} file descriptors, {max(0, budget - used)} of {budget} are left",
+        "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)",
+    )

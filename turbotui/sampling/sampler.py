@@ -1,0 +1,279 @@
+"""The sampler: asks every worker at absolute deadlines and publishes one frame per interval.
+
+An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the end of a command, all through
+`end_interval`. A beat that a slow tick ran over is skipped and counted, never caught up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+
+from turbotui.errors import TurbotuiError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology, read_topology
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.assembly import Assembler, Beat
+from turbotui.sampling.bus import Bus
+from turbotui.sampling.census import Census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.plan import Plan, make_plan
+from turbotui.sampling.snapshot import Snapshot
+from turbotui.sampling.workers import SHARED, Answer, Work, Worker
+
+_LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
+_LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
+_FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
+_ONLINE = "/sys/devices/system/cpu/online"
+
+
+class Sampler:
+    """Samples one machine until stopped. `run` is the whole of it; every other method may be called from any thread.
+
+    Attributes:
+        bus: where frames are published.
+    """
+
+    def __init__(self, machine: Machine, census: Census, wanted: frozenset[SignalId], interval: float,
+                 cpus: frozenset[int] | None = None) -> None:
+        self.bus: Bus[Frame] = Bus()
+        self.interval = interval
+        self._machine = machine
+        self._census = census
+        self._asked_cpus = cpus
+        self._wanted = wanted
+        self._next_wanted = wanted
+        self._workers: dict[int, Worker] = {}
+        self._plan: Plan = make_plan(machine, census, wanted)
+        self._assembler = Assembler(machine.topology, census, self._plan)
+        self._last: Snapshot | None = None
+        self._seq = 0
+        self._overruns = 0
+        self._late_total = 0
+        self._recheck = False
+        self._cpus_seen = self._cpus_now()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._early: asyncio.Event | None = None
+        self._stopping = False
+        self._handover = threading.Lock()
+
+    def want(self, wanted: frozenset[SignalId]) -> None:
+        """Read these signals from the next tick on."""
+        with self._handover:
+            self._next_wanted = wanted
+
+    def end_interval(self) -> None:
+        """End the interval now."""
+        loop, early = self._loop, self._early
+        if loop is not None and early is not None:
+            with contextlib.suppress(RuntimeError):  # the loop closed between the look and the call: nothing to end
+                loop.call_soon_threadsafe(early.set)
+
+    def set_interval(self, seconds: float) -> None:
+        """Change the interval; the one under way ends now."""
+        self.interval = seconds
+        self.end_interval()
+
+    def stop(self) -> None:
+        """End the interval, publish it, and return from `run`."""
+        self._stopping = True
+        self.end_interval()
+
+    async def run(self, intervals: int | None = None) -> None:
+        """Sample until `stop`, or until this many intervals have been published."""
+        loop = self._loop = asyncio.get_running_loop()
+        ended = self._early = asyncio.Event()
+        if self._stopping:
+            return
+        try:
+            await self._tick(loop)
+            deadline = loop.time() + self.interval
+            done = 0
+            while not self._stopping and (intervals is None or done < intervals):
+                early = await _wait(ended, deadline)
+                await self._tick(loop)
+                done += 1
+                deadline = self._next_deadline(loop.time(), deadline, early=early)
+        finally:
+            for worker in self._workers.values():
+                worker.end()
+
+    def _next_deadline(self, now: float, deadline: float, *, early: bool) -> float:
+        if early:
+            return now + self.interval
+        deadline += self.interval
+        while deadline <= now:
+            deadline += self.interval
+            self._overruns += 1
+        return deadline
+
+    async def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ask everybody, wait until all have answered or are late, publish the frame."""
+        self._follow_changes()
+        host = self._machine.host
+        self._seq += 1
+        wall, started = host.wall_ns(), host.now_ns()
+        answers, late = await self._ask(loop)
+        self._late_total += len(late)
+        snapshot = self._assembler.assemble(
+            answers,
+            Beat(self._seq - 1, wall, started, late, self._overruns, self._late_total),
+        )
+        self._recheck = bool(snapshot.failed)
+        frame = Frame(self._last, snapshot, self._census)
+        self._last = snapshot
+        self.bus.publish(frame)
+
+    async def _ask(self, loop: asyncio.AbstractEventLoop) -> tuple[list[Answer], frozenset[int]]:
+        collector = _Collector(loop)
+        asked: dict[Worker, tuple[int, ...]] = {}
+        late: set[int] = set()
+        for cpu, worker, work in self._requests(collector.receive):
+            cpus = tuple(sorted({task.cpu for task in work.tasks})) or (() if cpu == SHARED else (cpu,))
+            if worker.busy:
+                late.update(cpus)
+                continue
+            asked[worker] = cpus
+            collector.expect(worker)
+            worker.ask(work)
+        await collector.wait(max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS)
+        answers = collector.close()
+        answered = {answer.worker for answer in answers}
+        for worker, cpus in asked.items():
+            if worker not in answered:
+                late.update(cpus)
+        return answers, frozenset(late)
+
+    def _requests(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
+        machine = self._machine
+        requests: list[tuple[int, Worker, Work]] = []
+        if machine.host.pins:
+            for cpu, tasks in self._plan.tasks.items():
+                if tasks:
+                    requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply)))
+        else:
+            every = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
+            requests.append((0, self._worker(0, ()), Work(every, (), machine, reply)))
+        if self._plan.shared:
+            requests.append((SHARED, self._worker(SHARED, ()), Work((), self._plan.shared, machine, reply)))
+        return requests
+
+    def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
+        worker = self._workers.get(cpu)
+        if worker is None:
+            worker = self._workers[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to)
+            worker.start()
+        return worker
+
+    def _follow_changes(self) -> None:
+        """Take over what was asked for since the last tick, and CPUs that came or went."""
+        with self._handover:
+            wanted = self._next_wanted
+        topology = self._new_topology()
+        if wanted == self._wanted and topology is None:
+            return
+        self._wanted = wanted
+        if topology is not None:
+            stay = {SHARED, *topology.cpus} if self._machine.host.pins else set(self._workers)
+            for cpu in self._workers.keys() - stay:
+                self._workers.pop(cpu).end()
+            self._machine = self._machine.with_topology(topology)
+        self._replan()
+
+    def _replan(self) -> None:
+        self._plan = make_plan(self._machine, self._census, self._wanted)
+        if self._plan.dropped:
+            self._census = self._census.without(self._plan.dropped)
+        self._assembler = Assembler(self._machine.topology, self._census, self._plan)
+
+    def _new_topology(self) -> Topology | None:
+        """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""
+        seen = self._cpus_now()
+        if seen == self._cpus_seen and not self._recheck:
+            return None
+        self._cpus_seen = seen
+        host = self._machine.host
+        asked = self._asked_cpus
+        if asked is not None and seen[0]:
+            asked &= frozenset(parse_cpulist(seen[0]))
+        if asked is not None and not asked:
+            return None  # every CPU that was asked for is away: their rows say so until one comes back
+        try:
+            topology = read_topology(host, asked)
+        except TurbotuiError:  # nothing measurable at this instant: keep the rows, which say offline
+            return None
+        return None if topology.cpus == self._machine.topology.cpus else topology
+
+    def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
+        """What the kernel says of online CPUs and of our cpuset; cheap enough for every tick."""
+        host = self._machine.host
+        try:
+            online = host.read_text(_ONLINE)
+        except HostError:
+            online = ""
+        return online, host.usable_cpus()
+
+
+async def _wait(ended: asyncio.Event, deadline: float) -> bool:
+    """Wait for the deadline; True if the interval was ended early."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            await ended.wait()
+    except TimeoutError:
+        return False
+    ended.clear()
+    return True
+
+
+class _Collector:
+    """Gathers the answers to one tick; the last one wakes the loop once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._waiting: set[Worker] = set()
+        self._answers: list[Answer] = []
+        self._done = asyncio.Event()
+        self._armed = False
+        self._closed = False
+
+    def expect(self, worker: Worker) -> None:
+        """Wait for this worker too."""
+        with self._lock:
+            self._waiting.add(worker)
+
+    def receive(self, answer: Answer) -> None:
+        """Take an answer, on the worker's thread."""
+        with self._lock:
+            answer.worker.busy = False
+            self._waiting.discard(answer.worker)
+            if self._closed:
+                return  # too late for its tick: the row was shown as late
+            self._answers.append(answer)
+            wake = self._armed and not self._waiting
+        if wake:
+            self._wake()
+
+    async def wait(self, seconds: float) -> None:
+        """Until all have answered, or for this long."""
+        with self._lock:
+            self._armed = True
+            if not self._waiting:
+                return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._done.wait()
+
+    def close(self) -> list[Answer]:
+        """The answers there are; later ones are dropped."""
+        with self._lock:
+            self._closed = True
+            return self._answers
+
+    def _wake(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed: the program is leaving
+            self._loop.call_soon_threadsafe(self._done.set)

@@ -1,0 +1,85 @@
+"""Which columns are shown, which can be had, and which signals they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
+
+_LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": Scope.NODE, "Module": Scope.MODULE}
+
+
+def why_absent(column: Column, census: Census, topology: Topology) -> Unavailable | None:
+    """Why a column cannot be shown on this machine; None when it can.
+
+    A level of the topology that has one instance only says nothing and counts as absent (turbostat-spec 2.3, rows 3-7).
+    """
+    for name in column.needs:
+        if name not in census.signals:
+            return census.why_missing(name)
+    level = _LEVELS.get(column.id)
+    if level is not None and not topology.varies(level):
+        return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
+    if column.id == "Type" and len(topology.core_types) < 2:
+        return Unavailable(Reason.NO_HARDWARE, "all cores are of one kind")
+    return None
+
+
+def available_columns(catalog: Catalog, census: Census, topology: Topology) -> tuple[Column, ...]:
+    """Every column that can be had here, in print order."""
+    return tuple(column for column in catalog.columns if why_absent(column, census, topology) is None)
+
+
+def default_columns(catalog: Catalog, census: Census, topology: Topology, *, extras: bool) -> tuple[Column, ...]:
+    """What is shown when nobody chose: the defaults that can be had. `extras` admits those beyond turbostat."""
+    return tuple(
+        column
+        for column in available_columns(catalog, census, topology)
+        if column.default and (extras or not column.extra)
+    )
+
+
+def choose_columns(
+    catalog: Catalog,
+    start: Sequence[Column],
+    choices: Iterable[tuple[str, str]],
+) -> tuple[Column, ...]:
+    """Apply --show, --hide and --enable in the order given (turbostat-spec 1.4).
+
+    Args:
+        catalog: where names and category words are looked up.
+        start: what is shown without any choice.
+        choices: ("show" | "hide" | "enable", comma-separated words). The first show clears what was there.
+
+    Raises:
+        UsageError: a word that names no column and no category.
+    """
+    shown: set[ColumnId] = {column.id for column in start}
+    cleared = False
+    for verb, words in choices:
+        meant = {column.id for column in catalog.select(word.strip() for word in words.split(","))}
+        if verb == "hide":
+            shown -= meant
+        else:
+            if verb == "show" and not cleared:
+                shown, cleared = set(), True
+            shown |= meant
+    return tuple(column for column in catalog.columns if column.id in shown)
+
+
+def signals_of(columns: Iterable[Column], census: Census) -> frozenset[SignalId]:
+    """The signals that have to be read for these columns, with those that their scaling needs."""
+    wanted: set[SignalId] = set()
+    for column in columns:
+        if all(name in census.signals for name in column.needs):
+            wanted.update(name for name in (*column.needs, *column.wants) if name in census.signals)
+    for name in tuple(wanted):
+        signal = census.signals[name]
+        wanted.update(time for time in (signal.enabled, signal.running) if time)
+    return frozenset(name for name in wanted if census.signals[name].behavior is not Behavior.CONSTANT)

@@ -1,0 +1,45 @@
+"""Snapshots: the raw values of one tick, column-wise, exactly as read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Raw, SignalId
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Raw values of the machine at one tick.
+
+    Attributes:
+        seq: number of the tick, from 0; a skipped beat leaves no number out.
+        wall_ns: wall clock when the tick began.
+        started_ns: host monotonic clock when the tick began.
+        topology: the CPUs as they were; all sequences below are in the order of its instances.
+        values: signal -> one raw value per instance of the signal's scope.
+        stamps: signal -> host monotonic ns of the middle of each reading, 0 where there was none.
+        late: CPUs whose worker did not answer in time.
+        failed: CPUs whose worker ended (offline).
+        span_ns: from the first read's start to the last read's end over all CPUs.
+        busy_ns: time spent inside reads, added over all CPUs.
+        overruns: beats skipped so far because a tick took longer than the interval.
+        late_total: late answers so far.
+        fresh: signal -> positions whose counter began at this very reading (opened anew): no difference with the
+            snapshot before.
+    """
+
+    seq: int
+    wall_ns: int
+    started_ns: int
+    topology: Topology
+    values: Mapping[SignalId, Sequence[Raw]]
+    stamps: Mapping[SignalId, Sequence[int]]
+    late: frozenset[int] = frozenset()
+    failed: frozenset[int] = frozenset()
+    span_ns: int = 0
+    busy_ns: int = 0
+    overruns: int = 0
+    late_total: int = 0
+    fresh: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)

@@ -1,0 +1,38 @@
+"""The sum row of tagged CPUs: the same formulas over a set of CPUs that is no instance of the topology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.signals import Signal
+from turbotui.sampling.frame import Frame, RowInputs
+
+
+class TaggedInputs(RowInputs):
+    """`columns.Inputs` over any set of CPUs.
+
+    A signal coarser than a CPU counts each core or package that has a CPU of the set once: two siblings have one core
+    energy between them.
+    """
+
+    __slots__ = ("_chosen",)
+
+    def __init__(self, frame: Frame, cpus: Iterable[int]) -> None:
+        super().__init__(frame, SYSTEM_ROW)
+        known = frame.topology.places
+        self._chosen = tuple(cpu for cpu in cpus if cpu in known)
+
+    def _positions(self, signal: Signal) -> Sequence[int] | None:
+        if signal.scope is Scope.SYSTEM:
+            return None
+        topology = self._frame.topology
+        return sorted({topology.index(signal.scope, cpu) for cpu in self._chosen})
+
+
+def tagged_cell(frame: Frame, column: Column, cpus: Iterable[int]) -> Cell:
+    """A column over a set of CPUs; None if unknown, and for columns that exist once for the whole machine."""
+    if column.whole_only or any(name not in frame.census.signals for name in column.needs):
+        return None
+    return column.compute(TaggedInputs(frame, cpus))

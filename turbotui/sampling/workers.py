@@ -1,0 +1,199 @@
+"""Workers: one plain thread pinned to each CPU, which opens, reads and closes that CPU's counters.
+
+A worker is never waited for: a tick that it does not answer in time goes on without it, and it is not asked again
+until it has answered. Its results are immutable.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.plan import Task
+from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source
+
+SHARED = -1
+"""Stands for a CPU number where a reading holds all CPUs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuReading:
+    """What one reader of one CPU gave: when, and one raw value per signal; None where the read failed."""
+
+    cpu: int
+    source: str
+    signals: tuple[SignalId, ...]
+    started_ns: int
+    ended_ns: int
+    raw: Sequence[Raw] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReading:
+    """What one file that holds all CPUs gave: for each signal a sequence over its instances."""
+
+    source: str
+    signals: tuple[SignalId, ...]
+    started_ns: int
+    ended_ns: int
+    raw: Sequence[Sequence[Raw]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A worker's answer to one tick.
+
+    Attributes:
+        gone: CPUs found offline.
+        began: (source id, CPU or SHARED) whose counts began with this tick.
+        failures: (source id, CPU or SHARED) -> why opening or reading failed.
+    """
+
+    worker: Worker
+    readings: tuple[CpuReading, ...] = ()
+    shared: tuple[SharedReading, ...] = ()
+    gone: frozenset[int] = frozenset()
+    began: frozenset[tuple[str, int]] = frozenset()
+    failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One request: bring the open readers in line with these tasks, then read them all."""
+
+    tasks: tuple[Task, ...]
+    shared: tuple[tuple[Source, frozenset[SignalId]], ...]
+    machine: Machine
+    reply: Callable[[Answer], None]
+
+
+class Worker(threading.Thread):
+    """Reads the counters of `cpus` (one on a real machine) whenever asked.
+
+    Attributes:
+        busy: asked and not yet answered; only the sampler's thread changes it.
+    """
+
+    def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
+        super().__init__(name=name, daemon=True)
+        self.busy = False
+        self._pin_to = pin_to
+        self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._readers: dict[tuple[str, int], tuple[frozenset[SignalId], Reader]] = {}
+        self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
+
+    def ask(self, work: Work) -> None:
+        """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
+        self.busy = True
+        self._inbox.put(work)
+
+    def end(self) -> None:
+        """Close everything and stop, after what is under way."""
+        self._inbox.put(None)
+
+    def run(self) -> None:
+        """Serve requests until `end`."""
+        pinned = not self._pin_to
+        while (work := self._inbox.get()) is not None:
+            if not pinned:
+                try:
+                    work.machine.host.pin_this_thread(self._pin_to)
+                    pinned = True
+                except HostError:  # the CPU went offline, or left our cpuset, before the first read
+                    work.reply(Answer(self, gone=frozenset(self._pin_to)))
+                    continue
+            work.reply(self._serve(work))
+        for _wanted, reader in self._readers.values():
+            reader.close()
+        for _wanted, _topology, shared in self._shared.values():
+            shared.close()
+
+    def _serve(self, work: Work) -> Answer:
+        gone: set[int] = set()
+        failures: dict[tuple[str, int], str] = {}
+        began = self._open(work, gone, failures) | self._open_shared(work, failures)
+        now = work.machine.host.now_ns
+        readings: list[CpuReading] = []
+        for task in work.tasks:
+            key = (task.source.id, task.cpu)
+            held = self._readers.get(key)
+            if held is None or task.cpu in gone:
+                continue
+            reader = held[1]
+            started = now()
+            try:
+                raw: Sequence[Raw] | None = reader.read()
+            except CpuGone:
+                gone.add(task.cpu)
+                continue
+            except HostError as error:
+                failures[key] = str(error)
+                raw = None
+            readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, now(), raw))
+        shared: list[SharedReading] = []
+        for source, _wanted in work.shared:
+            held_shared = self._shared.get(source.id)
+            if held_shared is None:
+                continue
+            started = now()
+            try:
+                rows: Sequence[Sequence[Raw]] | None = held_shared[2].read()
+            except HostError as error:
+                failures[source.id, SHARED] = str(error)
+                rows = None
+            shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
+        return Answer(self, tuple(readings), tuple(shared), frozenset(gone), frozenset(began), failures)
+
+    def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
+        """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
+        tasks = {(task.source.id, task.cpu): task for task in work.tasks}
+        for key in [key for key in self._readers if key not in tasks]:
+            self._readers.pop(key)[1].close()
+        began: set[tuple[str, int]] = set()
+        for key, task in tasks.items():
+            held = self._readers.get(key)
+            if held is not None and held[0] == task.wanted:
+                continue
+            if held is not None and isinstance(held[1], Adjustable) and held[1].choose(task.wanted):
+                self._readers[key] = (task.wanted, held[1])
+                continue
+            try:
+                reader = task.source.open(work.machine, task.cpu, task.wanted)
+            except CpuGone:
+                gone.add(task.cpu)
+                continue
+            except HostError as error:
+                failures[key] = str(error)
+                continue
+            if held is not None:
+                held[1].close()
+            self._readers[key] = (task.wanted, reader)
+            if task.source.counts_from_open:
+                began.add(key)
+        return began
+
+    def _open_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
+        began: set[tuple[str, int]] = set()
+        wanted = {source.id: (source, names) for source, names in work.shared}
+        for name in [name for name in self._shared if name not in wanted]:
+            self._shared.pop(name)[2].close()
+        for name, (source, names) in wanted.items():
+            held = self._shared.get(name)
+            if held is not None and held[0] == names and held[1] is work.machine.topology:
+                continue
+            try:
+                reader = source.open_shared(work.machine, names)
+            except HostError as error:
+                failures[name, SHARED] = str(error)
+                continue
+            if held is not None:
+                held[2].close()
+            self._shared[name] = (names, work.machine.topology, reader)
+            if source.counts_from_open:
+                began.add((name, SHARED))
+        return began

@@ -1,0 +1,1 @@
+"""Screens, modals, and the tables of keys and themes that they are made from."""

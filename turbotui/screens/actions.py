@@ -1,0 +1,122 @@
+"""The one table of keys: bindings, footer, help and palette are all made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from textual.binding import Binding, BindingType
+
+
+class Where(Enum):
+    """Where an action works. The value is the heading in the help."""
+
+    APP = "Everywhere"
+    TABLE = "CPUs and topology"
+    MAP = "Map"
+    LIST = "Doctor"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do.
+
+    Attributes:
+        id: unique; also the binding's id.
+        call: Textual action of the app (APP) or of the screen.
+        keys: Textual names of keys; the first is the one shown.
+        shown: the keys as people read them.
+        label: for the footer; empty keeps it out of there.
+        help: a sentence for the help and the palette.
+        where: see `Where`.
+        rank: 0 stays longest in a narrow footer.
+        priority: works in spite of an open text field.
+    """
+
+    id: str
+    call: str
+    keys: tuple[str, ...]
+    shown: str
+    help: str
+    label: str = ""
+    where: tuple[Where, ...] = (Where.APP,)
+    rank: int = 5
+    priority: bool = False
+
+
+_TABLE = (Where.TABLE,)
+_ROWS = (Where.TABLE, Where.MAP, Where.LIST)
+
+ACTIONS: tuple[Action, ...] = (
+    Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
+    Action("columns", "columns", ("C", "f2"), "C F2", "Choose columns: search, show, hide, read what they mean.",
+           "columns", _TABLE, rank=0),
+    Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
+    Action("search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _TABLE, rank=2),
+    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _TABLE),
+    Action("filter", "filter", ("backslash", "f4"), "\\ F4",
+           "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.", "filter", _TABLE, rank=3),
+    Action("group", "group", ("t", "f5"), "t F5", "Flat, or grouped by package, die, L3, node or core.", "group",
+           _TABLE, rank=3),
+    Action("sort_menu", "sort_menu", ("o", "f6"), "o F6", "Choose the column to sort by.", "sort", _TABLE, rank=1),
+    Action("sort_next", "sort_step(1)", ("greater_than_sign",), ">", "Sort by the next column.", "", _TABLE),
+    Action("sort_previous", "sort_step(-1)", ("less_than_sign",), "<", "Sort by the previous column.", "", _TABLE),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
+    Action("explain", "explain", ("e",), "e", "Explain the cell: formula, numbers, sources, or why it is missing.",
+           "explain", _TABLE, rank=1),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _TABLE, rank=2),
+    Action("tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4),
+    Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
+    Action("follow", "follow", ("F",), "F", "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
+           "follow", _TABLE, rank=5),
+    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
+    Action("pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause",
+           rank=2),
+    Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
+    Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
+    Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
+    Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
+    Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
+    Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
+    Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
+    Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),
+    Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
+    Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
+    Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
+    Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
+    Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "",
+           (Where.TABLE, Where.MAP)),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "",
+           (Where.TABLE, Where.MAP)),
+    Action("column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "",
+           (Where.TABLE, Where.MAP)),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "",
+           (Where.TABLE, Where.MAP)),
+    Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
+    Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
+    Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
+    Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
+)
+
+
+def bindings_for(where: Where) -> list[BindingType]:
+    """The Textual bindings of one place."""
+    return [
+        Binding(",".join(action.keys), action.call, action.label or action.help, id=action.id,
+                show=bool(action.label), priority=action.priority, key_display=action.shown)
+        for action in ACTIONS
+        if where in action.where
+    ]
+
+
+CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("f", "frequency", ("FREQUENCY",)),
+    ("i", "idle", ("IDLE",)),
+    ("p", "power", ("POWER",)),
+    ("t", "thermal", ("THERMAL",)),
+    ("k", "kernel", ("KERNEL", "INTERRUPT")),
+    ("x", "counters", ("CACHE", "OTHER")),
+    ("s", "topology", ("TOPOLOGY",)),
+)
+"""Letter after `c`, word, and names of `Category`."""

@@ -1,0 +1,268 @@
+"""What every screen shares: the machine being watched, what is visible, and what has been seen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import Category, Column, ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.census import Census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.sampling.selection import default_columns, why_absent
+from turbotui.sampling.session import OwnCost
+from turbotui.widgets.cells import identity
+
+
+class WatchedSession(Protocol):
+    """What the dashboard needs of `sampling.session.Session`; a scripted one serves tests."""
+
+    machine: Machine
+    census: Census
+    catalog: Catalog
+    latest: Frame | None
+
+    @property
+    def interval(self) -> float:
+        """Nominal seconds between ticks."""
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+              on_end: Callable[[], None] | None = None) -> None:
+        """Sample on a thread of its own."""
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        """Read what these columns need from the next tick on."""
+
+    def end_interval(self) -> None:
+        """End the interval now."""
+
+    def set_interval(self, seconds: float) -> None:
+        """Change the nominal interval."""
+
+    def stop(self) -> None:
+        """Close every counter."""
+
+    def own_cost(self) -> OwnCost:
+        """What watching costs."""
+
+
+STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
+"""Intervals that + and - step through, in seconds."""
+
+_BUSY = ("Busy%", "Load%")
+_CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
+_WATTS = ("PkgWatt", "SysWatt", "CorWatt")
+_HEAT = ("CoreTmp", "CcdTmp", "PkgTmp")
+_INTERRUPTS = ("IRQ/s",)
+
+
+class Watch:
+    """The state that outlives a change of screens. Lives on the user interface's thread only."""
+
+    def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None) -> None:
+        self.session = session
+        self.history = History()
+        self.frame: Frame | None = None
+        self.paused = False
+        self.interval = session.interval
+        topology = session.machine.topology
+        catalog = session.catalog
+        self._absent: dict[ColumnId, Unavailable] = {}
+        for column in catalog.columns:
+            why = why_absent(column, session.census, topology)
+            if why is not None:
+                self._absent[column.id] = why
+        start = columns if columns is not None else self._starting_columns()
+        self._visible = {column.id for column in start if column.id not in self._absent}
+        self.busy = self._first(_BUSY)
+        self.clock = self._first(_CLOCK)
+        self.watts = self._first(_WATTS)
+        self.heat = self._first(_HEAT)
+        self.interrupts = self._first(_INTERRUPTS)
+        self.kernel = self._kernel()
+        self.kept: tuple[tuple[Column, RowId], ...] = ()
+
+    def _starting_columns(self) -> list[Column]:
+        """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
+        session = self.session
+        topology = session.machine.topology
+        columns = list(default_columns(session.catalog, session.census, topology, extras=True))
+        repeated = {
+            name
+            for name, scope, other in (
+                ("Core", Scope.CORE, Scope.CPU),
+                ("Module", Scope.MODULE, Scope.CORE),
+                ("L3", Scope.L3, Scope.PACKAGE),
+                ("L3", Scope.L3, Scope.CORE),
+                ("Die", Scope.DIE, Scope.PACKAGE),
+                ("Node", Scope.NODE, Scope.PACKAGE),
+            )
+            if len(topology.instances(scope)) == len(topology.instances(other))
+        }
+        return [column for column in columns if column.id not in repeated]
+
+    def _first(self, names: Sequence[ColumnId]) -> Column | None:
+        for name in names:
+            column = self.session.catalog.get(name)
+            if column is not None and name not in self._absent:
+                return column
+        return None
+
+    def _kernel(self) -> str:
+        try:
+            return self.session.machine.host.read_text("/proc/sys/kernel/osrelease").strip()
+        except HostError:
+            return ""
+
+    # Columns
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The visible columns in print order."""
+        return tuple(column for column in self.session.catalog.columns if column.id in self._visible)
+
+    def is_visible(self, column: Column) -> bool:
+        """Whether a column is shown."""
+        return column.id in self._visible
+
+    def why_absent(self, column: Column) -> Unavailable | None:
+        """Why a column cannot be had on this machine, None when it can."""
+        return self._absent.get(column.id)
+
+    def toggle(self, column: Column) -> bool:
+        """Show or hide a column; false when it cannot be had."""
+        if column.id in self._absent:
+            return False
+        self._visible ^= {column.id}
+        return True
+
+    def toggle_categories(self, categories: frozenset[Category]) -> tuple[int, bool]:
+        """Hide every column of these categories if one is visible, else show those that are shown by default.
+
+        Returns:
+            How many columns changed, and whether they are visible now.
+        """
+        members = [
+            column
+            for column in self.session.catalog.columns
+            if column.category in categories and column.id not in self._absent
+        ]
+        visible = {column.id for column in members} & self._visible
+        if visible:
+            self._visible -= visible
+            return len(visible), False
+        shown = {column.id for column in members if column.default} or {column.id for column in members}
+        self._visible |= shown
+        return len(shown), True
+
+    def find(self, name: str) -> Column | None:
+        """A column by its name in any case, if it can be had."""
+        wanted = name.lower()
+        for column in self.session.catalog.columns:
+            if column.id.lower() == wanted and column.id not in self._absent:
+                return column
+        return None
+
+    @property
+    def headline(self) -> tuple[Column, ...]:
+        """Columns of the summary lines."""
+        found = (self.busy, self.clock, self.watts, self.heat, self.interrupts)
+        return tuple(column for column in found if column is not None)
+
+    def want(self, columns: Iterable[Column]) -> None:
+        """Read these columns, and those of the summary, from the next tick on."""
+        self.session.want({column.id for column in (*columns, *self.headline, *(column for column, _ in self.kept))})
+
+    # Sparks
+
+    def sparks(self, width: int) -> Mapping[ColumnId, int]:
+        """Columns that have a picture of their history beside them, and its width on a screen of this width."""
+        size = 0 if width < 70 else 6 if width < 110 else 10 if width < 180 else 20
+        watts = self.session.catalog.get("CorWatt")
+        columns = [self.clock, watts if watts is not None and self.is_visible(watts) else self.watts]
+        return {column.id: size for column in columns if column is not None and size and self.is_visible(column)}
+
+    def tops(self) -> dict[ColumnId, float]:
+        """Fixed tops of sparks and meters: 100 %, the greatest clock that cpufreq knows, the power limit."""
+        tops: dict[ColumnId, float] = {}
+        for column in (*self.headline, *self.columns):
+            if column.scale_max is not None:
+                tops[column.id] = column.scale_max
+            elif column.unit == "%":
+                tops[column.id] = 100.0
+        clock = self._highest("cpufreq.hw_max", "cpufreq.max")
+        if clock is not None and self.clock is not None:
+            tops[self.clock.id] = clock / 1e6
+        return tops
+
+    def limit_watts(self) -> float | None:
+        """The sustained power limits of all packages together."""
+        if self.frame is None or "limit.pkg.pl1" not in self.session.census.signals:
+            return None
+        return self.frame.inputs(SYSTEM_ROW).value("limit.pkg.pl1")
+
+    def _highest(self, *signals: str) -> float | None:
+        frame = self.frame
+        if frame is None:
+            return None
+        for name in signals:
+            if name in self.session.census.signals:
+                known = [level for level in frame.levels(name) if level is not None]
+                if known:
+                    return max(known)
+        return None
+
+    def hottest(self) -> tuple[RowId, float] | None:
+        """The row with the greatest temperature."""
+        if self.frame is None or self.heat is None:
+            return None
+        best: tuple[RowId, float] | None = None
+        for row in self.frame.rows(self.heat.scope):
+            value = self.frame.cell(self.heat, row)
+            if isinstance(value, int | float) and (best is None or value > best[1]):
+                best = (row, value)
+        return best
+
+    # Frames
+
+    def accept(self, frame: Frame, sparks: Iterable[ColumnId]) -> None:
+        """Take a frame into the histories."""
+        older = self.frame
+        if older is not None and older.topology is not frame.topology:
+            self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
+        self.frame = frame
+        if frame.older is None:
+            return
+        self.history.push(frame, self.headline, (SYSTEM_ROW,))
+        for name in sparks:
+            column = self.session.catalog.get(name)
+            if column is not None:
+                self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope)))
+        shown = [column for column in self.columns if not identity(column) and column.decimals >= 0]
+        self.history.push(frame, shown, (SYSTEM_ROW,))
+        for column, row in self.kept:
+            self.history.push(frame, (column,), (row,))
+
+    def keep(self, column: Column, row: RowId) -> None:
+        """Keep the history of a cell that somebody looked at, from now on."""
+        if (column, row) not in self.kept:
+            # The oldest are forgotten: nobody looks at more than a screenful of cells.
+            self.kept = (*self.kept[-63:], (column, row))
+
+    # Interval
+
+    def step_interval(self, by: int) -> float:
+        """The next longer or shorter interval of 1-2-5 steps."""
+        now = self.interval
+        if by > 0:
+            seconds = next((step for step in STEPS if step > now * 1.001), STEPS[-1])
+        else:
+            seconds = next((step for step in reversed(STEPS) if step < now * 0.999), STEPS[0])
+        self.interval = seconds
+        self.session.set_interval(seconds)
+        return seconds

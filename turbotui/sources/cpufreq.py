@@ -1,0 +1,178 @@
+"""cpufreq in sysfs: the frequency the kernel set or saw, its limits, and who decides.
+
+Files: kernel Documentation/admin-guide/pm/cpufreq.rst, intel_pstate.rst and amd-pstate.rst in the same folder. All
+frequencies are in kHz, except those under acpi_cppc, which are in MHz (Documentation/admin-guide/acpi/cppc_sysfs.rst).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.sysfs_files import CPU_DIR, Decode, FileReader, ValueFile, number, read_line, text
+from turbotui.sources.unreadable import unreadable
+
+_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
+_HERTZ = 1000.0  # raw values are kHz (cpufreq.rst, "Policy Interface in sysfs")
+_SLOW_NS = 1_000_000  # from here on a reading is worth a word
+
+
+def _megahertz(data: bytes) -> int | None:
+    """MHz as kHz; firmware that does not know the frequency says 0."""
+    value = number(data)
+    return value * 1000 if value else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """One signal and the files it can be had from, best first.
+
+    Attributes:
+        signal: its id.
+        files: below the CPU's directory, each with what makes kHz (or text) of it.
+        once: does not change while a reader is open.
+        missing: what a machine without any of the files lacks.
+    """
+
+    signal: SignalId
+    files: tuple[tuple[str, Decode], ...]
+    once: bool = False
+    missing: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the value is a word."""
+        return self.files[0][1] is text
+
+
+_FACTS: tuple[_Fact, ...] = (
+    _Fact("cpufreq.cur", (("cpufreq/scaling_cur_freq", number), ("cpufreq/cpuinfo_cur_freq", number))),
+    _Fact("cpufreq.min", (("cpufreq/scaling_min_freq", number),)),
+    _Fact("cpufreq.max", (("cpufreq/scaling_max_freq", number),)),
+    _Fact("cpufreq.hw_min", (("cpufreq/cpuinfo_min_freq", number),), once=True),
+    _Fact("cpufreq.hw_max", (("cpufreq/cpuinfo_max_freq", number),), once=True),
+    _Fact(
+        "cpufreq.base",
+        (("cpufreq/base_frequency", number), ("acpi_cppc/nominal_freq", _megahertz)),
+        once=True,
+        missing="only intel_pstate and ACPI CPPC firmware give a base frequency",
+    ),
+    _Fact("cpufreq.driver", (("cpufreq/scaling_driver", text),)),
+    _Fact("cpufreq.governor", (("cpufreq/scaling_governor", text),)),
+    _Fact(
+        "cpufreq.epp",
+        (("cpufreq/energy_performance_preference", text),),
+        missing="only intel_pstate and amd-pstate in active mode, on processors with HWP or CPPC, have a preference",
+    ),
+)
+
+
+class Cpufreq(PerCpuSource):
+    """The `Source` of the cpufreq directories."""
+
+    id = "cpufreq"
+    title = "cpufreq"
+    gives = "frequency as the kernel sees it, its limits, driver, governor, energy preference"
+
+    def probe(self, machine: Machine) -> Probe:
+        """Look at the first CPU that has a policy, read each file once, and time the reading of the frequency."""
+        host = machine.host
+        cpu = _cpu_with_policy(machine)
+        if cpu is None:
+            return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))
+        signals = {fact.signal: _probed(host, cpu, fact) for fact in _FACTS}
+        return Probe(signals, _timed(host, cpu))
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each value that changes, on each reading CPU."""
+        return readers * sum(not fact.once for fact in _FACTS if fact.signal in wanted)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the wanted files of one CPU; a file that this CPU lacks gives None.
+
+        The hardware limits and the base frequency are read here and not again.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        directory = CPU_DIR.format(cpu=cpu)
+        files = []
+        for fact in _FACTS:
+            if fact.signal in wanted:
+                name, decode = _chosen(machine.host, directory, fact)
+                files.append(ValueFile(fact.signal, (f"{directory}/{name}",), decode, fact.once))
+        return FileReader(machine.host, cpu, files, inside_cpu=True)
+
+
+def _chosen(host: Host, directory: str, fact: _Fact) -> tuple[str, Decode]:
+    """The first of a fact's files that is there; the first of all if none is."""
+    for name, decode in fact.files:
+        if host.exists(f"{directory}/{name}"):
+            return name, decode
+    return fact.files[0]
+
+
+def _cpu_with_policy(machine: Machine) -> int | None:
+    for cpu in machine.topology.cpus:
+        if machine.host.exists(f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver"):
+            return cpu
+    return None
+
+
+def _probed(host: Host, cpu: int, fact: _Fact) -> Signal | Unavailable:
+    directory = CPU_DIR.format(cpu=cpu)
+    name, decode = _chosen(host, directory, fact)
+    path = f"{directory}/{name}"
+    if not host.exists(path):
+        detail = f"{path}: the driver does not have the file"
+        return Unavailable(Reason.NO_DRIVER, f"{detail} ({fact.missing})" if fact.missing else detail)
+    try:
+        found = decode(host.read_text(path).encode())
+    except HostError as error:
+        return unreadable(error)
+    if found is None and fact.once:
+        return Unavailable(Reason.FAILED, f"{path}: the firmware does not say")
+    is_text = fact.is_text
+    return Signal(
+        fact.signal,
+        Scope.CPU,
+        Unit.TEXT if is_text else Unit.HERTZ,
+        Behavior.GAUGE,
+        Reduce.SAME if is_text else Reduce.MEAN,
+        origin=f"{CPU_DIR}/{name}",
+        document=_DOCUMENT,
+        scale=1.0 if is_text else _HERTZ,
+    )
+
+
+def _timed(host: Host, cpu: int) -> str:
+    """What one reading of the current frequency costs here: some drivers ask the hardware, or wait to measure."""
+    path = f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_cur_freq"
+    driver = read_line(host, f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver") or "unknown"
+    started = host.now_ns()
+    if read_line(host, path) is None:
+        return f"driver {driver}"
+    took = host.now_ns() - started
+    slow = "; cpufreq.cur is slow on this machine" if took >= _SLOW_NS else ""
+    return f"driver {driver}; reading scaling_cur_freq of one CPU took {took / 1e3:.0f} µs{slow}"
+
+
+def _absent(machine: Machine) -> Unavailable:
+    directory = "/sys/devices/system/cpu/cpu*/cpufreq"
+    if machine.model.hypervisor:
+        return Unavailable(
+            Reason.VIRTUALISED, f"{directory} is not there: the hypervisor sets frequencies and shows guests no policy"
+        )
+    return Unavailable(
+        Reason.NO_DRIVER,
+        f"{directory} is not there: no frequency driver is bound to these CPUs",
+        "modprobe acpi-cpufreq (or amd-pstate, cppc_cpufreq), or enable P-states in the firmware setup",
+    )

@@ -1,0 +1,164 @@
+"""cpuidle in sysfs: how often and how long the kernel asked for each idle state, and how well it chose.
+
+Files: kernel Documentation/admin-guide/pm/cpuidle.rst, "Representation of Idle States", and
+Documentation/ABI/testing/sysfs-devices-system-cpu. These are requests: what the hardware achieved is in the residency
+counters. A state's usage and time grow when the CPU leaves it, so a CPU that slept all through an interval shows its
+time in the interval in which it wakes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile, read_line
+
+_DRIVER = "/sys/devices/system/cpu/cpuidle/current_driver"
+_DOCUMENT = "kernel Documentation/admin-guide/pm/cpuidle.rst"
+_STATE = re.compile(r"state(\d+)")
+_SIGNAL = re.compile(r"cpuidle\.(\d+)\.(usage|time|above|below|rejected)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """One file of a state's directory.
+
+    Attributes:
+        file: its name, also the last part of the signal's id.
+        unit: of the signal.
+        reduce: of the signal.
+        scale: from the file's unit to the signal's.
+        since: the Linux release that brought it.
+    """
+
+    file: str
+    unit: Unit
+    reduce: Reduce
+    scale: float = 1.0
+    since: str = "2.6.24"
+
+
+_FACTS: tuple[_Fact, ...] = (
+    _Fact("usage", Unit.COUNT, Reduce.SUM),
+    _Fact("time", Unit.SECOND, Reduce.MEAN, 1e-6),  # microseconds (cpuidle.rst)
+    _Fact("above", Unit.COUNT, Reduce.SUM, since="5.0"),  # sysfs-devices-system-cpu: January 2019
+    _Fact("below", Unit.COUNT, Reduce.SUM, since="5.0"),  # as above
+    _Fact("rejected", Unit.COUNT, Reduce.SUM, since="5.10"),  # sysfs-devices-system-cpu: September 2020
+)
+
+
+def short_name(name: str) -> str:
+    """A state's name as columns carry it: what stands before the first "-", without underscores (turbostat-spec 2.7).
+
+    "C1-HSW" is C1, "C1_ACPI" is C1ACPI, "haltpoll idle" stays as it is.
+    """
+    return name.strip().partition("-")[0].replace("_", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """An idle state as the first CPU that has it shows it."""
+
+    index: int
+    cpu: int
+    name: str
+    files: frozenset[str]
+
+
+def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
+    """The states of all CPUs by index; hybrids have different lists for their kinds of core."""
+    found: dict[int, _State] = {}
+    for cpu in cpus:
+        directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
+        try:
+            entries = host.list_dir(directory)
+        except HostError:
+            continue
+        for entry in entries:
+            match = _STATE.fullmatch(entry)
+            if match is None or int(match[1]) in found:
+                continue
+            try:
+                files = frozenset(host.list_dir(f"{directory}/{entry}"))
+            except HostError:
+                continue
+            name = read_line(host, f"{directory}/{entry}/name") or entry
+            index = int(match[1])
+            found[index] = _State(index, cpu, short_name(name), files)
+    return dict(sorted(found.items()))
+
+
+class Cpuidle(PerCpuSource):
+    """The `Source` of the cpuidle directories."""
+
+    id = "cpuidle"
+    title = "cpuidle"
+    gives = "idle states asked for by the kernel: entries, time, too deep, too shallow, rejected"
+
+    def probe(self, machine: Machine) -> Probe:
+        """List the states of all measured CPUs; nothing is kept open."""
+        states = _states(machine.host, machine.topology.cpus)
+        if not states:
+            ids = (*(f"cpuidle.0.{fact.file}" for fact in _FACTS), "cpuidle.0.name")
+            return Probe(dict.fromkeys(ids, _absent(machine)))
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        for index, state in states.items():
+            directory = f"{CPU_DIR}/cpuidle/state{index}"
+            for fact in _FACTS:
+                signal = f"cpuidle.{index}.{fact.file}"
+                if fact.file in state.files:
+                    signals[signal] = Signal(
+                        signal, Scope.CPU, fact.unit, Behavior.COUNTER, fact.reduce,
+                        origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale,
+                    )  # fmt: skip
+                else:
+                    signals[signal] = Unavailable(
+                        Reason.NO_DRIVER,
+                        f"{directory.format(cpu=state.cpu)}/{fact.file}: this kernel does not have the file",
+                        f"it needs Linux {fact.since} or later",
+                    )
+            signals[f"cpuidle.{index}.name"] = Signal(
+                f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,
+                origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT, constant=state.name,
+            )  # fmt: skip
+        driver = read_line(machine.host, _DRIVER)
+        return Probe(signals, f"driver {driver}" if driver else "")
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each counter of each reading CPU; names take none."""
+        return readers * sum(_SIGNAL.fullmatch(signal) is not None for signal in wanted)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the wanted counters of one CPU; one that this CPU's list of states lacks gives None.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        files = []
+        for signal in sorted(wanted):
+            match = _SIGNAL.fullmatch(signal)
+            if match is not None:
+                files.append(ValueFile(signal, (f"{CPU_DIR.format(cpu=cpu)}/cpuidle/state{match[1]}/{match[2]}",)))
+        return FileReader(machine.host, cpu, files, inside_cpu=True)
+
+
+def _absent(machine: Machine) -> Unavailable:
+    driver = read_line(machine.host, _DRIVER)
+    if driver is None:
+        detail = f"no cpuidle in this kernel: {_DRIVER} is not there"
+    else:
+        detail = f"no idle driver in this machine: {_DRIVER} says {driver}"
+    if machine.model.hypervisor:
+        return Unavailable(
+            Reason.VIRTUALISED, detail, "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"
+        )
+    return Unavailable(Reason.NO_DRIVER, detail, "boot without idle=poll, idle=halt and cpuidle.off=1")

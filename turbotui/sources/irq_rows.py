@@ -1,0 +1,154 @@
+"""Tables of interrupt counts, one row a source and one column a CPU, kept as totals that never wrap.
+
+/proc/interrupts and /proc/softirqs have the same shape. Every cell is an unsigned int in the kernel and wraps at 2**32
+(kstat_irqs and kstat_softirqs, linux/kernel_stat.h; irq_cpustat_t, asm/hardirq.h), so cells are subtracted modulo
+2**32 one by one before they are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import add, sub
+
+_CELL = 1 << 32
+_HALF = 1 << 31
+
+
+def header_cpus(line: str) -> tuple[int, ...]:
+    """CPU numbers of the columns, from the table's first line: "CPU0 CPU2 ..."; offline CPUs may have no column."""
+    return tuple(int(word[3:]) for word in line.split() if word.startswith("CPU") and word[3:].isdecimal())
+
+
+def table_rows(text: str) -> tuple[str, Iterator[tuple[str, str]]]:
+    """The header line, and for each row its label without the colon and the rest of its line."""
+    header, _, body = text.partition("\n")
+    return header, _rows(body)
+
+
+def _rows(body: str) -> Iterator[tuple[str, str]]:
+    for line in body.split("\n"):
+        label, colon, rest = line.partition(":")
+        if colon:
+            yield label.strip(), rest
+
+
+def leading_numbers(rest: str, columns: int) -> list[int] | None:
+    """The counts of a row that has one for each column; None for rows with fewer (ERR, MIS, Arm's FIQ).
+
+    The text behind the counts may begin with digits ("0 IO-APIC 5-edge"): what counts is the number of columns.
+    """
+    words = rest.split(None, columns)
+    if len(words) < columns:
+        return None
+    try:
+        return list(map(int, words[:columns]))
+    except ValueError:
+        return None
+
+
+def trailing_text(rest: str) -> str:
+    """What a row says behind its counts."""
+    words = rest.split()
+    for position, word in enumerate(words):
+        if not word.isdecimal():
+            return " ".join(words[position:])
+    return ""
+
+
+class RowTotals:
+    """Totals per CPU of groups of rows, growing by each cell's increase modulo 2**32.
+
+    They begin at the sums of the cells as first seen. A row that appears later counts in full: its counts began after
+    the last look. A cell that went down from below 2**31 was not wrapped but started again (a device that came back
+    under the same number): it adds nothing this time. A row that vanishes keeps what it gave.
+
+    Args:
+        cpus: the CPUs to give totals for, in this order.
+        classify: the groups that a row belongs to, by its label and the text behind its counts; () to skip the row.
+    """
+
+    def __init__(self, cpus: Sequence[int], classify: Callable[[str, str], tuple[Hashable, ...]]) -> None:
+        self._cpus = tuple(cpus)
+        self._classify = classify
+        self._header = ""
+        self._columns: tuple[int, ...] = ()
+        self._places: list[int | None] = []
+        self._lines: dict[str, str] = {}
+        self._cells: dict[str, list[int]] = {}
+        self._groups: dict[str, tuple[Hashable, ...]] = {}
+        self._totals: dict[Hashable, list[int]] = {}
+
+    def update(self, text: str) -> None:
+        """Take in the table as it stands now. A line that did not change since the last time is not parsed."""
+        header, rows = table_rows(text)
+        if header != self._header:
+            self._new_header(header)
+        lines = self._lines
+        seen: set[str] = set()
+        for label, rest in rows:
+            # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own.
+            name = f"{label}'" if label in seen else label
+            seen.add(name)
+            if lines.get(name) != rest:
+                lines[name] = rest
+                self._take(name, label, rest)
+
+    def first_number(self, label: str) -> int | None:
+        """The first number of a row as it stands now, for rows that count the whole machine; None: no such row."""
+        words = self._lines.get(label, "").split(None, 1)
+        return int(words[0]) if words and words[0].isdecimal() else None
+
+    def totals(self, group: Hashable) -> list[int | None] | None:
+        """The totals of one group in the order of `cpus`, None for a CPU without a column; None: no such row yet."""
+        totals = self._totals.get(group)
+        if totals is None:
+            return None
+        return [None if place is None else totals[place] for place in self._places]
+
+    def _take(self, name: str, label: str, rest: str) -> None:
+        width = len(self._columns)
+        groups = self._groups.get(name)
+        if groups is None:
+            groups = self._groups[name] = self._classify(label, trailing_text(rest))
+        if not groups:
+            return
+        cells = leading_numbers(rest, width)
+        if cells is None:
+            return
+        before = self._cells.get(name)
+        self._cells[name] = cells
+        if before is None:
+            growth = cells
+        else:
+            growth = list(map(sub, cells, before))
+            if min(growth, default=0) < 0:
+                growth = [_unwrapped(old, step) for old, step in zip(before, growth, strict=True)]
+        for group in groups:
+            totals = self._totals.get(group)
+            self._totals[group] = list(growth) if totals is None else list(map(add, totals, growth))
+
+    def _new_header(self, header: str) -> None:
+        """CPUs came or went: carry each CPU's cells and totals to its new column.
+
+        A CPU whose column is new has no earlier cells to compare with. Its totals begin, as at the start, with the
+        cells of its column: zero cells and zero totals give just that.
+        """
+        columns = header_cpus(header)
+        old = {cpu: place for place, cpu in enumerate(self._columns)}
+
+        def moved(values: list[int]) -> list[int]:
+            return [values[old[cpu]] if cpu in old else 0 for cpu in columns]
+
+        self._cells = {label: moved(cells) for label, cells in self._cells.items()}
+        self._totals = {group: moved(totals) for group, totals in self._totals.items()}
+        self._lines.clear()
+        self._header = header
+        self._columns = columns
+        place = {cpu: position for position, cpu in enumerate(columns)}
+        self._places = [place.get(cpu) for cpu in self._cpus]
+
+
+def _unwrapped(old: int, step: int) -> int:
+    if step >= 0:
+        return step
+    return step + _CELL if old >= _HALF else 0

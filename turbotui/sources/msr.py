@@ -1,0 +1,264 @@
+"""The MSR device: whatever perf does not give, register by register, read-only.
+
+Which registers: `turbotui.machine.registers`. Each is tried alone, so one that does not exist costs one signal.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.errors import InternalError
+from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
+from turbotui.machine.platform_features import PackageLimit
+from turbotui.machine.registers import REGISTERS, Register, Scaling, decode, present_registers
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.source import CpuGone, Probe, SharedReader
+
+_GONE = (errno.ENXIO, errno.ENODEV)
+_XEON_PHI_UNIT = 1024.0  # APERF and MPERF of Knights Landing count in units of 1024 cycles (turbostat-spec 3.2, MUL)
+_PACKAGE_ENERGY = "energy.pkg"
+
+
+class MsrReader:
+    """An open MSR device and the registers to read from it.
+
+    Raises:
+        CpuGone: the CPU is offline.
+        HostError: the device does not open.
+    """
+
+    def __init__(self, host: Host, cpu: int, registers: Sequence[Register]) -> None:
+        self._host = host
+        try:
+            self._descriptor = host.open_msr(cpu)
+        except HostError as error:
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            raise
+        self._registers = tuple((register.address, register.valid_bit) for register in registers)
+        self._signals = tuple(register.signal for register in registers)
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+        return self._signals
+
+    def read(self) -> Sequence[Raw]:
+        """The 64 bits of each register; None for one that could not be read or says that it is not valid.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        return [self._read(address, valid_bit) for address, valid_bit in self._registers]
+
+    def _read(self, address: int, valid_bit: int) -> int | None:
+        try:
+            data = self._host.read_at(self._descriptor, 8, address)
+        except HostError as error:
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            return None
+        raw = decode(data)
+        return None if valid_bit >= 0 and not raw >> valid_bit & 1 else raw
+
+    def close(self) -> None:
+        """Close the device."""
+        self._host.close(self._descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scales:
+    """What registers of this machine are multiplied with, found once."""
+
+    units: RaplUnits | Unavailable
+    tj_max: Constant
+    limit: PackageLimit
+    limit_origin: str
+    package_scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The registers that a probe found to work, and the host and topology that it holds for."""
+
+    host: Host
+    topology: Topology
+    usable: tuple[Register, ...]
+
+
+class Msr:
+    """The MSR device of each CPU."""
+
+    id = "msr"
+    title = "MSR device"
+    gives = "TSC, cycles, SMIs, C-state residency, energy and temperatures, by register"
+    shared = False
+    counts_from_open = False
+
+    def __init__(self) -> None:
+        self._seen: _Seen | None = None
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read each register of this platform once, on the first CPU that would read it."""
+        self._seen = _Seen(machine.host, machine.topology, ())
+        facts = circumstances(machine)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        cpu = machine.topology.cpus[0]
+        try:
+            descriptor = machine.host.open_msr(cpu)
+        except HostError as error:
+            why = explain_msr_open(error, cpu, facts)
+            return Probe(dict.fromkeys((register.signal for register in REGISTERS), why))
+        try:
+            usable = self._probe_registers(machine, descriptor, facts, signals)
+        finally:
+            machine.host.close(descriptor)
+        for register in REGISTERS:
+            if register.signal not in signals:
+                signals[register.signal] = _not_on_this_model(machine, register, facts)
+        self._seen = _Seen(machine.host, machine.topology, usable)
+        return Probe(signals, machine.platform.note)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One device a reader, however many registers."""
+        return readers if self._chosen(wanted) else 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> MsrReader:
+        """Open the device of one CPU.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: the device does not open any more.
+        """
+        if self._seen is None or self._seen.host is not machine.host or self._seen.topology is not machine.topology:
+            self.probe(machine)
+        return MsrReader(machine.host, cpu, self._chosen(wanted))
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: each CPU has a device of its own.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
+
+    def _chosen(self, wanted: frozenset[SignalId]) -> list[Register]:
+        usable = () if self._seen is None else self._seen.usable
+        return [register for register in usable if register.signal in wanted]
+
+    def _probe_registers(
+        self, machine: Machine, descriptor: int, facts: Circumstances, signals: dict[SignalId, Signal | Unavailable]
+    ) -> tuple[Register, ...]:
+        """Try each register of this platform; answers go to `signals`, what works is given back."""
+        registers = present_registers(machine.platform, machine.model)
+        limit, origin = package_limit(machine, facts)
+        scales = _Scales(
+            units=rapl_units(machine, facts) if any(register.is_energy for register in registers) else _NO_ENERGY,
+            tj_max=tj_max(machine, facts),
+            limit=limit,
+            limit_origin=origin,
+            package_scope=_package_scope(machine),
+        )
+        usable = []
+        for register in registers:
+            answer = self._try(machine, descriptor, register, scales, facts)
+            signals[register.signal] = answer
+            if isinstance(answer, Signal):
+                usable.append(register)
+        package = signals.get(_PACKAGE_ENERGY)
+        if isinstance(package, Unavailable):
+            # A package that counts no energy has no energy counters worth believing (turbostat-spec 2.5).
+            for register in [register for register in usable if register.is_energy]:
+                signals[register.signal] = Unavailable(
+                    package.reason, f"{register.title}: off because {package.detail}"
+                )
+                usable.remove(register)
+        return tuple(usable)
+
+    def _try(
+        self, machine: Machine, descriptor: int, register: Register, scales: _Scales, facts: Circumstances
+    ) -> Signal | Unavailable:
+        if register.limit is not None and scales.limit.rank < register.limit.rank:
+            return Unavailable(
+                Reason.NO_HARDWARE,
+                f"{register.title}: the firmware allows package C-states down to {scales.limit.value}"
+                f" ({scales.limit_origin})",
+                "" if scales.limit is PackageLimit.UNKNOWN else "raise the package C-state limit in the firmware setup",
+            )
+        try:
+            raw = decode(machine.host.read_at(descriptor, 8, register.address))
+        except HostError as error:
+            return explain_msr_read(error, register.title, facts)
+        if register.is_energy:
+            if isinstance(scales.units, Unavailable):
+                return scales.units
+            if raw == 0:
+                # As the kernel's own driver, which takes a zero counter for an absent one (perf_msr_probe).
+                return Unavailable(
+                    Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+                    f"{register.title}: the energy counter reads 0",
+                )
+        if register.scaling is Scaling.BELOW_TJ_MAX and isinstance(scales.tj_max, Unavailable):
+            return scales.tj_max
+        return _signal(machine, register, scales)
+
+
+_NO_ENERGY = Unavailable(Reason.NO_HARDWARE, "this model has no energy registers")
+
+
+def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
+    scale, offset, wrap, origin = 1.0, 0.0, 0.0, register.title
+    units, hottest = scales.units, scales.tj_max
+    if register.is_energy and isinstance(units, RaplUnits):
+        scale = {
+            Scaling.ENERGY: units.energy_joule,
+            Scaling.DRAM_ENERGY: units.dram_joule,
+            Scaling.PSYS_ENERGY: units.psys_joule,
+        }[register.scaling]
+        wrap = units.wrap_seconds(scale)
+    elif register.scaling is Scaling.BELOW_TJ_MAX and not isinstance(hottest, Unavailable):
+        scale, offset = -1.0, hottest.value
+        origin = f"{register.title}, below tj_max {hottest.value:g} °C ({hottest.origin})"
+    elif register.scaling is Scaling.CYCLES and machine.platform.features.perf_multiplier:
+        scale = _XEON_PHI_UNIT
+    return Signal(
+        id=register.signal,
+        scope=scales.package_scope if register.scope is Scope.PACKAGE else register.scope,
+        unit=register.unit,
+        behavior=register.behavior,
+        reduce=register.reduce,
+        origin=origin,
+        document=register.document,
+        width_bits=register.width_bits,
+        low_bit=register.low_bit,
+        scale=scale,
+        offset=offset,
+        wrap_seconds=wrap,
+    )
+
+
+def _package_scope(machine: Machine) -> Scope:
+    """DIE on Intel parts with several dies a package, where each die has the package's registers to itself.
+
+    So the kernel's drivers have it: arch/x86/events/rapl.c and intel/cstate.c, drivers/hwmon/coretemp.c.
+    """
+    topology = machine.topology
+    several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))
+    return Scope.DIE if several and machine.model.vendor == "GenuineIntel" else Scope.PACKAGE
+
+
+def _not_on_this_model(machine: Machine, register: Register, facts: Circumstances) -> Unavailable:
+    if not machine.platform.known:
+        return Unavailable(
+            Reason.UNKNOWN_MODEL, f"{register.title} ({register.name}): not known to exist on this model"
+        )
+    reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
+    return Unavailable(reason, f"{register.title} ({register.name}): this model does not have or announce it")

@@ -1,0 +1,115 @@
+"""The kernel's cstate_core, cstate_module and cstate_pkg PMUs: residency of hardware C-states in TSC-rate cycles.
+
+Which states a model has is the driver's knowledge (kernel arch/x86/events/intel/cstate.c); the PMUs list them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, circumstances
+from turbotui.machine.pmus import Pmu, read_pmu
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.perf_power import domain_scope
+from turbotui.sources.perf_source import (
+    Findings,
+    Offer,
+    OfferGroup,
+    PerfSource,
+    absent_pmu,
+    mask_readers,
+    named_event,
+    try_offers,
+)
+
+_DOCUMENT = "kernel arch/x86/events/intel/cstate.c; Intel SDM vol. 4"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bank:
+    """The states of one PMU: signal id to (state, scope)."""
+
+    pmu: str
+    states: dict[SignalId, tuple[str, Scope]]
+
+
+_BANKS = (
+    _Bank(
+        "cstate_core",
+        {
+            # Core C1 is read on every CPU, as turbostat does: its column is a CPU's.
+            "cstate.core.c1": ("c1", Scope.CPU),
+            "cstate.core.c3": ("c3", Scope.CORE),
+            "cstate.core.c6": ("c6", Scope.CORE),
+            "cstate.core.c7": ("c7", Scope.CORE),
+        },
+    ),
+    _Bank("cstate_module", {"cstate.module.c6": ("c6", Scope.MODULE)}),
+    _Bank(
+        "cstate_pkg",
+        {f"cstate.pkg.{state}": (state, Scope.PACKAGE) for state in ("c2", "c3", "c6", "c7", "c8", "c9", "c10")},
+    ),
+)
+
+
+class PerfCstate(PerfSource):
+    """perf's residency events."""
+
+    id = "perf-cstate"
+    title = "perf cstate"
+    gives = "hardware residency of core, module and package C-states"
+
+    def _find(self, machine: Machine) -> Findings:
+        facts = circumstances(machine)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        groups = []
+        for bank in _BANKS:
+            pmu = read_pmu(machine.host, bank.pmu)
+            if pmu is None:
+                signals |= absent_pmu(bank.pmu, bank.states)
+                continue
+            group, answers = _find_states(machine, pmu, bank, facts)
+            signals |= answers
+            if group is not None:
+                groups.append(group)
+        return Findings(tuple(groups), signals)
+
+
+def _find_states(
+    machine: Machine, pmu: Pmu, bank: _Bank, facts: Circumstances
+) -> tuple[OfferGroup | None, dict[SignalId, Signal | Unavailable]]:
+    """Try a PMU's states: the group of those that open, and the answer for each."""
+    signals: dict[SignalId, Signal | Unavailable] = {}
+    offers = []
+    scopes: dict[SignalId, Scope] = {}
+    for signal, (state, scope) in bank.states.items():
+        event = named_event(pmu, f"{state}-residency", signal, facts)
+        if isinstance(event, Unavailable):
+            signals[signal] = event
+            continue
+        # Some models count package states per die (kernel arch/x86/events/intel/cstate.c, PERF_PMU_SCOPE_DIE).
+        scopes[signal] = domain_scope(machine, pmu.cpumask) if scope is Scope.PACKAGE else scope
+        everywhere = scope is Scope.CPU
+        offers.append(
+            Offer(event, None if everywhere else frozenset(mask_readers(machine, pmu.cpumask, scopes[signal])))
+        )
+    usable, refused = try_offers(machine, offers, facts)
+    signals |= refused
+    for offer in usable:
+        signal = offer.event.signal
+        scope = scopes[signal]
+        signals[signal] = Signal(
+            id=signal,
+            scope=scope,
+            unit=Unit.CYCLE,
+            behavior=Behavior.COUNTER,
+            reduce=Reduce.MEAN,
+            origin=offer.event.title,
+            document=_DOCUMENT,
+            readers=() if offer.readers is None else mask_readers(machine, pmu.cpumask, scope),
+        )
+    return (OfferGroup(usable) if usable else None), signals

@@ -1,0 +1,245 @@
+"""Groups of perf counters: opened together, read by one read(2) each.
+
+The layout of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING is u64 nr, enabled, running, then nr values
+(uapi linux/perf_event.h). Every source over perf uses the readers here.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.perf_errors import Circumstances, explain_perf
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sources.source import CpuGone
+
+_HEADER_WORDS = 3  # nr, enabled, running
+_ONLINE = "/sys/devices/system/cpu/online"
+_GONE = (errno.ENODEV, errno.ENXIO)
+_EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One counter of a group: the signal it gives, how it is opened, and its name in perf's words."""
+
+    signal: SignalId
+    attr: PerfAttr
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Signals that carry a group's time_enabled and time_running, in ns."""
+
+    enabled: SignalId
+    running: SignalId
+
+
+def probe_events(
+    host: Host, events: Iterable[Event], cpu: int, facts: Circumstances
+) -> dict[SignalId, Unavailable | None]:
+    """Open and close each counter alone on one CPU: None for one that opens, else why it does not."""
+    found: dict[SignalId, Unavailable | None] = {}
+    for event in events:
+        try:
+            descriptor = host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)
+        except HostError as error:
+            found[event.signal] = explain_perf(error, event.title, facts, event.attr.type)
+        else:
+            host.close(descriptor)
+            found[event.signal] = None
+    return found
+
+
+class PerfGroupReader:
+    """Open counters of one CPU, in as few groups as the kernel forms.
+
+    All of `events` are opened, wanted or not, so that the wanted ones can change later (`choose`) without restarting
+    their neighbours. An event that the kernel will not put into the group gets a group of its own; one that does not
+    open at all reads as None.
+
+    Args:
+        host: where to open.
+        cpu: the CPU to count on.
+        groups: events that belong into one group each.
+        wanted: the signals that `read` returns, in the order of the groups.
+        times: for a group's position in `groups`, the signals of its times.
+
+    Raises:
+        CpuGone: the CPU is offline.
+        HostError: events were refused and none of the wanted ones is open.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        cpu: int,
+        groups: Sequence[Sequence[Event]],
+        wanted: frozenset[SignalId],
+        times: Mapping[int, Times] | None = None,
+    ) -> None:
+        self._host = host
+        self._cpu = cpu
+        self._open_groups: list[_Group] = []
+        self._picks: tuple[tuple[int, int] | None, ...] = ()
+        self._signals: tuple[SignalId, ...] = ()
+        refusals: list[HostError] = []
+        for position, events in enumerate(groups):
+            pair = (times or {}).get(position)
+            try:
+                self._open_groups += _open_groups(host, cpu, events, pair, refusals)
+            except CpuGone:
+                self.close()
+                raise
+        if refusals and wanted and not any(wanted & group.places.keys() for group in self._open_groups):
+            self.close()
+            raise refusals[0]
+        self._pick(wanted)
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+        return self._signals
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Change what `read` returns, without opening or closing anything.
+
+        Returns:
+            False, and nothing changes, if one of `wanted` is not open here.
+        """
+        if not all(any(signal in group.places for group in self._open_groups) for signal in wanted):
+            return False
+        self._pick(wanted)
+        return True
+
+    def read(self) -> Sequence[Raw]:
+        """One running count for each of `signals`, and ns for times; None where a counter lost its place.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        words = [group.read(self._host, self._is_offline) for group in self._open_groups]
+        return [
+            None if place is None or (found := words[place[0]]) is None else found[place[1]] for place in self._picks
+        ]
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        for group in self._open_groups:
+            group.close(self._host)
+        self._open_groups = []
+        self._picks = ()
+        self._signals = ()
+
+    def _pick(self, wanted: frozenset[SignalId]) -> None:
+        open_at = {
+            signal: (number, word)
+            for number, group in enumerate(self._open_groups)
+            for signal, word in group.places.items()
+        }
+        known = [signal for signal in open_at if signal in wanted]
+        # What was refused is still answered, with None, so that its absence stays visible.
+        self._signals = (*known, *sorted(wanted - open_at.keys()))
+        self._picks = tuple(open_at.get(signal) for signal in self._signals)
+
+    def _is_offline(self) -> bool:
+        """Whether the kernel does not list the CPU as online; false where there is no list."""
+        try:
+            return self._cpu not in parse_cpulist(self._host.read_text(_ONLINE))
+        except (HostError, ValueError):
+            return False
+
+
+class _Group:
+    """A leader, its siblings, and where each signal is in the words of a read."""
+
+    def __init__(self, descriptors: list[int], events: Sequence[Event], times: Times | None) -> None:
+        self.places: dict[SignalId, int] = {}
+        for index, event in enumerate(events):
+            self.places[event.signal] = _HEADER_WORDS + index
+        if times is not None:
+            self.places[times.enabled] = 1
+            self.places[times.running] = 2
+        self._descriptors = descriptors
+        self._count = len(events)
+        self._layout = struct.Struct(f"={_HEADER_WORDS + self._count}Q")
+        self._enabled = -1
+
+    def read(self, host: Host, offline: Callable[[], bool]) -> tuple[int, ...] | None:
+        """The words of one read, None if the group counts no more although its CPU is there."""
+        try:
+            data = host.read_counter(self._descriptors[0], self._layout.size)
+        except HostError as error:
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            return None
+        if len(data) != self._layout.size:
+            # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
+            # group apart, as it does when the CPU goes offline.
+            if not data or offline():
+                raise CpuGone("the counter group ended")
+            return None
+        words = self._layout.unpack(data)
+        if words[0] != self._count:
+            raise CpuGone("the counter group was taken apart")
+        # The time a counter was enabled stands still once its CPU is offline, and the counts stay as they were: that
+        # would show as an idle CPU.
+        if words[1] == self._enabled and offline():
+            raise CpuGone("the CPU went offline")
+        self._enabled = words[1]
+        return words
+
+    def close(self, host: Host) -> None:
+        for descriptor in reversed(self._descriptors):
+            host.close(descriptor)
+        self._descriptors = []
+
+
+def _open_groups(
+    host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
+) -> list[_Group]:
+    """Open events as one group; what does not fit is opened on its own.
+
+    Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
+
+    Raises:
+        CpuGone: the CPU is offline.
+    """
+    descriptors: list[int] = []
+    members: list[Event] = []
+    alone: list[_Group] = []
+
+    def give_up(error: HostError) -> CpuGone:
+        for descriptor in reversed(descriptors):
+            host.close(descriptor)
+        for group in alone:
+            group.close(host)
+        return CpuGone(str(error))
+
+    for event in events:
+        leader = descriptors[0] if descriptors else -1
+        try:
+            descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))
+            members.append(event)
+            continue
+        except HostError as error:
+            if error.errno in _GONE:
+                raise give_up(error) from error
+            refused = error
+        if leader == -1 or times is not None:
+            refusals.append(refused)
+            continue
+        try:
+            alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+        except HostError as error:
+            if error.errno in _GONE:
+                raise give_up(error) from error
+            refusals.append(refused)
+    groups = [_Group(descriptors, members, times)] if members else []
+    return groups + alone

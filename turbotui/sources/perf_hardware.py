@@ -1,0 +1,139 @@
+"""perf's generic hardware events on the cores' PMU: instructions with cycles, cache references with cache misses.
+
+Counters of a core PMU are few, so the kernel takes groups in turn; each group's time_enabled and time_running are
+signals of their own, by which counts are scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.pmus import read_pmu
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+
+_TYPE_HARDWARE = 0  # PERF_TYPE_HARDWARE, uapi linux/perf_event.h
+_PMU_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: the PMU's type in the upper half of config chooses a hybrid's core PMU
+_HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # kernel arch/x86/events/intel/core.c
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A generic event: PERF_COUNT_HW_* of uapi linux/perf_event.h."""
+
+    config: int
+    name: str
+    unit: Unit
+    reduce: Reduce
+
+
+_GROUPS: dict[str, dict[SignalId, _Row]] = {
+    "ipc": {
+        "instructions": _Row(1, "instructions", Unit.COUNT, Reduce.MEAN),
+        "cycles": _Row(0, "cycles", Unit.CYCLE, Reduce.MEAN),
+    },
+    "cache": {
+        "cache.references": _Row(2, "cache-references", Unit.COUNT, Reduce.SUM),
+        "cache.misses": _Row(3, "cache-misses", Unit.COUNT, Reduce.SUM),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _CoreKind:
+    """CPUs whose core PMU is addressed alike: the PMU's name, its extended type, and its CPUs (None: every one)."""
+
+    pmu: str
+    type: int
+    cpus: frozenset[int] | None
+
+
+class PerfHardware(PerfSource):
+    """perf's generic hardware events."""
+
+    id = "perf-hardware"
+    title = "perf hardware"
+    gives = "instructions, cycles, cache references and misses"
+
+    def _find(self, machine: Machine) -> Findings:
+        facts = circumstances(machine)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        refusals: dict[SignalId, str] = {}
+        groups = []
+        for name, rows in _GROUPS.items():
+            times = Times(f"perf.hw.{name}.enabled", f"perf.hw.{name}.running")
+            for kind in _core_kinds(machine):
+                offers = [Offer(_event(signal, row, kind), kind.cpus) for signal, row in rows.items()]
+                usable, refused = try_offers(machine, offers, facts)
+                for signal, why in refused.items():
+                    signals.setdefault(signal, why)
+                    refusals[signal] = why.detail
+                for offer in usable:
+                    signals[offer.event.signal] = _signal(offer.event.signal, rows[offer.event.signal], times)
+                if usable:
+                    groups.append(OfferGroup(usable, times))
+                    signals |= _time_signals(name, times)
+            for time in (times.enabled, times.running):
+                if time not in signals:
+                    signals[time] = signals[next(iter(rows))]
+        # A kind of core that cannot count shows empty cells beside kinds that can; the doctor has to say why.
+        partly = [detail for signal, detail in refusals.items() if isinstance(signals[signal], Signal)]
+        note = f"not on every kind of core: {'; '.join(partly)}" if partly else ""
+        return Findings(tuple(groups), signals, note)
+
+
+def _core_kinds(machine: Machine) -> Iterator[_CoreKind]:
+    """The core PMUs of a hybrid x86 with measured CPUs, else one kind that covers every CPU."""
+    measured = frozenset(machine.topology.cpus)
+    found = False
+    for name in _HYBRID_PMUS:
+        pmu = read_pmu(machine.host, name)
+        if pmu is not None and measured.intersection(pmu.cpus):
+            found = True
+            yield _CoreKind(name, pmu.type, frozenset(pmu.cpus))
+    if not found:
+        yield _CoreKind("", 0, None)
+
+
+def _event(signal: SignalId, row: _Row, kind: _CoreKind) -> Event:
+    title = f"perf {kind.pmu}/{row.name}/" if kind.pmu else f"perf {row.name}"
+    return Event(signal, PerfAttr(_TYPE_HARDWARE, row.config | kind.type << _PMU_SHIFT), title)
+
+
+def _signal(signal: SignalId, row: _Row, times: Times) -> Signal:
+    return Signal(
+        id=signal,
+        scope=Scope.CPU,
+        unit=row.unit,
+        behavior=Behavior.COUNTER,
+        reduce=row.reduce,
+        origin=f"perf {row.name}",
+        document="perf_event_open(2), PERF_TYPE_HARDWARE",
+        enabled=times.enabled,
+        running=times.running,
+    )
+
+
+def _time_signals(group: str, times: Times) -> dict[SignalId, Signal]:
+    """The group's clocks: ns as read, seconds as value."""
+    return {
+        signal: Signal(
+            id=signal,
+            scope=Scope.CPU,
+            unit=Unit.SECOND,
+            behavior=Behavior.COUNTER,
+            reduce=Reduce.MEAN,
+            origin=f"{word} of the perf group {group}",
+            document="perf_event_open(2), read_format",
+            scale=1e-9,
+        )
+        for signal, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
+    }

@@ -1,0 +1,50 @@
+"""perf's software events: context switches, migrations and page faults of each CPU, one group a CPU."""
+
+from __future__ import annotations
+
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.perf_group import Event
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
+
+_TYPE_SOFTWARE = 1  # PERF_TYPE_SOFTWARE, uapi linux/perf_event.h
+
+_EVENTS: dict[SignalId, tuple[int, str]] = {
+    # PERF_COUNT_SW_*, uapi linux/perf_event.h. Nothing is excluded: a context switch happens in kernel mode, and
+    # exclude_kernel would make the counter stay at 0 without an error.
+    "switches": (3, "context-switches"),
+    "migrations": (4, "cpu-migrations"),
+    "faults": (2, "page-faults"),
+}
+
+
+class PerfSoftware(PerfSource):
+    """perf's software events."""
+
+    id = "perf-software"
+    title = "perf software"
+    gives = "context switches, CPU migrations, page faults"
+
+    def _find(self, machine: Machine) -> Findings:
+        offers = [
+            Offer(Event(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
+            for signal, (config, name) in _EVENTS.items()
+        ]
+        usable, refused = try_offers(machine, offers, circumstances(machine))
+        signals: dict[SignalId, Signal | Unavailable] = dict(refused)
+        for offer in usable:
+            signals[offer.event.signal] = Signal(
+                id=offer.event.signal,
+                scope=Scope.CPU,
+                unit=Unit.COUNT,
+                behavior=Behavior.COUNTER,
+                reduce=Reduce.SUM,
+                origin=offer.event.title,
+                document="perf_event_open(2), PERF_TYPE_SOFTWARE",
+            )
+        return Findings((OfferGroup(usable),) if usable else (), signals)

@@ -1,0 +1,181 @@
+"""What every source over perf has in common: it finds events, says which CPUs open them, and opens groups."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.errors import InternalError
+from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances
+from turbotui.machine.pmus import EventError, Pmu, encode
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.perf_group import Event, PerfGroupReader, Times, probe_events
+from turbotui.sources.source import Probe, SharedReader
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A counter that opens here.
+
+    Attributes:
+        readers: the CPUs that open it; None for every one.
+    """
+
+    event: Event
+    readers: frozenset[int] | None = None
+
+    def on(self, cpu: int) -> bool:
+        """Whether this CPU opens it."""
+        return self.readers is None or cpu in self.readers
+
+
+@dataclass(frozen=True, slots=True)
+class OfferGroup:
+    """Counters that are opened as one group, and the signals of the group's times if it can be multiplexed."""
+
+    offers: tuple[Offer, ...]
+    times: Times | None = None
+
+    def ids(self) -> frozenset[SignalId]:
+        """Every signal that a read of the group holds."""
+        found = {offer.event.signal for offer in self.offers}
+        if self.times is not None:
+            found |= {self.times.enabled, self.times.running}
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a look at the machine gave: the groups to open, and the answer for every signal."""
+
+    groups: tuple[OfferGroup, ...]
+    signals: Mapping[SignalId, Signal | Unavailable]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a probe found, and the host and topology that it holds for. One value, so threads see all or nothing."""
+
+    host: Host
+    topology: Topology
+    groups: tuple[OfferGroup, ...]
+
+    def holds(self, machine: Machine) -> bool:
+        return self.host is machine.host and self.topology is machine.topology
+
+
+class PerfSource(ABC):
+    """A source over perf. What was found is kept for the machine it was found on, so that opening costs no look."""
+
+    id: str
+    title: str
+    gives: str
+    shared = False
+    counts_from_open = True
+
+    def __init__(self) -> None:
+        self._seen: _Seen | None = None
+
+    @abstractmethod
+    def _find(self, machine: Machine) -> Findings:
+        """Look for the events and try each once."""
+
+    def probe(self, machine: Machine) -> Probe:
+        """Open and close each counter once, on one CPU that would read it."""
+        found = self._find(machine)
+        self._seen = _Seen(machine.host, machine.topology, found.groups)
+        return Probe(found.signals, found.note)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each counter of each group that holds a wanted signal, on each reader."""
+        return readers * sum(len(group.offers) for group in self._touched(wanted))
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfGroupReader:
+        """Open the groups that hold wanted signals, as far as this CPU reads them.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: none of the wanted counters opens any more.
+        """
+        if self._seen is None or not self._seen.holds(machine):
+            self.probe(machine)
+        groups: list[Sequence[Event]] = []
+        times: dict[int, Times] = {}
+        for group in self._touched(wanted):
+            events = [offer.event for offer in group.offers if offer.on(cpu)]
+            if events:
+                if group.times is not None:
+                    times[len(groups)] = group.times
+                groups.append(events)
+        return PerfGroupReader(machine.host, cpu, groups, wanted, times)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: perf counts on each CPU.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
+
+    def _touched(self, wanted: frozenset[SignalId]) -> list[OfferGroup]:
+        groups = () if self._seen is None else self._seen.groups
+        return [group for group in groups if group.ids() & wanted]
+
+
+def absent_pmu(pmu: str, signals: Iterable[SignalId], remedy: str = "") -> dict[SignalId, Signal | Unavailable]:
+    """The same answer for every signal of a PMU that the kernel does not have."""
+    why = Unavailable(Reason.NO_HARDWARE, f"perf {pmu}: the kernel has no such PMU here", remedy)
+    return dict.fromkeys(signals, why)
+
+
+def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) -> Event | Unavailable:
+    """A named event of a PMU as a counter, or why not.
+
+    A driver lists only the events that it found to work on the CPU, so a missing name is an answer.
+    """
+    title = f"perf {pmu.name}/{event}/"
+    if event not in pmu.events:
+        reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
+        return Unavailable(reason, f"{title}: the kernel does not offer it here")
+    try:
+        return Event(signal, encode(pmu, event), title)
+    except EventError as error:
+        return Unavailable(Reason.FAILED, f"{title}: {error}")
+
+
+def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tuple[int, ...]:
+    """For each instance of a scope the CPU that opens its counter: the one that the PMU's cpumask names.
+
+    Where the named CPU is not measured the first measured CPU of the instance opens it; the kernel counts on the
+    right one (arch/x86/events: event->cpu is set from the mask).
+    """
+    named = frozenset(cpumask)
+    return tuple(
+        next((cpu for cpu in instance.cpus if cpu in named), instance.cpus[0])
+        for instance in machine.topology.instances(scope)
+    )
+
+
+def try_offers(
+    machine: Machine, offers: Iterable[Offer], facts: Circumstances
+) -> tuple[tuple[Offer, ...], dict[SignalId, Unavailable]]:
+    """Open each counter once, on the first measured CPU that reads it: those that open, and why the others do not."""
+    usable: list[Offer] = []
+    refused: dict[SignalId, Unavailable] = {}
+    for offer in offers:
+        cpu = next((cpu for cpu in machine.topology.cpus if offer.on(cpu)), None)
+        if cpu is None:
+            continue
+        why = probe_events(machine.host, (offer.event,), cpu, facts)[offer.event.signal]
+        if why is None:
+            usable.append(offer)
+        else:
+            refused[offer.event.signal] = why
+    return tuple(usable), refused

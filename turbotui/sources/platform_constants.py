@@ -1,0 +1,101 @@
+"""Constants of the machine that formulas need: base clock, TSC clock, their ratio, tj_max. Known at probe time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.errors import InternalError
+from turbotui.machine.calibration import Constant, Known, base_hz, tj_max, tsc_hz, tsc_tweak
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.source import Probe, SharedReader
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A constant's unit, the step its raw integer counts in, and where its meaning is written."""
+
+    unit: Unit
+    step: float
+    document: str
+
+
+_ROWS = {
+    "base_hz": _Row(Unit.HERTZ, 1.0, "Intel SDM vol. 4, MSR_PLATFORM_INFO; vol. 2, CPUID 0x16"),
+    "tsc_hz": _Row(Unit.HERTZ, 1.0, "Intel SDM vol. 2, CPUID 0x15"),
+    # A raw value is an integer, so the ratio is kept in parts of 10^12.
+    "tsc_tweak": _Row(Unit.RATIO, 1e-12, "turbostat(8); Intel SDM vol. 4, MSR_PLATFORM_INFO"),
+    "tj_max": _Row(Unit.CELSIUS, 1.0, "Intel SDM vol. 4, MSR_TEMPERATURE_TARGET"),
+}
+
+
+class _Nothing:
+    """A reader of no signal: constants are never read again."""
+
+    signals: tuple[SignalId, ...] = ()
+
+    def read(self) -> Sequence[Raw]:
+        return ()
+
+    def close(self) -> None:
+        return None
+
+
+class PlatformConstants:
+    """Constants by register, CPUID and cpufreq."""
+
+    id = "platform-constants"
+    title = "platform constants"
+    gives = "base clock, TSC clock, tj_max"
+    shared = False
+    counts_from_open = False
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read each once."""
+        facts = circumstances(machine)
+        base, tsc = base_hz(machine, facts), tsc_hz(machine, facts)
+        answers: dict[SignalId, Constant] = {
+            "base_hz": base,
+            "tsc_hz": tsc,
+            "tsc_tweak": tsc_tweak(machine, base, tsc),
+            "tj_max": tj_max(machine, facts),
+        }
+        return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
+        """None stays open."""
+        return 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> _Nothing:  # noqa: ARG002 as above
+        """A reader without signals."""
+        return _Nothing()
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: there is nothing to read.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} are not read again: {sorted(wanted)}.")
+
+
+def _signal(signal: SignalId, answer: Constant) -> Signal | Unavailable:
+    if not isinstance(answer, Known):
+        return answer
+    row = _ROWS[signal]
+    return Signal(
+        id=signal,
+        scope=Scope.SYSTEM,
+        unit=row.unit,
+        behavior=Behavior.CONSTANT,
+        reduce=Reduce.SAME,
+        origin=answer.origin,
+        document=row.document,
+        scale=row.step,
+        constant=round(answer.value / row.step),
+    )

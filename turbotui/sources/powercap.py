@@ -1,0 +1,279 @@
+"""powercap in sysfs: energy counters and power limits of RAPL domains, as the intel_rapl drivers show them.
+
+Files: kernel Documentation/power/powercap/powercap.rst; zone names in drivers/powercap/intel_rapl_common.c. AMD
+processors appear under the same names. A package's energy contains that of its sub-zones, so each zone feeds a signal
+of its own. The intel-rapl-mmio zones are the same counters seen through another door and are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_line, read_number
+from turbotui.sources.unreadable import unreadable
+
+CLASS = "/sys/class/powercap"
+_DOCUMENT = "kernel Documentation/power/powercap/powercap.rst"
+_MICRO = 1e-6  # energies in microjoules, powers in microwatts (powercap.rst)
+_ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
+_PACKAGE = re.compile(r"package-(\d+)(?:-die-(\d+))?")
+
+# Sub-zones by name (intel_rapl_common.c, rapl_domain_names).
+_SUB_ZONES: dict[str, SignalId] = {"core": "energy.cores", "uncore": "energy.gpu", "dram": "energy.ram"}
+_WORDS: dict[SignalId, str] = {
+    "energy.pkg": "package",
+    "energy.cores": "core",
+    "energy.gpu": "uncore",
+    "energy.ram": "dram",
+    "energy.psys": "psys",
+}
+# Constraints by name (intel_rapl_common.c, pl_names).
+_LIMITS: dict[str, SignalId] = {"long_term": "limit.pkg.pl1", "short_term": "limit.pkg.pl2"}
+_SIGNALS = (*_WORDS, *_LIMITS.values())
+
+_NO_LIMIT_WATTS = 1000.0  # taken as full rate where no limit says less: above the largest package sold
+_OVER_LIMIT = 2.0  # short peaks exceed a limit that is kept on average
+
+_IMPOSSIBLE_WATTS = 5000.0  # a wrap that would mean more than this is a counter that was reset (suspend)
+
+# The kernel gives energy to root alone, because fine readings of it leak what others compute (CVE-2020-8694).
+_REMEDY = (
+    "run as root, or let a GROUP read it: echo 'z /sys/class/powercap/intel-rapl:*/energy_uj 0440 root GROUP' "
+    "> /etc/tmpfiles.d/rapl.conf && systemd-tmpfiles --create rapl.conf "
+    "(the kernel keeps it from users because of CVE-2020-8694)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    """One file that feeds one signal of one package, die or the system."""
+
+    signal: SignalId
+    row: RowId
+    path: str
+    range_uj: int = 0
+    watts: float = _NO_LIMIT_WATTS
+
+
+@dataclass(slots=True)
+class EnergyTotal:
+    """Makes an energy counter that wraps after `range_uj` into one that does not.
+
+    The range is no power of two: it is the hardware's 2**32 units in microjoules, so the counter goes from `range_uj`
+    to 0. The total begins at the first reading. A counter that went down too far for a wrap was reset.
+
+    Attributes:
+        range_uj: the greatest value of the counter.
+        now_ns: the host's clock, to tell a wrap from a reset.
+    """
+
+    range_uj: int
+    now_ns: Callable[[], int]
+    _last: int | None = field(default=None, init=False)
+    _last_ns: int = field(default=0, init=False)
+    _total: int = field(default=0, init=False)
+
+    def __call__(self, data: bytes) -> int | None:
+        """The total in microjoules after this reading; None if it is not a number, and once after a reset."""
+        now, now_ns = number(data), self.now_ns()
+        if now is None:
+            return None
+        last, elapsed = self._last, now_ns - self._last_ns
+        self._last, self._last_ns = now, now_ns
+        if last is None:
+            self._total = now
+            return now
+        grown = now - last
+        if grown < 0:
+            grown += self.range_uj + 1
+            if grown < 0 or 0 < elapsed * _IMPOSSIBLE_WATTS / 1e3 < grown:  # W x ns = nJ, to compare with microjoules
+                return None
+        self._total += grown
+        return self._total
+
+
+class Powercap(PerCpuSource):
+    counts_from_open = True
+
+    """The `Source` of the intel-rapl powercap zones."""
+
+    id = "powercap"
+    title = "powercap"
+    gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
+
+    def __init__(self) -> None:
+        self._seen: tuple[Host, Topology, tuple[_Zone, ...]] | None = None
+
+    def probe(self, machine: Machine) -> Probe:
+        """List the zones and read each counter once."""
+        host, topology = machine.host, machine.topology
+        zones, note = _zones(host, topology)
+        self._seen = (host, topology, zones)
+        if not zones:
+            return Probe(dict.fromkeys(_SIGNALS, _absent(machine)), note)
+        return Probe({signal: _probed(host, signal, zones) for signal in _SIGNALS}, note)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each signal on each reading CPU."""
+        return readers * sum(signal in wanted for signal in _SIGNALS)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the zones of the package and die around one CPU; a zone that this package lacks gives None.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        files = []
+        for signal in _SIGNALS:
+            if signal in wanted:
+                zone = _zone_of(self._zones(machine), signal, machine.topology, cpu)
+                paths = () if zone is None else (zone.path,)
+                if zone is not None and zone.range_uj:
+                    files.append(ValueFile(signal, paths, EnergyTotal(zone.range_uj, machine.host.now_ns)))
+                else:
+                    files.append(ValueFile(signal, paths))
+        return FileReader(machine.host, cpu, files, inside_cpu=False)
+
+    def _zones(self, machine: Machine) -> tuple[_Zone, ...]:
+        seen = self._seen
+        if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
+            seen = (machine.host, machine.topology, _zones(machine.host, machine.topology)[0])
+            self._seen = seen
+        return seen[2]
+
+
+def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: int) -> _Zone | None:
+    for zone in zones:
+        if zone.signal == signal and (zone.row == SYSTEM_ROW or topology.row(zone.row.scope, cpu) == zone.row):
+            return zone
+    return None
+
+
+def _zones(host: Host, topology: Topology) -> tuple[tuple[_Zone, ...], str]:
+    """All zones that belong to something measured, and a line about those that do not or are switched off."""
+    try:
+        names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
+    except HostError:
+        return (), ""
+    words = {name: read_line(host, f"{CLASS}/{name}/name") or "" for name in names}
+    rows = _package_rows(words, topology)
+    found: list[_Zone] = []
+    notes: list[str] = []
+    platforms = [name for name in names if words[name] == "psys"]
+    for name in names:
+        word = words[name]
+        if name in rows:
+            row = rows[name]
+            found.append(_energy_zone(host, name, "energy.pkg", row))
+            found.extend(_limit_zones(host, name, row))
+            if read_line(host, f"{CLASS}/{name}/enabled") == "0":
+                notes.append(f"{name} ({word}): its power limits are not enabled")
+        elif word == "psys":
+            if name == platforms[0]:
+                found.append(_energy_zone(host, name, "energy.psys", SYSTEM_ROW))
+        else:
+            parent = name.rpartition(":")[0]
+            if word in _SUB_ZONES and parent in rows:
+                found.append(_energy_zone(host, name, _SUB_ZONES[word], rows[parent]))
+            else:
+                notes.append(f"{name} ({word or 'no name'}): belongs to nothing measured here")
+    if len(platforms) > 1:
+        notes.append(f"{len(platforms)} psys zones; {platforms[0]} is read")
+    return tuple(found), "; ".join(notes)
+
+
+def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, RowId]:
+    """The package or die that each package zone is named after.
+
+    The number is the physical package id; kernels before 5.3 counted packages from 0 instead, which shows where
+    package ids are sparse: numbers that are not all package ids, but as many as there are packages, are positions.
+    """
+    matches = {name: match for name, word in words.items() if (match := _PACKAGE.fullmatch(word))}
+    packages = topology.instances(Scope.PACKAGE)
+    known = {instance.row.key[0]: instance.row for instance in packages}
+    numbers = {int(match[1]) for match in matches.values() if match[2] is None}
+    by_position = not numbers <= known.keys() and numbers == set(range(len(packages)))
+    rows: dict[str, RowId] = {}
+    for name, match in matches.items():
+        package = int(match[1])
+        if match[2] is not None:
+            row = RowId(Scope.DIE, (package, int(match[2])))
+            if topology.instance(row) is not None:
+                rows[name] = row
+        elif by_position:
+            rows[name] = packages[package].row
+        elif package in known:
+            rows[name] = known[package]
+    return rows
+
+
+def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
+    directory = f"{CLASS}/{name}"
+    limits = [read_number(host, f"{directory}/constraint_{place}_power_limit_uw") for place in range(3)]
+    highest = max((limit for limit in limits if limit), default=0) * _MICRO * _OVER_LIMIT
+    return _Zone(
+        signal,
+        row,
+        f"{directory}/energy_uj",
+        range_uj=read_number(host, f"{directory}/max_energy_range_uj") or 0,
+        watts=highest if 0 < highest < _NO_LIMIT_WATTS else _NO_LIMIT_WATTS,
+    )
+
+
+def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:
+    found = []
+    for place in range(8):  # constraints are numbered from 0 without gaps (powercap.rst)
+        word = read_line(host, f"{CLASS}/{name}/constraint_{place}_name")
+        if word is None:
+            break
+        if word in _LIMITS:
+            found.append(_Zone(_LIMITS[word], row, f"{CLASS}/{name}/constraint_{place}_power_limit_uw"))
+    return found
+
+
+def _probed(host: Host, signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavailable:
+    is_energy = signal in _WORDS
+    zones = [zone for zone in all_zones if zone.signal == signal]
+    if not zones:
+        what = f"zone {_WORDS[signal]}" if is_energy else "constraint of this kind"
+        return Unavailable(Reason.NO_HARDWARE, f"{CLASS}: this machine has no {what}")
+    failures = []
+    for zone in zones:
+        try:
+            host.read_text(zone.path)
+        except HostError as error:
+            failures.append(error)
+            continue
+        if is_energy and not zone.range_uj:
+            return Unavailable(Reason.FAILED, f"{zone.path}: max_energy_range_uj beside it does not say when it wraps")
+        wrap = min(zone.range_uj * _MICRO / zone.watts for zone in zones) if is_energy else 0.0
+        return Signal(
+            signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
+            Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
+            origin=zone.path, document=_DOCUMENT, scale=_MICRO, wrap_seconds=wrap,
+        )  # fmt: skip
+    return unreadable(failures[0], _REMEDY if is_energy else "")
+
+
+def _absent(machine: Machine) -> Unavailable:
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{CLASS} has no intel-rapl zone: guests are not shown energy counters")
+    if machine.model.architecture not in {"x86_64", "i386", "i686", ""}:
+        return Unavailable(Reason.NO_HARDWARE, f"{CLASS} has no intel-rapl zone: RAPL is in x86 processors")
+    return Unavailable(
+        Reason.NO_DRIVER,
+        f"{CLASS} has no intel-rapl zone",
+        "modprobe intel_rapl_msr (for AMD too, from Linux 5.11 on)",
+    )

@@ -1,0 +1,117 @@
+"""/proc/softirqs: deferred interrupt work run by each CPU, in all and by kind.
+
+Format: kernel Documentation/filesystems/proc.rst; the kinds are enumerated in include/linux/interrupt.h. The table
+has a column for every possible CPU, online or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.irq_rows import RowTotals
+from turbotui.sources.kinds import SharedSource
+from turbotui.sources.source import Probe, SharedReader
+from turbotui.sources.unreadable import unreadable
+
+PATH = "/proc/softirqs"
+_DOCUMENT = "kernel Documentation/filesystems/proc.rst"
+_TOTAL = "softirq.total"
+
+# Rows by label; BLOCK_IOPOLL was renamed to IRQ_POLL in Linux 4.5 (include/linux/interrupt.h).
+_KINDS: dict[str, SignalId] = {
+    "HI": "softirq.hi",
+    "TIMER": "softirq.timer",
+    "NET_TX": "softirq.net_tx",
+    "NET_RX": "softirq.net_rx",
+    "BLOCK": "softirq.block",
+    "IRQ_POLL": "softirq.irq_poll",
+    "BLOCK_IOPOLL": "softirq.irq_poll",
+    "TASKLET": "softirq.tasklet",
+    "SCHED": "softirq.sched",
+    "HRTIMER": "softirq.hrtimer",
+    "RCU": "softirq.rcu",
+}
+_ORDER: tuple[SignalId, ...] = (_TOTAL, *dict.fromkeys(_KINDS.values()))
+
+
+def classify(label: str, _text: str) -> tuple[SignalId, ...]:
+    """The signals that a row of /proc/softirqs belongs to; a kind not known here counts in the total only."""
+    kind = _KINDS.get(label)
+    return (_TOTAL,) if kind is None else (_TOTAL, kind)
+
+
+class ProcSoftirqs(SharedSource):
+    """The `Source` of /proc/softirqs."""
+
+    id = "proc-softirqs"
+    title = "/proc/softirqs"
+    gives = "softirqs of each CPU: all, and timer, network, block, scheduler, RCU and the other kinds"
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read the table once and see which rows this kernel prints."""
+        try:
+            text = machine.host.read_text(PATH)
+        except HostError as error:
+            return Probe(dict.fromkeys(_ORDER, unreadable(error, "mount -t proc proc /proc")))
+        table = RowTotals(machine.topology.cpus, classify)
+        table.update(text)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        for signal in _ORDER:
+            rows = "/".join(label for label, kind in _KINDS.items() if kind == signal) or "all rows"
+            if table.totals(signal) is None:
+                signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: this kernel has no row {rows}")
+            else:
+                signals[signal] = Signal(
+                    signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
+                    origin=f"{PATH} column CPU{{cpu}}: {rows}", document=_DOCUMENT,
+                )  # fmt: skip
+        return Probe(signals)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """None: the file is opened anew at every tick."""
+        return 0
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Read the wanted signals for the CPUs of the machine's topology."""
+        return SoftirqReader(machine.host, machine.topology.cpus, wanted)
+
+
+class SoftirqReader:
+    """Reads /proc/softirqs; a CPU without a column gives None. Totals behave as those of /proc/interrupts."""
+
+    def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
+        self._host = host
+        self._cpus = tuple(cpus)
+        self._signals = tuple(signal for signal in _ORDER if signal in wanted)
+        self._table = RowTotals(self._cpus, self._wanted_groups)
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """The wanted signals, the total first."""
+        return self._signals
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        """The totals of each CPU; all None if the file cannot be read."""
+        nothing: list[Raw] = [None] * len(self._cpus)
+        try:
+            text = self._host.read_text(PATH)
+        except HostError:
+            return [nothing for _ in self._signals]
+        self._table.update(text)
+        result: list[Sequence[Raw]] = []
+        for signal in self._signals:
+            totals = self._table.totals(signal)
+            result.append(nothing if totals is None else totals)
+        return result
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
+        return tuple(signal for signal in classify(label, text) if signal in self._signals)

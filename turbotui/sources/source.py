@@ -1,0 +1,115 @@
+"""What a counter source is. One module in this folder each; `turbotui.sources.SOURCES` is the one list.
+
+A source provides signals. It knows nothing of columns. It never raises because something is absent: absence is an
+`Unavailable` with a reason and a remedy, per signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+
+
+class CpuGone(Exception):
+    """The CPU (or device) a reader was opened on does not exist any more; its worker ends and the topology is read
+    again."""
+
+
+class Reader(Protocol):
+    """Open counters, read over and over by one thread."""
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+
+    def read(self) -> Sequence[Raw]:
+        """One raw value for each of `signals`; None where one could not be read this time.
+
+        For a shared source each item is instead a sequence over the instances of the signal's scope, in topology
+        order.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A reader that can change what it returns without opening anything anew, so that no counter starts again."""
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Return `wanted` from now on; False, with nothing changed, if some of it is not open here."""
+
+
+class SharedReader(Protocol):
+    """As `Reader`, for a file that holds every CPU at once: one sequence per signal, one item per instance."""
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]: ...
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        """For each of `signals` a sequence over the instances of its scope, in topology order."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a source found on this machine.
+
+    Attributes:
+        signals: every signal the source could ever give, with its facts or with why not.
+        note: one line for the doctor beyond the per-signal reasons; may be empty.
+    """
+
+    signals: Mapping[SignalId, Signal | Unavailable]
+    note: str = ""
+
+
+class Source(Protocol):
+    """One way to get signals."""
+
+    @property
+    def id(self) -> str:
+        """Short name for the doctor, in lower case: "perf-msr"."""
+
+    @property
+    def title(self) -> str:
+        """As the doctor prints it: "perf msr"."""
+
+    @property
+    def gives(self) -> str:
+        """What it is good for, in a few words."""
+
+    @property
+    def shared(self) -> bool:
+        """True: one read holds all CPUs (`open_shared`); false: opened on each reading CPU (`open`)."""
+
+    @property
+    def counts_from_open(self) -> bool:
+        """Whether a reader's counts begin (or begin again) when it is opened, as perf's and accumulated ones do, so
+        that no difference may be taken across an opening. Registers and sysfs counters go on by themselves."""
+
+    def probe(self, machine: Machine) -> Probe:
+        """Look, without disturbing anything, what can be had. Opens and closes at most one of each counter."""
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """How many descriptors stay open when `readers` CPUs read `wanted`."""
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the wanted signals on one CPU.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: what probe() found usable is not any more.
+        """
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Open the file that holds all CPUs."""

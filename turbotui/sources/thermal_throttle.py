@@ -1,0 +1,121 @@
+"""thermal_throttle in sysfs: how often and how long Intel processors slowed down for heat.
+
+Files: kernel drivers/thermal/intel/therm_throt.c. Each CPU keeps its own counters, of the interrupts that it took for
+its core and for its package. The time grows when an episode ends, not while it lasts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.sysfs_files import CPU_DIR, FileReader, ValueFile
+
+_DOCUMENT = "kernel drivers/thermal/intel/therm_throt.c"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """One counter.
+
+    Attributes:
+        signal: its id.
+        scope: of the signal.
+        files: below thermal_throttle, the newest name first.
+        unit: of the signal.
+        scale: from the file's unit.
+        since: the Linux release that brought it.
+    """
+
+    signal: SignalId
+    scope: Scope
+    files: tuple[str, ...]
+    unit: Unit
+    scale: float
+    since: str
+
+
+_FACTS: tuple[_Fact, ...] = (
+    # "count" was the only file before cores and packages were told apart, in Linux 2.6.34.
+    _Fact("throttle.core.count", Scope.CORE, ("core_throttle_count", "count"), Unit.COUNT, 1.0, "2.6.34"),
+    _Fact("throttle.core.time", Scope.CORE, ("core_throttle_total_time_ms",), Unit.SECOND, 1e-3, "5.5"),
+    _Fact("throttle.pkg.count", Scope.PACKAGE, ("package_throttle_count",), Unit.COUNT, 1.0, "2.6.34"),
+    _Fact("throttle.pkg.time", Scope.PACKAGE, ("package_throttle_total_time_ms",), Unit.SECOND, 1e-3, "5.5"),
+)
+
+
+class ThermalThrottle(PerCpuSource):
+    """The `Source` of the thermal_throttle directories."""
+
+    id = "thermal-throttle"
+    title = "thermal_throttle"
+    gives = "thermal throttling of Intel cores and packages: episodes and time"
+
+    def probe(self, machine: Machine) -> Probe:
+        """List the directory of the first measured CPU that has one."""
+        for cpu in machine.topology.cpus:
+            directory = f"{CPU_DIR.format(cpu=cpu)}/thermal_throttle"
+            try:
+                files = machine.host.list_dir(directory)
+            except HostError:
+                continue
+            return Probe({fact.signal: _probed(directory, frozenset(files), fact) for fact in _FACTS})
+        return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each counter on each reading CPU."""
+        return readers * sum(fact.signal in wanted for fact in _FACTS)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the wanted counters as one CPU keeps them.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        directory = f"{CPU_DIR.format(cpu=cpu)}/thermal_throttle"
+        files = []
+        for fact in _FACTS:
+            if fact.signal in wanted:
+                present = [name for name in fact.files if machine.host.exists(f"{directory}/{name}")]
+                name = present[0] if present else fact.files[0]
+                files.append(ValueFile(fact.signal, (f"{directory}/{name}",)))
+        return FileReader(machine.host, cpu, files, inside_cpu=True)
+
+
+def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unavailable:
+    for name in fact.files:
+        if name in files:
+            return Signal(
+                fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
+                origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale,
+            )  # fmt: skip
+    if fact.scope is Scope.PACKAGE and "core_throttle_count" in files and "package_throttle_count" not in files:
+        return Unavailable(
+            Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status"
+        )
+    return Unavailable(
+        Reason.NO_DRIVER,
+        f"{directory}/{fact.files[0]}: this kernel does not have the file",
+        f"it needs Linux {fact.since} or later",
+    )
+
+
+def _absent(machine: Machine) -> Unavailable:
+    where = "/sys/devices/system/cpu/cpu*/thermal_throttle is not there"
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{where}: guests are not told of thermal events")
+    if machine.model.vendor != "GenuineIntel":
+        return Unavailable(Reason.NO_HARDWARE, f"{where}: the kernel counts thermal events of Intel processors only")
+    return Unavailable(
+        Reason.NO_DRIVER,
+        f"{where}: the kernel was built without thermal interrupts",
+        "use a kernel with CONFIG_X86_THERMAL_VECTOR=y",
+    )

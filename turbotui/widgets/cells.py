@@ -1,0 +1,144 @@
+"""Cells as text: fixed widths, fixed decimals, marks. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.quantities.columns import Category, Cell, Column
+from turbotui.quantities.scope import Scope
+
+UNKNOWN = "—"
+MARK_AMBER = "▲"
+MARK_RED = "!"
+MARK_ESTIMATED = "~"
+MARK_PARTIAL = "*"
+
+
+class Tone(Enum):
+    """How a piece of a line is coloured; the value is the component class without its prefix."""
+
+    PLAIN = "plain"
+    DIM = "dim"
+    AMBER = "amber"
+    RED = "red"
+    SPARK = "spark"
+    RULE = "rule"
+    TITLE = "title"
+    SORTED = "sorted"
+    SUMMARY = "summary"
+    CURSOR = "cursor"
+    CELL = "cell"
+    TAGGED = "tagged"
+    BAND = "band"
+    KEY = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One visible column of a table.
+
+    Attributes:
+        column: what it shows.
+        width: characters of the value, mark not included.
+        spark: true for the picture of the column's history that stands beside it.
+        title: what stands above it.
+    """
+
+    column: Column
+    width: int
+    title: str
+    spark: bool = False
+
+    @property
+    def outer(self) -> int:
+        """Characters of the value with the mark before it."""
+        return self.width + 1
+
+
+def slot_for(column: Column) -> Slot:
+    """The slot of a column: as wide as its title or its widest value."""
+    return Slot(column, max(len(column.title), column.width), column.title)
+
+
+def identity(column: Column) -> bool:
+    """Whether a column says which row this is (package, core, CPU, type) rather than what the row does."""
+    return column.category is Category.TOPOLOGY
+
+
+def number(value: float, decimals: int, width: int) -> str:
+    """A number with fixed decimals, never wider than `width` unless nothing can be done.
+
+    A value too large for its column loses decimals first and is then said in thousands, so that columns never move.
+    """
+    text = f"{value:.{decimals}f}"
+    while len(text) > width and decimals > 0:
+        decimals -= 1
+        text = f"{value:.{decimals}f}"
+    if len(text) <= width:
+        return text
+    for suffix in "kMGTP":
+        value /= 1000
+        text = f"{value:.1f}{suffix}"
+        if len(text) > width:
+            text = f"{value:.0f}{suffix}"
+        if len(text) <= width:
+            return text
+    return text
+
+
+def cell_text(column: Column, value: Cell, width: int) -> str:
+    """A cell at its column's width: numbers to the right, texts to the left, unknown as a dash."""
+    if value is None:
+        return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
+    if isinstance(value, str):
+        return value[:width].ljust(width)
+    if column.hexadecimal:
+        return f"{int(value):x}".rjust(width)
+    return number(value, max(0, column.decimals), width).rjust(width)
+
+
+def said(column: Column, value: Cell) -> str:
+    """A cell in a sentence: "3,498 MHz", "—"."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, str):
+        return value
+    if column.hexadecimal:
+        return f"{int(value):#x}"
+    text = f"{value:,.{max(0, column.decimals)}f}"
+    return f"{text} {column.unit}" if column.unit else text
+
+
+def alarm(column: Column, value: Cell) -> Tone | None:
+    """AMBER or RED past the column's thresholds, else None."""
+    limits = column.thresholds
+    if limits is None or value is None or isinstance(value, str):
+        return None
+    if limits.low:
+        if value <= limits.red:
+            return Tone.RED
+        return Tone.AMBER if value <= limits.amber else None
+    if value >= limits.red:
+        return Tone.RED
+    return Tone.AMBER if value >= limits.amber else None
+
+
+ALARM_MARKS = {Tone.AMBER: MARK_AMBER, Tone.RED: MARK_RED}
+
+IDENTITY_SCOPES = {
+    "Package": Scope.PACKAGE,
+    "Die": Scope.DIE,
+    "L3": Scope.L3,
+    "Node": Scope.NODE,
+    "Module": Scope.MODULE,
+    "Core": Scope.CORE,
+}
+"""What the identity columns number."""
+
+_SCOPE_WORDS = {Scope.L3: "L3", Scope.SYSTEM: "whole machine"}
+
+
+def scope_word(scope: Scope) -> str:
+    """A scope as people write it."""
+    return _SCOPE_WORDS.get(scope, scope.value)

@@ -1,0 +1,441 @@
+"""The table of counters: a Line-API widget that draws only what is visible and repaints only lines that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.geometry import Geometry, offset_showing
+from turbotui.widgets.painter import Painter, Piece, slots_of
+from turbotui.widgets.rows import Line, ordered, row_words, tree_lines
+from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
+from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+
+
+@dataclass(slots=True)
+class _Painted:
+    """A row as it was last drawn."""
+
+    generation: int
+    base: Tone
+    pieces: list[Piece]
+    strip: Strip
+
+
+class CounterTable(ScrollView):
+    """CPUs (or a tree of packages, cores, CPUs) by columns, with the whole machine pinned on top.
+
+    Cursor, tags and folds are kept by `RowId`; a row that leaves the machine takes its own with it.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
+
+    DEFAULT_CSS = (
+        tone_css("CounterTable")
+        + """
+    CounterTable {
+        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    """
+    )
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another cell, or the cell has another value."""
+
+        table: CounterTable
+
+    @dataclass
+    class TitleClicked(Message):
+        """A column's title was clicked."""
+
+        table: CounterTable
+        column: Column
+
+    @dataclass
+    class FoldClicked(Message):
+        """The mark of a group was clicked."""
+
+        table: CounterTable
+        row: RowId
+
+    @dataclass
+    class CellOpened(Message):
+        """A cell was clicked twice."""
+
+        table: CounterTable
+
+    can_focus = False
+
+    def __init__(self, view: TableView, history: History, *, seconds: float = 1.0, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.view = view
+        self.history = history
+        self.frame: Frame | None = None
+        self.lines: list[Line] = []
+        self.cursor: RowId | None = None
+        self._places: dict[RowId, int] = {}
+        self._seconds = seconds
+        self._slot = 0
+        self._generation = 0
+        self._painted: dict[RowId, _Painted] = {}
+        self._shown: dict[int, Strip] = {}
+        self._palette = Palette(self)
+        self._painter = self._new_painter()
+        self._geometry: Geometry = self._painter.geometry()
+        self._header: Strip | None = None
+        self._empty: tuple[int, Strip] | None = None
+
+    # What is shown
+
+    def show_frame(self, frame: Frame) -> None:
+        """Show a newer frame: rows find their places, changed lines are repainted, the cursor keeps its row."""
+        self.frame = frame
+        self._generation += 1
+        self._relist()
+        self._repaint()
+
+    def show_view(self, view: TableView, seconds: float | None = None) -> None:
+        """Show other columns, another order, other rows."""
+        selected = self.selected
+        self._generation += 1
+        self.view = view
+        self._seconds = seconds or self._seconds
+        offset = self._painter.offset
+        self._painter = self._new_painter(offset)
+        wanted = None if selected is None else selected[0].id
+        self._slot = next((at for at, slot in enumerate(self._painter.moving) if slot.column.id == wanted), 0)
+        self._rearrange()
+        self._relist()
+        self._repaint(everything=True)
+
+    def _new_painter(self, offset: int = 0) -> Painter:
+        fixed, moving = slots_of(self.view, self._seconds)
+        width = self.scrollable_content_region.width
+        return Painter(self.view, fixed, moving, self.history, width, min(offset, max(0, len(moving) - 1)))
+
+    def _rearrange(self) -> None:
+        painter = self._painter
+        if painter.offset and not Painter(
+            painter.view, painter.fixed, painter.moving, painter.history, painter.width
+        ).geometry().more_right:
+            painter.offset = 0
+        if painter.moving:
+            painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, self._slot)
+        self._geometry = painter.geometry()
+        self._header = None
+        self._painted.clear()
+
+    def _order(self, rows: Sequence[RowId]) -> Sequence[RowId]:
+        if self.frame is None:
+            return rows
+        return ordered(self.frame, rows, self.view.sort, reverse=self.view.reverse)
+
+    def _relist(self) -> None:
+        frame = self.frame
+        if frame is None:
+            return
+        before = self._position(self.cursor)
+        keep = None
+        chosen = self.view.filter
+        if chosen.text:
+            keep = frozenset(
+                row
+                for row in frame.rows(Scope.CPU)
+                if chosen.passes(row_words(frame.topology, row), lambda column, row=row: frame.cell(column, row))  # type: ignore[misc]  # mypy cannot type a default
+            )
+        self.lines = tree_lines(frame.topology, self.view.levels, self._order, keep=keep, folded=self.view.folded)
+        self._places = {line.row: at for at, line in enumerate(self.lines)}
+        size = Size(self._painter.width, self._fixed + len(self.lines))
+        if size != self.virtual_size:
+            self.virtual_size = size
+        self._follow(before)
+
+    def _follow(self, before: int | None) -> None:
+        """Put the cursor where the person's choice wants it after rows have changed places."""
+        frame = self.frame
+        if frame is None:
+            return
+        target = self.view.targets.get(self.view.follow)
+        if target is not None:
+            rows = [line.row for line in self.lines if line.open is None]
+            lowest = self.view.follow is Follow.SLOWEST
+            best = ordered(frame, rows, target, reverse=not lowest)
+            if best and frame.cell(target, best[0]) is not None:
+                self._go(best[0])
+            return
+        if self.cursor is None or self.cursor in self._pinned_rows:
+            return
+        if self.view.follow is Follow.ROW and self.cursor in self._places:
+            self._reveal()
+        elif self.lines:
+            self._go(self.lines[min(before or 0, len(self.lines) - 1)].row)
+        else:
+            self.cursor = None
+
+    # Lines and places
+
+    @property
+    def _pinned_rows(self) -> tuple[RowId, ...]:
+        tags = self.view.tags
+        return (SYSTEM_ROW, *tags, TAGS_ROW) if tags else (SYSTEM_ROW,)
+
+    @property
+    def _pinned(self) -> tuple[RowId, ...]:
+        """As many pinned rows as leave room for others."""
+        return self._pinned_rows[: max(1, self.size.height - 4)]
+
+    @property
+    def _fixed(self) -> int:
+        return 1 + len(self._pinned)
+
+    def _position(self, row: RowId | None) -> int | None:
+        return None if row is None else self._places.get(row)
+
+    def _line_at(self, y: int) -> Line | None:
+        """The line drawn at a line of the widget."""
+        if y < 1:
+            return None
+        if y < self._fixed:
+            return Line(self._pinned[y - 1])
+        at = y - self._fixed + self.scroll_offset.y
+        return self.lines[at] if at < len(self.lines) else None
+
+    @property
+    def page(self) -> int:
+        """Rows that can be seen at once, without the pinned ones."""
+        return max(1, self.size.height - self._fixed)
+
+    @property
+    def current(self) -> RowId | None:
+        """The row under the cursor; the first one while no row was chosen."""
+        if self.cursor is not None:
+            return self.cursor
+        return self.lines[0].row if self.lines else None
+
+    @property
+    def selected(self) -> tuple[Column, RowId] | None:
+        """The cell under the cursor."""
+        row, slots = self.current, self._painter.moving
+        if row is None or not slots:
+            return None
+        return slots[min(self._slot, len(slots) - 1)].column, row
+
+    @property
+    def line(self) -> Line | None:
+        """The line under the cursor."""
+        at = self._position(self.current)
+        return None if at is None else self.lines[at]
+
+    # Moving
+
+    def move(self, by: int) -> None:
+        """Move the cursor by lines; above the first row stand the pinned ones."""
+        row = self.current
+        at = self._position(row)
+        pinned = self._pinned
+        if at is None:
+            at = pinned.index(row) - len(pinned) if row in pinned else 0
+        target = max(-len(pinned) if abs(by) == 1 else 0, min(len(self.lines) - 1, at + by))
+        if not self.lines:
+            return
+        self.select(pinned[target] if target < 0 else self.lines[target].row)
+
+    def move_to_end(self, *, last: bool) -> None:
+        """Move to the first or the last row."""
+        if self.lines:
+            self.select(self.lines[-1 if last else 0].row)
+            if not last:
+                # From the top the cursor stays on top: whoever has not chosen a CPU wants to see the first.
+                self.cursor = None
+                self._repaint()
+
+    def move_column(self, by: int) -> None:
+        """Move to the next column, scrolling sideways when it is not shown."""
+        slots = self._painter.moving
+        at = self._slot + by
+        while 0 <= at < len(slots) and slots[at].spark:
+            at += by
+        if 0 <= at < len(slots):
+            self.select_slot(at)
+
+    def select_column(self, column: Column) -> None:
+        """Put the cursor into a column."""
+        for at, slot in enumerate(self._painter.moving):
+            if slot.column.id == column.id:
+                self.select_slot(at)
+                return
+
+    def select_slot(self, at: int) -> None:
+        """Put the cursor into a slot."""
+        self._slot = at
+        old = self._geometry
+        painter = self._painter
+        painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, at)
+        geometry = painter.geometry()
+        if geometry != old:
+            self._geometry = geometry
+            self._header = None
+            self._painted.clear()
+        else:
+            row = self.current
+            if row is not None:
+                self._painted.pop(row, None)
+        self._repaint()
+
+    def select(self, row: RowId) -> None:
+        """Put the cursor on a row and show it."""
+        self._go(row)
+        self._repaint()
+
+    def _go(self, row: RowId) -> None:
+        old = self.current
+        self.cursor = row
+        for stale in (old, row):
+            if stale is not None:
+                self._painted.pop(stale, None)
+        self._reveal()
+
+    def _reveal(self) -> None:
+        at = self._position(self.cursor)
+        if at is None:
+            return
+        top = self.scroll_offset.y
+        if at < top:
+            self.scroll_to(y=at, animate=False, immediate=True)
+        elif at >= top + self.page:
+            self.scroll_to(y=at - self.page + 1, animate=False, immediate=True)
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """Move to the first row whose ids contain a text, from the cursor on and around; false if there is none."""
+        frame = self.frame
+        if frame is None or not text or not self.lines:
+            return False
+        start = (self._position(self.current) or 0) + after
+        for step in range(len(self.lines)):
+            row = self.lines[(start + step) % len(self.lines)].row
+            if text.lower() in row_words(frame.topology, row):
+                self.select(row)
+                return True
+        return False
+
+    # Drawing
+
+    def _repaint(self, *, everything: bool = False) -> None:
+        """Draw what changed: single lines when they are few, else the whole widget at once."""
+        if not self.is_attached:
+            return
+        if everything:
+            self._shown.clear()
+            self.refresh()
+        else:
+            height = self.size.height
+            dirty = [y for y in range(height) if self._shown.get(y) is not self._strip(y)]
+            if len(dirty) * 3 > height:
+                self.refresh()
+            elif dirty:
+                width = self.size.width
+                self.refresh(*(Region(0, y, width, 1) for y in dirty))
+        self.post_message(self.Moved(self))
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        strip = self._shown[y] = self._strip(y)
+        return strip
+
+    def _strip(self, y: int) -> Strip:
+        if y == 0:
+            if self._header is None:
+                self._header = self._palette.strip(self._painter.header(self._geometry), self._painter.width, Tone.TITLE)
+            return self._header
+        line = self._line_at(y)
+        if line is None or self.frame is None:
+            return self._blank()
+        row = line.row
+        current = row == self.current and (y >= self._fixed or row in self._pinned_rows)
+        base = Tone.CURSOR if current else Tone.SUMMARY if row == SYSTEM_ROW or row == TAGS_ROW else Tone.PLAIN
+        cached = self._painted.get(row)
+        if cached is not None and cached.generation == self._generation and cached.base is base:
+            return cached.strip
+        pieces = self._painter.line(self.frame, line, self._geometry, self._slot if current else None)
+        if cached is not None and cached.base is base and cached.pieces == pieces:
+            cached.generation = self._generation
+            return cached.strip
+        strip = self._palette.strip(pieces, self._painter.width, base)
+        self._painted[row] = _Painted(self._generation, base, pieces, strip)
+        return strip
+
+    def _blank(self) -> Strip:
+        width = self._painter.width
+        if self._empty is None or self._empty[0] != width:
+            self._empty = (width, self._palette.strip((), width))
+        return self._empty[1]
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()
+        self._painted.clear()
+        self._header = None
+        self._empty = None
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Choose columns for the new width and keep the cursor in sight."""
+        width = self.scrollable_content_region.width
+        if width != self._painter.width:
+            self._painter.width = width
+            self._rearrange()
+        self._relist()
+        self._reveal()
+        self._repaint(everything=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Lines move as a whole: draw them all, from their cached strips."""
+        super().watch_scroll_y(old_value, new_value)
+        self._shown.clear()
+
+    # Mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
+        slot = self._geometry.at(event.x)
+        if event.y == 0:
+            column = self._painter.moving[slot].column if slot is not None else self._identity_at(event.x)
+            if column is not None:
+                self.post_message(self.TitleClicked(self, column))
+            return
+        line = self._line_at(event.y)
+        if line is None:
+            return
+        if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
+            self.post_message(self.FoldClicked(self, line.row))
+            return
+        if slot is not None:
+            self._slot = slot
+        self.select(line.row)
+        if event.chain == 2:
+            self.post_message(self.CellOpened(self))
+
+    def _identity_at(self, x: int) -> Column | None:
+        at = 0
+        for slot in () if self._painter.tree else self._painter.fixed:
+            if at <= x <= at + slot.outer:
+                return slot.column
+            at += slot.outer
+        return None

@@ -1,0 +1,142 @@
+"""A scrolling list of prepared lines with a cursor: the picker, the sort menu, the doctor, the help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece
+from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line; `key` is empty for headings, which the cursor passes over."""
+
+    pieces: tuple[Piece, ...]
+    key: str = ""
+
+
+class Listing(ScrollView):
+    """Lines of text; those with a key can be chosen."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
+
+    DEFAULT_CSS = (
+        tone_css("Listing")
+        + """
+    Listing {
+        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    """
+    )
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another item."""
+
+        listing: Listing
+
+    @dataclass
+    class Chosen(Message):
+        """An item was clicked."""
+
+        listing: Listing
+        key: str
+
+    can_focus = False
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.items: tuple[Item, ...] = ()
+        self.at = -1
+        self._palette = Palette(self)
+
+    @property
+    def key(self) -> str:
+        """The key of the item under the cursor, "" if there is none."""
+        return self.items[self.at].key if 0 <= self.at < len(self.items) else ""
+
+    @property
+    def text(self) -> str:
+        """What stands there, without colours."""
+        return "\n".join("".join(text for text, _ in item.pieces) for item in self.items)
+
+    def show(self, items: Sequence[Item]) -> None:
+        """Show these lines; the cursor stays on its key."""
+        key = self.key
+        self.items = tuple(items)
+        places = [at for at, item in enumerate(self.items) if item.key]
+        same = next((at for at in places if key and self.items[at].key == key), None)
+        self.at = same if same is not None else places[0] if places else -1
+        self.virtual_size = Size(self.size.width, len(self.items))
+        self.refresh()
+        self._reveal()
+        self.post_message(self.Moved(self))
+
+    def select(self, key: str) -> None:
+        """Put the cursor on a key."""
+        for at, item in enumerate(self.items):
+            if item.key == key:
+                self._go(at)
+
+    def move(self, by: int) -> None:
+        """Move the cursor by items; without items to choose from, scroll."""
+        places = [at for at, item in enumerate(self.items) if item.key]
+        if not places:
+            self.scroll_to(y=self.scroll_offset.y + by, animate=False, immediate=True)
+            return
+        here = places.index(self.at) if self.at in places else 0
+        self._go(places[max(0, min(len(places) - 1, here + by))])
+
+    def _go(self, at: int) -> None:
+        self.at = at
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Moved(self))
+
+    def _reveal(self) -> None:
+        top, height = self.scroll_offset.y, self.size.height
+        if self.at < 0 or not height:
+            return
+        heading = self.at - 1 if self.at and not self.items[self.at - 1].key else self.at
+        if heading < top:
+            self.scroll_to(y=heading, animate=False, immediate=True)
+        elif self.at >= top + height:
+            self.scroll_to(y=self.at - height + 1, animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        at = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        if at >= len(self.items):
+            return self._palette.strip((), width)
+        return self._palette.strip(self.items[at].pieces, width, Tone.CURSOR if at == self.at else Tone.PLAIN)
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        self.virtual_size = Size(self.size.width, len(self.items))
+        self._reveal()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor there, and say so."""
+        at = event.y + self.scroll_offset.y
+        if at < len(self.items) and self.items[at].key:
+            self._go(at)
+            self.post_message(self.Chosen(self, self.items[at].key))

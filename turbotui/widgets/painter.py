@@ -1,0 +1,272 @@
+"""Lines of a table as pieces of text with a tone each. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.sampling.tagged import tagged_cell
+from turbotui.widgets.cells import (
+    ALARM_MARKS,
+    IDENTITY_SCOPES,
+    MARK_ESTIMATED,
+    MARK_PARTIAL,
+    UNKNOWN,
+    Slot,
+    Tone,
+    alarm,
+    cell_text,
+    identity,
+    slot_for,
+)
+from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
+from turbotui.widgets.rows import Line, row_name
+from turbotui.widgets.spark import spark
+from turbotui.widgets.table_view import TAGS_ROW, TableView
+
+Piece: TypeAlias = tuple[str, Tone]
+
+HISTORY = 60
+"""Intervals that a spark covers."""
+
+SORTED_DOWN, SORTED_UP = "▼", "▲"
+FOLDED, OPEN = "▸", "▾"
+
+
+def nice_top(peak: float) -> float:
+    """The next 1, 2 or 5 times a power of ten: a scale that seldom changes."""
+    if peak <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(peak))
+    return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
+
+
+def slots_of(view: TableView, seconds: float) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Identity slots, and the others with the sparks between them."""
+    fixed: list[Slot] = []
+    moving: list[Slot] = []
+    for column in view.columns:
+        if identity(column):
+            fixed.append(slot_for(column))
+            continue
+        moving.append(slot_for(column))
+        width = view.sparks.get(column.id, 0)
+        if width:
+            moving.append(Slot(column, width, _span(HISTORY * seconds), spark=True))
+    moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
+    return tuple(fixed), tuple(moving)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
+
+
+@dataclass(slots=True)
+class Painter:
+    """Paints the lines of one table at one width.
+
+    Attributes:
+        view: what is shown.
+        fixed, moving: identity slots, and the others.
+        history: for sparks.
+        width: of a line.
+        offset: slots scrolled away on the left.
+    """
+
+    view: TableView
+    fixed: tuple[Slot, ...]
+    moving: tuple[Slot, ...]
+    history: History
+    width: int
+    offset: int = 0
+
+    @property
+    def tree(self) -> bool:
+        """Whether rows are labelled by their place in a tree instead of by identity columns."""
+        return len(self.view.levels) > 1
+
+    @property
+    def edge(self) -> int:
+        """Width of the identity part with its rule."""
+        return self.label_width + len(RULE)
+
+    @property
+    def label_width(self) -> int:
+        """Width of the identity part."""
+        if self.tree:
+            return 13 + 2 * (len(self.view.levels) - 1)
+        return sum(slot.outer for slot in self.fixed)
+
+    def geometry(self) -> Geometry:
+        """Where the slots stand."""
+        return arrange(self.moving, self.edge, self.width, self.offset)
+
+    def header(self, geometry: Geometry) -> list[Piece]:
+        """The line of titles, with the sort mark."""
+        pieces: list[Piece] = []
+        mark = SORTED_DOWN if self.view.reverse else SORTED_UP
+        if self.tree:
+            pieces.append((" machine".ljust(self.label_width), Tone.TITLE))
+            waiting = ""
+        else:
+            waiting = ""
+            for slot in self.fixed:
+                waiting = self._title(pieces, slot, waiting, mark)
+        edge = MORE_LEFT if geometry.more_left else "│"
+        pieces.append((waiting or " ", Tone.SORTED))
+        pieces.append((edge, Tone.SORTED if geometry.more_left else Tone.RULE))
+        waiting = ""
+        before: Slot | None = None
+        for slot in geometry.slots:
+            if before is not None and before.column.category is not slot.column.category:
+                pieces.append((waiting or " ", Tone.SORTED))
+                pieces.append(("│", Tone.RULE))
+                waiting = ""
+            waiting = self._title(pieces, slot, waiting, mark)
+            before = slot
+        self._finish(pieces, geometry, waiting)
+        return pieces
+
+    def _title(self, pieces: list[Piece], slot: Slot, waiting: str, mark: str) -> str:
+        """Append one title; give the sort mark that stands after it."""
+        pieces.append((waiting or " ", Tone.SORTED))
+        is_sorted = self.view.sort is not None and slot.column.id == self.view.sort.id and not slot.spark
+        text = slot.title.ljust(slot.width) if slot.spark or slot.column.decimals < 0 else slot.title.rjust(slot.width)
+        pieces.append((text[: slot.width], Tone.SORTED if is_sorted else Tone.TITLE))
+        return mark if is_sorted else ""
+
+    def _finish(self, pieces: list[Piece], geometry: Geometry, waiting: str) -> None:
+        used = sum(len(text) for text, _ in pieces)
+        room = self.width - used
+        if room <= 0:
+            return
+        pieces.append(((waiting or "").ljust(room - 1)[: room - 1] if room > 1 else "", Tone.SORTED))
+        pieces.append((MORE_RIGHT if geometry.more_right else " ", Tone.SORTED))
+
+    def line(self, frame: Frame, line: Line, geometry: Geometry, chosen: int | None) -> list[Piece]:
+        """One row.
+
+        Args:
+            frame: whose values.
+            line: which row, and where in the tree.
+            geometry: where the slots stand.
+            chosen: index of the slot under the cursor when the cursor is on this row.
+        """
+        row = line.row
+        pieces: list[Piece] = [(self._label(frame, line), Tone.DIM if self.tree and line.open is not None else Tone.PLAIN)]
+        if not self.tree:
+            pieces = self._identity(frame, row)
+        pieces.append((RULE, Tone.RULE))
+        before: Slot | None = None
+        for slot, index in zip(geometry.slots, geometry.indices, strict=True):
+            if before is not None and before.column.category is not slot.column.category:
+                pieces.append((RULE, Tone.RULE))
+            before = slot
+            mark, text, tone = self._cell(frame, row, slot)
+            if index == chosen:
+                tone = Tone.CELL
+            pieces.append((mark + text, tone))
+        return _merged(pieces)
+
+    def _identity(self, frame: Frame, row: RowId) -> list[Piece]:
+        if row == SYSTEM_ROW or row == TAGS_ROW:
+            word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
+            return [(word.rjust(self.label_width), Tone.PLAIN)]
+        pieces: list[Piece] = []
+        tagged = row in self.view.tags
+        for slot in self.fixed:
+            value = frame.cell(slot.column, row)
+            text = cell_text(slot.column, value, slot.width) if value is not None else UNKNOWN.rjust(slot.width)
+            own = _first(frame, slot.column, row)
+            pieces.append(("•" if tagged and slot is self.fixed[0] else " ", Tone.TAGGED))
+            pieces.append((text, Tone.PLAIN if own else Tone.DIM))
+        return pieces
+
+    def _label(self, frame: Frame, line: Line) -> str:
+        row = line.row
+        if row == SYSTEM_ROW:
+            text = " whole machine"
+        elif row == TAGS_ROW:
+            text = f" Σ {len(self.view.tags)} tagged"
+        else:
+            name = row_name(frame.topology, row)
+            if row.scope.rank <= Scope.CORE.rank and row.scope is not Scope.CORE or self.view.levels[-2:-1] != (Scope.CORE,):
+                place = frame.topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
+                name += f" {place.core_type}" if place is not None and place.core_type else ""
+            mark = " " if line.open is None else OPEN if line.open else FOLDED
+            tagged = "•" if row in self.view.tags else " "
+            text = f"{tagged}{'  ' * line.depth}{mark} {name}"
+        return text[: self.label_width].ljust(self.label_width)
+
+    def value(self, frame: Frame, column: Column, row: RowId) -> Cell:
+        """A cell, the sum row of the tagged ones included."""
+        if row == TAGS_ROW:
+            cpus = [cpu for tag in self.view.tags if (found := frame.topology.instance(tag)) for cpu in found.cpus]
+            return tagged_cell(frame, column, sorted(set(cpus)))
+        return frame.cell(column, row)
+
+    def _cell(self, frame: Frame, row: RowId, slot: Slot) -> tuple[str, str, Tone]:
+        column = slot.column
+        if slot.spark:
+            return " ", self._spark(frame, row, slot), Tone.SPARK
+        value = self.value(frame, column, row)
+        if value is None:
+            if column.whole_only and row.scope is not Scope.SYSTEM:
+                return " ", " " * slot.width, Tone.DIM
+            return " ", cell_text(column, None, slot.width), Tone.DIM
+        text = cell_text(column, value, slot.width)
+        own = row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
+        tone = alarm(column, value)
+        if tone is not None:
+            return ALARM_MARKS[tone], text, tone if own else Tone.DIM
+        mark = " "
+        if row != TAGS_ROW:
+            if frame.partial(column, row):
+                mark = MARK_PARTIAL
+            elif frame.estimated(column, row):
+                mark = MARK_ESTIMATED
+        return mark, text, Tone.PLAIN if own else Tone.DIM
+
+    def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
+        column = slot.column
+        home = frame.home(column, row) if row != TAGS_ROW else None
+        if home is None or (home != row and not frame.first_of_home(column, row)):
+            return " " * slot.width
+        ring = self.history.ring(column.id, home)
+        if ring is None:
+            return " " * slot.width
+        top = self.view.tops.get(column.id)
+        if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
+            top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
+        return spark(ring.values(HISTORY), top, slot.width, frame.seq)
+
+
+def _first(frame: Frame, column: Column, row: RowId) -> bool:
+    """Whether a row is the first of the package, core ... that an identity column numbers."""
+    scope = IDENTITY_SCOPES.get(column.id)
+    if scope is None or row.scope is not Scope.CPU:
+        return True
+    instance = frame.topology.instance(frame.topology.row(scope, row.key[0]))
+    return instance is None or instance.cpus[0] == row.key[0]
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of one tone joined: fewer segments are cheaper to draw."""
+    merged: list[Piece] = []
+    text, tone = "", Tone.PLAIN
+    for piece, its_tone in pieces:
+        if its_tone is tone:
+            text += piece
+        else:
+            if text:
+                merged.append((text, tone))
+            text, tone = piece, its_tone
+    if text:
+        merged.append((text, tone))
+    return merged

@@ -1,0 +1,162 @@
+"""Which rows a table shows, in which order: sorting, folding, grouping. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import scope_word
+
+Order = Callable[[Sequence[RowId]], Sequence[RowId]]
+
+TREE_LEVELS = (Scope.PACKAGE, Scope.NODE, Scope.DIE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)
+"""Coarse to fine. Levels that divide nothing are left out machine by machine, see `levels_of`."""
+
+GROUPINGS: tuple[tuple[str, Scope | None], ...] = (
+    ("flat", None),
+    ("package", Scope.PACKAGE),
+    ("die", Scope.DIE),
+    ("L3", Scope.L3),
+    ("node", Scope.NODE),
+    ("core", Scope.CORE),
+)
+"""What `t` steps through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a table.
+
+    Attributes:
+        row: whose values it shows.
+        depth: indentation in a tree.
+        open: whether a group is unfolded; None for a row without parts.
+        parent: the group it stands in.
+    """
+
+    row: RowId
+    depth: int = 0
+    open: bool | None = None
+    parent: RowId | None = None
+
+
+def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tuple[Scope, ...]:
+    """The levels of a tree, without those that divide nothing further than the level above or below them.
+
+    A node that is a package, a die that is a package, a core that is a CPU would only repeat a line; so would a level
+    that does not nest into the one above it.
+    """
+    partitions: list[frozenset[tuple[int, ...]]] = []
+    kept: list[Scope] = []
+    finest = frozenset((cpu,) for cpu in topology.cpus)
+    for scope in wanted:
+        parts = frozenset(tuple(sorted(instance.cpus)) for instance in topology.instances(scope))
+        if scope is Scope.CPU:
+            kept.append(scope)
+            continue
+        if parts == finest or (partitions and (parts == partitions[-1] or not _nests(parts, partitions[-1]))):
+            continue
+        partitions.append(parts)
+        kept.append(scope)
+    return tuple(kept)
+
+
+def _nests(finer: frozenset[tuple[int, ...]], coarser: frozenset[tuple[int, ...]]) -> bool:
+    outer = {cpu: group for group in coarser for cpu in group}
+    return all(len({outer[cpu] for cpu in group if cpu in outer}) == 1 for group in finer)
+
+
+def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool) -> Sequence[RowId]:
+    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order."""
+    if column is None:
+        return tuple(reversed(rows)) if reverse else rows
+    numbers: list[tuple[float, int]] = []
+    texts: list[tuple[str, int]] = []
+    unknown: list[int] = []
+    for position, row in enumerate(rows):
+        value = frame.cell(column, row)
+        if value is None:
+            unknown.append(position)
+        elif isinstance(value, str):
+            texts.append((value, position))
+        else:
+            numbers.append((value, position))
+    numbers.sort(key=lambda item: item[0], reverse=reverse)
+    texts.sort(key=lambda item: item[0], reverse=reverse)
+    return [rows[position] for _, position in numbers] + [rows[position] for _, position in texts] + [
+        rows[position] for position in unknown
+    ]
+
+
+def tree_lines(
+    topology: Topology,
+    levels: Sequence[Scope],
+    order: Order,
+    *,
+    keep: frozenset[RowId] | None = None,
+    folded: frozenset[RowId] = frozenset(),
+) -> list[Line]:
+    """The lines of a tree (or, with one level, of a flat table).
+
+    Args:
+        topology: whose instances they are.
+        levels: coarse to fine.
+        order: how rows of one parent follow each other.
+        keep: CPU rows that pass the filter, None for all; groups without any are left out.
+        folded: groups whose parts are hidden.
+    """
+    lines: list[Line] = []
+
+    def walk(rows: Sequence[RowId], depth: int, parent: RowId | None) -> None:
+        if keep is not None:
+            rows = [row for row in rows if _has_kept(topology, row, keep)]
+        for row in order(rows):
+            if depth + 1 == len(levels):
+                lines.append(Line(row, depth, None, parent))
+                continue
+            is_open = row not in folded
+            lines.append(Line(row, depth, is_open, parent))
+            if is_open:
+                inner = topology.instances(levels[depth + 1])
+                positions = topology.parts(row, levels[depth + 1])
+                walk([inner[position].row for position in positions], depth + 1, row)
+
+    if levels:
+        walk([instance.row for instance in topology.instances(levels[0])], 0, None)
+    return lines
+
+
+def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
+    if row.scope is Scope.CPU:
+        return row in keep
+    instance = topology.instance(row)
+    return instance is not None and any(RowId(Scope.CPU, (cpu,)) in keep for cpu in instance.cpus)
+
+
+def row_name(topology: Topology, row: RowId) -> str:
+    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3"."""
+    if row.scope is Scope.SYSTEM:
+        return "whole machine"
+    instance = topology.instance(row)
+    label = row.key[-1] if instance is None or instance.label < 0 else instance.label
+    return f"{scope_word(row.scope)} {label}"
+
+
+def row_words(topology: Topology, row: RowId) -> str:
+    """What search and filter look into: every id around a CPU and its type, in lower case."""
+    instance = topology.instance(row)
+    if instance is None or not instance.cpus:
+        return ""
+    place = topology.places[instance.cpus[0]]
+    words = [f"cpu{place.cpu}"] if row.scope is Scope.CPU else [row_name(topology, row).replace(" ", "")]
+    for scope in (Scope.CORE, Scope.MODULE, Scope.L3, Scope.DIE, Scope.NODE, Scope.PACKAGE):
+        label = place.label(scope)
+        if scope.rank > row.scope.rank and label >= 0:
+            words.append(f"{scope.value}{label}")
+    if place.core_type:
+        words.append(place.core_type)
+    return " ".join(words).lower()

@@ -1,0 +1,58 @@
+"""Sparks: a history as a few block characters on a fixed scale.
+
+Every character covers the same number of intervals, counted from the first interval of the program and not from now:
+a bar that is complete does not change any more, so a calm machine gives a calm picture.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+GAP = " "
+
+
+def block(value: float, top: float) -> str:
+    """One character for a value on a scale from 0 to `top`; NaN is a gap."""
+    if math.isnan(value):
+        return GAP
+    if top <= 0:
+        return BLOCKS[0]
+    return BLOCKS[max(0, min(len(BLOCKS) - 1, int(value / top * len(BLOCKS))))]
+
+
+def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
+    """The last values as `width` characters, newest at the right.
+
+    Args:
+        values: oldest first, NaN for gaps.
+        top: the value of a full block.
+        width: characters.
+        seq: number of the newest interval; decides where the bars' borders are.
+
+    Returns:
+        Exactly `width` characters, filled with gaps from the left.
+    """
+    per = max(1, len(values) // width) if width else 1
+    if per == 1:
+        shown = values[-width:]
+        return "".join(block(value, top) for value in shown).rjust(width, GAP)
+    bars: list[str] = []
+    end = len(values)
+    size = seq % per + 1
+    while end > 0 and len(bars) < width:
+        known = [value for value in values[max(0, end - size) : end] if not math.isnan(value)]
+        bars.append(block(sum(known) / len(known), top) if known else GAP)
+        end -= size
+        size = per
+    return "".join(reversed(bars)).rjust(width, GAP)
+
+
+def meter(value: float | None, top: float, width: int) -> str:
+    """A horizontal bar with eighth-character steps; empty for None."""
+    if value is None or top <= 0:
+        return GAP * width
+    eighths = max(0, min(width * 8, round(value / top * width * 8)))
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width, GAP)

@@ -1,0 +1,148 @@
+"""The two lines on top: which machine, since when, at what cost; and what the whole of it does. Pure text with tones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.quantities.columns import Column
+from turbotui.widgets.cells import UNKNOWN, Tone
+from turbotui.widgets.painter import Piece, nice_top
+from turbotui.widgets.spark import spark
+
+WIDE = 104
+"""From this width on every figure is named in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the first line says.
+
+    Attributes:
+        name: of the machine.
+        model: of its CPUs, with the number of packages before it.
+        counts: cores and CPUs.
+        kernel: release.
+        interval: seconds from tick to tick as measured, None on the first one.
+        seq: number of the frame.
+        own_percent: of one CPU that the program itself used.
+        own_bytes: of memory it holds.
+        sample_ms: from first to last read of a tick.
+        late, overruns: answers that came too late, beats skipped.
+    """
+
+    name: str
+    model: str
+    counts: str
+    kernel: str
+    interval: float | None
+    seq: int | None
+    own_percent: float | None = None
+    own_bytes: int | None = None
+    sample_ms: float | None = None
+    late: int = 0
+    overruns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One figure of the second line.
+
+    Attributes:
+        label: in words.
+        column: what it is.
+        value: None if unknown.
+        values: history for the spark, oldest first; empty for none.
+        top: of the spark's scale; None for its peak.
+        note: after the spark ("of 700", "cpu17").
+        alarm: AMBER or RED past a threshold.
+    """
+
+    label: str
+    column: Column
+    value: float | None
+    values: Sequence[float] = ()
+    top: float | None = None
+    note: str = ""
+    alarm: Tone | None = None
+
+
+_NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|\bwith Radeon.*$")
+
+
+def short_model(name: str) -> str:
+    """A CPU model's name without what every name has."""
+    return " ".join(_NOISE.sub(" ", name).split())
+
+
+def place_line(place: Place, width: int) -> list[Piece]:
+    """The first line: on the left what is cut first when there is no room."""
+    right: list[Piece] = []
+    interval = UNKNOWN if place.interval is None else f"{place.interval:.2f} s"
+    seq = "" if place.seq is None else f"  #{place.seq}"
+    right.append((f"{interval}{seq}", Tone.PLAIN))
+    own = UNKNOWN if place.own_percent is None else f"{place.own_percent:.1f} %"
+    memory = "" if place.own_bytes is None else f" {place.own_bytes / 1e6:.0f} MB"
+    sample = "" if place.sample_ms is None else f" {place.sample_ms:.1f} ms"
+    right.append((f"  own {own}{memory}{sample if width >= WIDE else ''} ", Tone.DIM))
+    lost = [f"{count} {word}" for count, word in ((place.late, "late"), (place.overruns, "skipped")) if count]
+    if lost:
+        right.append((f"▲ {', '.join(lost)} ", Tone.AMBER))
+    room = width - sum(len(text) for text, _ in right)
+    left: list[Piece] = [(f" {place.name}", Tone.SUMMARY)]
+    used = len(place.name) + 1
+    for word in (place.model, place.counts, place.kernel):
+        text = f"{'   ' if word == place.model else ' · '}{word}"
+        if word and used + len(text) <= room - 2:
+            left.append((text, Tone.PLAIN if word == place.model else Tone.DIM))
+            used += len(text)
+    return [*left, (" " * max(1, room - used), Tone.PLAIN), *right]
+
+
+def _thousands(value: float) -> str:
+    if value >= 999_950:
+        return f"{value / 1e6:.1f} M"
+    return f"{value / 1e3:.1f} k" if value >= 10_000 else f"{value:,.0f} "
+
+
+def _figure(gauge: Gauge) -> str:
+    unit = gauge.column.unit
+    if gauge.value is None:
+        return f"{UNKNOWN:>6} {unit}"
+    if unit == "%":
+        return f"{gauge.value:5.1f} %"
+    if unit == "/s":
+        return f"{_thousands(gauge.value):>7}irq/s"
+    if unit == "°C":
+        return f"{gauge.value:3.0f} °C"
+    if unit == "W":
+        return f"{gauge.value:6.1f} W" if gauge.value < 100 else f"{gauge.value:6,.0f} W"
+    return f"{gauge.value:6,.0f} {unit}"
+
+
+def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[Piece]:
+    """The second line. What has no room leaves from the right, names first."""
+    for named, size in ((True, 20), (True, 10), (True, 6), (False, 6), (False, 4), (False, 0)):
+        if (named and width < WIDE) or (size == 20 and width < 180):
+            continue
+        line = _gauges(gauges, named, size, seq)
+        if sum(len(text) for text, _ in line) <= width:
+            return line
+    return _gauges(gauges, False, 0, seq)
+
+
+def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[Piece]:
+    pieces: list[Piece] = []
+    for gauge in gauges:
+        pieces.append((f" {gauge.label} " if named and gauge.label else " ", Tone.DIM))
+        mark = "▲ " if gauge.alarm is Tone.AMBER else "! " if gauge.alarm is Tone.RED else ""
+        pieces.append((mark + _figure(gauge), gauge.alarm or (Tone.DIM if gauge.value is None else Tone.SUMMARY)))
+        if gauge.values and size:
+            known = [value for value in gauge.values if value == value]  # NaN is not itself
+            top = gauge.top or nice_top(max(known, default=0.0))
+            pieces.append((" " + spark(gauge.values, top, size, seq), Tone.SPARK))
+        if gauge.note:
+            pieces.append((f" {gauge.note}", Tone.DIM))
+        pieces.append((" ", Tone.PLAIN))
+    return pieces

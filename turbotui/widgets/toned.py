@@ -1,0 +1,70 @@
+"""Tones as styles: every colour comes from the theme through one component class for each `Tone`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece
+
+TONE_CLASSES = {f"tone--{tone.value}" for tone in Tone}
+"""plain dim amber red spark rule title sorted summary cursor cell tagged band key."""
+
+_CSS = {
+    Tone.PLAIN: "color: $foreground;",
+    Tone.DIM: "color: $tui-dim;",
+    Tone.AMBER: "color: $tui-amber; text-style: bold;",
+    Tone.RED: "color: $tui-red; text-style: bold;",
+    Tone.SPARK: "color: $tui-spark;",
+    Tone.RULE: "color: $tui-rule;",
+    Tone.TITLE: "color: $tui-title;",
+    Tone.SORTED: "color: $tui-accent; text-style: bold;",
+    Tone.SUMMARY: "color: $tui-strong; text-style: bold;",
+    Tone.CURSOR: "background: $tui-cursor; color: $tui-strong;",
+    Tone.CELL: "background: $tui-accent; color: $tui-on-accent;",
+    Tone.TAGGED: "color: $tui-accent;",
+    Tone.BAND: "background: $tui-band; color: $tui-on-band; text-style: bold;",
+    Tone.KEY: "color: $tui-accent;",
+}
+
+
+def tone_css(widget: str) -> str:
+    """The DEFAULT_CSS of a widget's tones."""
+    rules = " ".join(f"& > .tone--{tone.value} {{ {rule} }}" for tone, rule in _CSS.items())
+    return f"{widget} {{ background: $background; color: $foreground; {rules} }}"
+
+
+class Palette:
+    """Styles of one widget's tones, each looked up once for a theme."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._styles: dict[tuple[Tone, Tone], Style] = {}
+
+    def clear(self) -> None:
+        """Forget everything: the theme changed."""
+        self._styles.clear()
+
+    def style(self, base: Tone, tone: Tone) -> Style:
+        """The style of a piece on a line whose own tone is `base`."""
+        style = self._styles.get((base, tone))
+        if style is None:
+            style = self._widget.rich_style + self._partial(base)
+            # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
+            if tone is not Tone.PLAIN and not (base is Tone.CURSOR and tone is Tone.DIM):
+                style += self._partial(tone)
+            self._styles[base, tone] = style
+        return style
+
+    def strip(self, pieces: Sequence[Piece], width: int, base: Tone = Tone.PLAIN) -> Strip:
+        """Pieces as a strip of exactly `width` characters."""
+        segments = [Segment(text, self.style(base, tone)) for text, tone in pieces if text]
+        return Strip(segments).adjust_cell_length(width, self.style(base, Tone.PLAIN))
+
+    def _partial(self, tone: Tone) -> Style:
+        return self._widget.get_component_rich_style(f"tone--{tone.value}", partial=True)
