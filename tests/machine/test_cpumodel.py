@@ -96,7 +96,7 @@ mvendorid\t: 0x489
 """
 
 
-def test_x86():
+def test_x86() -> None:
     model = parse_cpu_model(X86)
     assert model == CpuModel(
         architecture="x86_64",
@@ -112,47 +112,47 @@ def test_x86():
     assert model.title == "Xeon Platinum 8480+"
 
 
-def test_the_hypervisor_flag_is_read():
+def test_the_hypervisor_flag_is_read() -> None:
     assert parse_cpu_model(X86.replace("fpu lm aperfmperf", "fpu lm hypervisor")).hypervisor
 
 
-def test_all_kinds_of_arm_core_are_named():
+def test_all_kinds_of_arm_core_are_named() -> None:
     model = parse_cpu_model(GB10)
     assert (model.architecture, model.vendor, model.implementer, model.part) == ("aarch64", "Arm", 0x41, 0xD87)
     assert model.title == "Cortex-A725 + Cortex-X925"
     assert "sve2" in model.flags
 
 
-def test_olympus():
+def test_olympus() -> None:
     model = parse_cpu_model(OLYMPUS)
     assert (model.vendor, model.name, model.title) == ("NVIDIA", "Olympus", "Olympus")
 
 
-def test_an_unknown_arm_part_is_named_by_its_numbers():
+def test_an_unknown_arm_part_is_named_by_its_numbers() -> None:
     model = parse_cpu_model(OLYMPUS.replace("0x010", "0x0ff").replace("0x4e", "0x3f"))
     assert model.name == "implementer 0x3f part 0x0ff"
 
 
-def test_a_32_bit_arm_kernel_that_names_the_core_once():
+def test_a_32_bit_arm_kernel_that_names_the_core_once() -> None:
     model = parse_cpu_model(OLD_ARM)
     assert (model.architecture, model.name) == ("arm", "Cortex-A9")
     assert "neon" in model.flags
 
 
-def test_s390():
+def test_s390() -> None:
     model = parse_cpu_model(S390)
     assert (model.architecture, model.vendor, model.title) == ("s390x", "IBM/S390", "IBM 2817")
     assert "zarch" in model.flags
 
 
-def test_power():
+def test_power() -> None:
     model = parse_cpu_model(POWER)
     assert (model.architecture, model.vendor, model.title, model.mhz) == ("ppc64", "IBM", "POWER9", 2300.0)
     assert not model.hypervisor
     assert parse_cpu_model(POWER.replace("PowerNV", "pSeries")).hypervisor
 
 
-def test_riscv():
+def test_riscv() -> None:
     model = parse_cpu_model(RISCV)
     assert (model.architecture, model.title) == ("riscv64", "sifive,u74-mc")
     assert {"i", "m", "c", "zicsr"} <= model.flags
@@ -173,11 +173,11 @@ def test_riscv():
         ("", ""),
     ],
 )
-def test_marketing_is_left_out_of_the_title(name, short):
+def test_marketing_is_left_out_of_the_title(name: str, short: str) -> None:
     assert short_name(name) == short
 
 
-def test_nothing_to_read_is_an_empty_model():
+def test_nothing_to_read_is_an_empty_model() -> None:
     assert read_cpu_model(TreeHost({})) == CpuModel()
     assert read_cpu_model(TreeHost({}, errors={"/proc/cpuinfo": errno.EACCES})).title == "unknown CPU"
 
@@ -190,23 +190,27 @@ def test_nothing_to_read_is_an_empty_model():
         ("/proc/device-tree/hypervisor/compatible", "linux,kvm\0"),
     ],
 )
-def test_a_guest_whose_cpuinfo_does_not_say_so(path, text):
+def test_a_guest_whose_cpuinfo_does_not_say_so(path: str, text: str) -> None:
     assert read_cpu_model(TreeHost({"/proc/cpuinfo": GB10, path: text})).hypervisor
     assert not read_cpu_model(TreeHost({"/proc/cpuinfo": GB10})).hypervisor
 
 
-def test_a_partition_of_a_mainframe_is_under_a_hypervisor():
+def test_a_partition_of_a_mainframe_is_under_a_hypervisor() -> None:
     sysinfo = "Manufacturer:         IBM\nLPAR Number:          17\n"
     assert read_cpu_model(TreeHost({"/proc/cpuinfo": S390, "/proc/sysinfo": sysinfo})).hypervisor
     assert not read_cpu_model(TreeHost({"/proc/cpuinfo": S390})).hypervisor
 
 
-@given(st.lists(st.sampled_from([*X86.splitlines(), *GB10.splitlines(), *S390.splitlines(), *RISCV.splitlines(), "x:", ":"])))
-def test_no_cpuinfo_makes_it_fail(lines):
+@given(
+    st.lists(
+        st.sampled_from([*X86.splitlines(), *GB10.splitlines(), *S390.splitlines(), *RISCV.splitlines(), "x:", ":"])
+    )
+)
+def test_no_cpuinfo_makes_it_fail(lines: list[str]) -> None:
     assert parse_cpu_model("\n".join(lines)).title
 
 
-def test_arm_parts_have_known_implementers():
+def test_arm_parts_have_known_implementers() -> None:
     assert {implementer for implementer, _ in ARM_PARTS} <= ARM_IMPLEMENTERS.keys()
     assert ARM_PARTS[0x41, 0xD4F] == "Neoverse-V2"
     assert ARM_PARTS[0x4E, 0x010] == "Olympus"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def amd(family: int, flags: set[str], vendor: str = "AuthenticAMD") -> CpuModel:
     return CpuModel(architecture="x86_64", vendor=vendor, family=family, model=1, flags=frozenset(flags))
 
 
-def test_sapphire_rapids():
+def test_sapphire_rapids() -> None:
     platform = platform_of(intel(6, 0x8F))
     assert (platform.known, platform.symbol, platform.note) == (True, "SAPPHIRERAPIDS_X", "")
     features = platform.features
@@ -53,35 +54,35 @@ def test_sapphire_rapids():
     assert platform.l2 == (L2Events(references=0xFF24, hits=0xDF24),)
 
 
-def test_haswell_server_has_a_fixed_dram_unit():
+def test_haswell_server_has_a_fixed_dram_unit() -> None:
     features = platform_of(intel(6, 0x3F)).features
     assert features.dram_unit_joule == pytest.approx(15.3e-6)
     assert features.derives_c1
 
 
-def test_skylake_client_tweaks_the_tsc():
+def test_skylake_client_tweaks_the_tsc() -> None:
     features = platform_of(intel(6, 0x5E)).features
     assert (features.tsc_tweak, features.crystal_hz, features.tcc_offset_bits) == (True, 24_000_000, 6)
 
 
-def test_silvermont_divides_its_energy_and_looks_its_clock_up():
+def test_silvermont_divides_its_energy_and_looks_its_clock_up() -> None:
     features = platform_of(intel(6, 0x37)).features
     assert (features.rapl_divisor, features.quirk_tdp_watt, features.bclk) == (True, 30, BusClock.SILVERMONT)
     assert SILVERMONT_MHZ[1] == 100.0
 
 
-def test_a_hybrid_has_l2_events_for_each_core_pmu():
+def test_a_hybrid_has_l2_events_for_each_core_pmu() -> None:
     assert len(platform_of(intel(6, 0xC5)).l2) == 3
     assert platform_of(intel(6, 0xCC)).l2[1] == L2Events(references=0x1_0000_00FF_24, hits=0x1_0000_00BF_24)
 
 
-def test_families_beyond_6():
+def test_families_beyond_6() -> None:
     assert platform_of(intel(19, 0x01)).symbol == "DIAMONDRAPIDS_X"
     assert platform_of(intel(18, 0x03)).symbol == "NOVALAKE_L"
 
 
 @pytest.mark.parametrize("vendor", ["AuthenticAMD", "HygonGenuine"])
-def test_amd_is_chosen_by_capability(vendor):
+def test_amd_is_chosen_by_capability(vendor: str) -> None:
     platform = platform_of(amd(0x1A, {"rapl"}, vendor))
     assert (platform.known, platform.features.name, platform.features.quirk_tdp_watt) == (True, "amd_rapl", 280)
     assert set(platform.features.rapl_domains) == {RaplDomain.PACKAGE, RaplDomain.CORE}
@@ -89,7 +90,7 @@ def test_amd_is_chosen_by_capability(vendor):
 
 
 @pytest.mark.parametrize("model", [amd(0x15, {"rapl"}), amd(0x19, set())])
-def test_amd_without_the_capability_has_no_energy(model):
+def test_amd_without_the_capability_has_no_energy(model: CpuModel) -> None:
     platform = platform_of(model)
     assert (platform.known, platform.features.name) == (False, "default")
     assert "rapl" in platform.note
@@ -106,20 +107,20 @@ def test_amd_without_the_capability_has_no_energy(model):
         CpuModel(),
     ],
 )
-def test_an_unknown_model_is_never_refused(model):
+def test_an_unknown_model_is_never_refused(model: CpuModel) -> None:
     platform = platform_of(model)
     assert not platform.known
     assert platform.features == FEATURE_SETS["default"]
     assert platform.note
 
 
-def test_package_limits_order_by_depth():
+def test_package_limits_order_by_depth() -> None:
     ranks = [limit.rank for limit in PackageLimit]
     assert ranks == sorted(ranks)
     assert PackageLimit.RESERVED.rank < PackageLimit.PC0.rank < PackageLimit.PC10.rank < PackageLimit.UNLIMITED.rank
 
 
-def test_tables_are_whole():
+def test_tables_are_whole() -> None:
     assert len(MODELS) == 71
     assert len({(row.family, row.model) for row in MODELS}) == 71
     assert {row.features for row in MODELS} == FEATURE_SETS.keys() - {"default", "amd_rapl"}
@@ -127,10 +128,11 @@ def test_tables_are_whole():
     assert all(len(table) == 16 for table in PACKAGE_LIMITS.values())
 
 
-def reference() -> dict[str, object]:
+def reference() -> dict[str, Any]:
     if not REFERENCE.exists():
         pytest.skip("the reference tables (sibling folder shared/reference) are not there")
-    return json.loads(REFERENCE.read_text())
+    tables: dict[str, Any] = json.loads(REFERENCE.read_text())
+    return tables
 
 
 FLAGS = {
@@ -172,7 +174,7 @@ CLOCKS = {
 }
 
 
-def test_feature_sets_are_the_reference_row_by_row():
+def test_feature_sets_are_the_reference_row_by_row() -> None:
     rows = reference()["feature_sets"]
     assert rows.keys() == FEATURE_SETS.keys()
     for name, row in rows.items():
@@ -203,7 +205,7 @@ def test_feature_sets_are_the_reference_row_by_row():
             assert row["cc1_source"].endswith("MSR 0x660") != features.derives_c1, name
 
 
-def test_models_are_the_reference_row_by_row():
+def test_models_are_the_reference_row_by_row() -> None:
     rows = reference()["platforms"]
     ours = {row.symbol: row for row in MODELS}
     assert {f"INTEL_{symbol}" for symbol in ours} == {row["symbol"] for row in rows}
@@ -223,7 +225,7 @@ def test_models_are_the_reference_row_by_row():
         assert (model.kernel.power_quirk or None) == (power or {}).get("quirk"), model.symbol
 
 
-def test_limit_tables_are_the_reference():
+def test_limit_tables_are_the_reference() -> None:
     for name, row in reference()["pkg_cstate_limit_tables_index_msr0xE2_bits3_0"].items():
         ours = [limit.value for limit in PACKAGE_LIMITS[name.removeprefix("CST_LIMIT_")]]
         assert ours == row, name
@@ -231,16 +233,18 @@ def test_limit_tables_are_the_reference():
     assert [limit.value for limit in PackageLimit][2:] == deep
 
 
-def test_l2_events_are_the_reference():
+def test_l2_events_are_the_reference() -> None:
     rows = reference()["l2_perf_events_event0x24"]
     assert {f"INTEL_{symbol}" for symbol in L2_EVENTS} == {row["symbol"] for row in rows}
     for row in rows:
         events = L2_EVENTS[row["symbol"].removeprefix("INTEL_")]
-        theirs = [(int(one["refs_config"], 16), int(one["hits_config"], 16)) for one in row["pmus_in_order_pcore_ecore_lcore"]]
+        theirs = [
+            (int(one["refs_config"], 16), int(one["hits_config"], 16)) for one in row["pmus_in_order_pcore_ecore_lcore"]
+        ]
         assert [(one.references, one.hits) for one in events] == theirs, row["symbol"]
 
 
-def test_register_addresses_are_the_reference():
+def test_register_addresses_are_the_reference() -> None:
     path = REFERENCE.with_name("turbostat-msrs.json")
     if not path.exists():
         pytest.skip("the reference registers (sibling folder shared/reference) are not there")

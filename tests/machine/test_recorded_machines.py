@@ -23,8 +23,8 @@ ABSENT = "the recorded machines (sibling folder shared/machines) are not there"
 Partition = set[frozenset[int]]
 
 BULLDOZER = 21
-"""AMD family 15h: hwloc shows the two halves of a compute unit as cores; the kernel (thread_siblings) and lscpu call the
-unit one core with two threads, and so do we. The unit is hwloc's shared L2 there."""
+"""AMD family 15h: hwloc shows the two halves of a compute unit as cores; the kernel (thread_siblings) and lscpu call
+the unit one core with two threads, and so do we. The unit is hwloc's shared L2 there."""
 
 
 def partition(topology: Topology, scope: Scope) -> Partition:
@@ -42,7 +42,9 @@ class Console:
     A NUMANode is printed beside its CPUs, first among the children of the object whose CPUs it has.
     """
 
-    LINE = re.compile(r"( *)(Machine|Package|Die|L3Cache|L2Cache|NUMANode|Core|PU|Group\(Cluster\)|Group)\b(?:.*?\(P#(\d+)|)")
+    LINE = re.compile(
+        r"( *)(Machine|Package|Die|L3Cache|L2Cache|NUMANode|Core|PU|Group\(Cluster\)|Group)\b(?:.*?\(P#(\d+)|)"
+    )
 
     def __init__(self, text: str) -> None:
         self.objects: dict[str, list[tuple[int, set[int]]]] = defaultdict(list)
@@ -75,7 +77,7 @@ class Console:
         return {frozenset(cpus): number for number, cpus in self.objects[kind] if cpus and number >= 0}
 
 
-def test_recorded_machines_are_found():
+def test_recorded_machines_are_found() -> None:
     if not MACHINES.exists():
         pytest.skip(ABSENT)
     assert len(HWLOC) >= 6
@@ -83,7 +85,7 @@ def test_recorded_machines_are_found():
 
 
 @pytest.mark.parametrize("console", HWLOC, ids=lambda path: path.stem)
-def test_topology_is_what_hwloc_prints(console):
+def test_topology_is_what_hwloc_prints(console: Path) -> None:
     topology, host = topology_of_tree(console.with_suffix(".tar.bz2"))
     expected = Console(console.read_text())
     assert set(topology.cpus) == expected.cpus
@@ -107,43 +109,70 @@ def test_topology_is_what_hwloc_prints(console):
         assert modules == expected.numbers("Group(Cluster)")
 
 
-def lscpu_columns(text: str) -> tuple[dict[str, Partition], set[int], str]:
-    """Partitions of the parsable table at the end (the first where there are two), its CPUs, and its socket column."""
-    table = text.split("# CPU,")[1]
-    names = table.splitlines()[0].split(",")
-    columns: dict[str, dict[str, set[int]]] = {name: defaultdict(set) for name in names if name}
-    cpus = set()
-    for line in table.splitlines()[1:]:
-        if not line or line.startswith("#"):
-            break
-        number, *values = line.split(",")
-        cpus.add(int(number))
-        for name, value in zip(names, values, strict=True):
-            if name and value:
-                columns[name][value].add(int(number))
-    return {name: {frozenset(one) for one in column.values()} for name, column in columns.items()}, cpus, text
+Columns = dict[str, dict[int, str]]
+
+
+def lscpu_tables(text: str) -> list[Columns]:
+    """The parsable tables as {column: {CPU: value}}; the first has logical numbers, the last raw ids."""
+    tables = []
+    for part in text.split("# CPU,")[1:]:
+        lines = part.splitlines()
+        names = lines[0].split(",")
+        columns: Columns = {name: {} for name in names if name}
+        columns["CPU"] = {}
+        for line in lines[1:]:
+            if not line or line.startswith("#"):
+                break
+            number, *values = line.split(",")
+            columns["CPU"][int(number)] = number
+            for name, value in zip(names, values, strict=True):
+                if name and value:
+                    columns[name][int(number)] = value
+        tables.append(columns)
+    return tables
+
+
+def grouped(values: dict[int, str]) -> Partition:
+    groups: dict[str, set[int]] = defaultdict(set)
+    for cpu, value in values.items():
+        groups[value].add(cpu)
+    return {frozenset(group) for group in groups.values()}
+
+
+def lscpu_columns(text: str) -> Columns:
+    """The table whose numbers are unique over the machine.
+
+    That is the one with logical numbers, except on a machine of several models: lscpu numbers each model from 0 there,
+    and the raw ids are to be believed; its core ids are per socket.
+    """
+    tables = lscpu_tables(text)
+    if text.count("Model name:") == 1:
+        return tables[0]
+    columns = tables[-1]
+    columns["Core"] = {cpu: f"{columns['Socket'][cpu]}/{core}" for cpu, core in columns["Core"].items()}
+    return columns
 
 
 @pytest.mark.parametrize("expected", LSCPU, ids=lambda path: path.name.split(".")[0])
-def test_topology_is_what_lscpu_prints(expected):
-    topology, _ = topology_of_tree(expected.with_name(expected.name.replace(".expected.txt", ".tar.gz")))
-    columns, cpus, text = lscpu_columns(expected.read_text())
-    assert set(topology.cpus) == cpus
-    scopes = {"Core": Scope.CORE, "Socket": Scope.PACKAGE, "Node": Scope.NODE, "L3": Scope.L3}
-    if expected.name.startswith("arm-A510"):
-        # lscpu numbers cores per socket in this table, so equal core numbers of different sockets are not one core.
-        del scopes["Core"]
-        assert partition(topology, Scope.CORE) == {frozenset({cpu}) for cpu in cpus}
-    for name, scope in scopes.items():
+def test_topology_is_what_lscpu_prints(expected: Path) -> None:
+    topology, host = topology_of_tree(expected.with_name(expected.name.replace(".expected.txt", ".tar.gz")))
+    text = expected.read_text()
+    columns = lscpu_columns(text)
+    assert set(topology.cpus) == columns["CPU"].keys()
+    assert partition(topology, Scope.CORE) == grouped(columns["Core"])
+    for name, scope in {"Socket": Scope.PACKAGE, "Node": Scope.NODE, "L3": Scope.L3}.items():
         if columns.get(name):
-            assert partition(topology, scope) == columns[name], name
-        elif scope is not Scope.CORE:
+            assert partition(topology, scope) == grouped(columns[name]), name
+        else:
             assert not topology.varies(scope), name
+    raw = lscpu_tables(text)[-1].get("L3", {})
+    if host.exists("/sys/devices/system/cpu/cpu0/cache/index3/id"):
+        assert {cpu: str(place.l3) for cpu, place in topology.places.items()} == raw
     offline = re.search(r"Off-line CPU\(s\) list: *(\S+)", text)
     assert topology.offline == (() if offline is None else tuple(int(cpu) for cpu in offline[1].split(",")))
 
 
-def test_gb10_has_two_kinds_of_core_in_two_clusters():
+def test_gb10_has_two_kinds_of_core_in_two_clusters() -> None:
     path = MACHINES / "hwloc/nvidia-dgx-gb10.tar.bz2"
     if not path.exists():
         pytest.skip(ABSENT)
@@ -158,7 +187,7 @@ def test_gb10_has_two_kinds_of_core_in_two_clusters():
     assert [topology.places[cpu].core_type for cpu in range(20)] == [kinds[part] for part in parts]
 
 
-def test_a_phone_has_three_classes_of_core():
+def test_a_phone_has_three_classes_of_core() -> None:
     path = MACHINES / "lscpu/arm-A510-A710-A715-X3.tar.gz"
     if not path.exists():
         pytest.skip(ABSENT)
@@ -168,7 +197,7 @@ def test_a_phone_has_three_classes_of_core():
 
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda path: path.name.split(".")[0])
-def test_every_tree_obeys_the_laws_of_a_topology(tree):
+def test_every_tree_obeys_the_laws_of_a_topology(tree: Path) -> None:
     topology, _ = topology_of_tree(tree)
     everything = topology.instances(Scope.SYSTEM)[0].row
     for scope in Scope:
@@ -182,7 +211,7 @@ def test_every_tree_obeys_the_laws_of_a_topology(tree):
 
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda path: path.name.split(".")[0])
-def test_every_tree_can_lose_a_cpu_and_keep_its_rows(tree):
+def test_every_tree_can_lose_a_cpu_and_keep_its_rows(tree: Path) -> None:
     """Offline as the kernel does it: out of `online`, no topology folder, out of every node's list."""
     topology, host = topology_of_tree(tree)
     siblings = next((core.cpus for core in topology.instances(Scope.CORE) if len(core.cpus) > 1), topology.cpus[-1:])
@@ -196,11 +225,13 @@ def test_every_tree_can_lose_a_cpu_and_keep_its_rows(tree):
     assert after.cpus == tuple(rest)
     assert victim in after.offline
     for scope in (Scope.CORE, Scope.DIE, Scope.PACKAGE):
-        assert {other: after.row(scope, other) for other in rest} == {other: topology.row(scope, other) for other in rest}
+        assert {other: after.row(scope, other) for other in rest} == {
+            other: topology.row(scope, other) for other in rest
+        }
 
 
 @pytest.mark.parametrize("tree", TREES, ids=lambda path: path.name.split(".")[0])
-def test_every_tree_without_its_topology_files_still_has_its_cpus(tree):
+def test_every_tree_without_its_topology_files_still_has_its_cpus(tree: Path) -> None:
     topology, host = topology_of_tree(tree)
     kept = {path: text for path, text in host.files.items() if "/topology/" not in path and "/cache/" not in path}
     kept["/sys/devices/system/cpu/online"] = ",".join(str(cpu) for cpu in sorted(topology.cpus)) + "\n"
@@ -209,7 +240,7 @@ def test_every_tree_without_its_topology_files_still_has_its_cpus(tree):
     assert bare.notes
 
 
-def test_trees_are_read_from_archives_with_links():
+def test_trees_are_read_from_archives_with_links() -> None:
     tree = next(iter(TREES), None)
     if tree is None:
         pytest.skip(ABSENT)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 import pytest
 from prochost import machine_of, plain_topology
@@ -8,6 +9,8 @@ from prochost import machine_of, plain_topology
 from turbotui.errors import InternalError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -18,7 +21,9 @@ CPU = "/sys/devices/system/cpu"
 DRIVER = f"{CPU}/cpuidle/current_driver"
 
 
-def idle_files(cpu, names, files=("usage", "time", "above", "below", "rejected")):
+def idle_files(
+    cpu: int, names: Sequence[str], files: Sequence[str] = ("usage", "time", "above", "below", "rejected")
+) -> dict[str, str]:
     tree = {}
     for index, name in enumerate(names):
         tree[f"{CPU}/cpu{cpu}/cpuidle/state{index}/name"] = f"{name}\n"
@@ -30,16 +35,18 @@ def idle_files(cpu, names, files=("usage", "time", "above", "below", "rejected")
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("POLL", "POLL"), ("C1-HSW", "C1"), ("C1_ACPI", "C1ACPI"), ("haltpoll idle", "haltpoll idle"), ("C6N-SPR", "C6N"),
-        ("pkg_C6-X_Y\n", "pkgC6"),
+        ("POLL", "POLL"), ("C1-HSW", "C1"), ("C1_ACPI", "C1ACPI"), ("haltpoll idle", "haltpoll idle"),
+        ("C6N-SPR", "C6N"), ("pkg_C6-X_Y\n", "pkgC6"),
     ],
 )  # fmt: skip
-def test_names_are_shortened(name, short):
+def test_names_are_shortened(name: str, short: str) -> None:
     assert short_name(name) == short
 
 
-def test_each_counter_is_read_from_its_own_file():
-    host, machine = machine_of({**idle_files(0, ["POLL", "C1"]), **idle_files(1, ["POLL", "C1"]), DRIVER: "intel_idle\n"})
+def test_each_counter_is_read_from_its_own_file() -> None:
+    host, machine = machine_of(
+        {**idle_files(0, ["POLL", "C1"]), **idle_files(1, ["POLL", "C1"]), DRIVER: "intel_idle\n"}
+    )
     wanted = frozenset({"cpuidle.1.time", "cpuidle.0.rejected", "cpuidle.1.usage"})
     reader = Cpuidle().open(machine, 1, wanted)
     assert dict(zip(reader.signals, reader.read(), strict=True)) == {
@@ -54,7 +61,7 @@ def test_each_counter_is_read_from_its_own_file():
     assert host.descriptors == {}
 
 
-def test_probe_keeps_nothing_open_and_time_is_in_seconds():
+def test_probe_keeps_nothing_open_and_time_is_in_seconds() -> None:
     host, machine = machine_of({**idle_files(0, ["POLL", "C1_ACPI"]), DRIVER: "acpi_idle\n"})
     probe = Cpuidle().probe(machine)
     assert (host.opens, probe.note) == (0, "driver acpi_idle")
@@ -67,7 +74,7 @@ def test_probe_keeps_nothing_open_and_time_is_in_seconds():
     assert Cpuidle().descriptors(frozenset({"cpuidle.1.name"}), 8) == 0
 
 
-def test_states_of_a_hybrid_are_the_union_and_a_cpu_without_one_gives_none():
+def test_states_of_a_hybrid_are_the_union_and_a_cpu_without_one_gives_none() -> None:
     _, machine = machine_of({**idle_files(0, ["POLL", "C1"]), **idle_files(1, ["POLL", "C1E", "C6"])})
     signals = Cpuidle().probe(machine).signals
     names = [signals[f"cpuidle.{index}.name"] for index in range(3)]
@@ -76,7 +83,7 @@ def test_states_of_a_hybrid_are_the_union_and_a_cpu_without_one_gives_none():
     assert list(reader.read()) == [100, None]
 
 
-def test_states_above_nine_are_not_mixed_up():
+def test_states_above_nine_are_not_mixed_up() -> None:
     _, machine = machine_of(idle_files(0, [f"S{index}" for index in range(12)]), plain_topology((0,)))
     signals = Cpuidle().probe(machine).signals
     eleventh = signals["cpuidle.11.name"]
@@ -84,7 +91,7 @@ def test_states_above_nine_are_not_mixed_up():
     assert eleventh.constant == "S11"
 
 
-def test_an_old_kernel_names_the_release_it_would_take():
+def test_an_old_kernel_names_the_release_it_would_take() -> None:
     _, machine = machine_of(idle_files(0, ["POLL"], files=("usage", "time")))
     signals = Cpuidle().probe(machine).signals
     for word, release in (("above", "5.0"), ("below", "5.0"), ("rejected", "5.10")):
@@ -95,7 +102,7 @@ def test_an_old_kernel_names_the_release_it_would_take():
     assert isinstance(signals["cpuidle.0.usage"], Signal)
 
 
-def test_without_states_the_driver_file_is_quoted():
+def test_without_states_the_driver_file_is_quoted() -> None:
     _, machine = machine_of({DRIVER: "none\n"})
     why = Cpuidle().probe(machine).signals["cpuidle.0.time"]
     assert isinstance(why, Unavailable)
@@ -107,7 +114,7 @@ def test_without_states_the_driver_file_is_quoted():
     assert why.reason is Reason.VIRTUALISED
 
 
-def test_a_cpu_that_goes_offline_ends_its_reader():
+def test_a_cpu_that_goes_offline_ends_its_reader() -> None:
     host, machine = machine_of({**idle_files(0, ["POLL"]), f"{CPU}/cpu0/online": "1\n"})
     reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage", "cpuidle.0.time"}))
     host.remove(f"{CPU}/cpu0/cpuidle/state0/usage")
@@ -120,7 +127,7 @@ def test_a_cpu_that_goes_offline_ends_its_reader():
         Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage"}))
 
 
-def test_one_unreadable_file_costs_only_its_own_signal():
+def test_one_unreadable_file_costs_only_its_own_signal() -> None:
     host, machine = machine_of(idle_files(0, ["POLL"]))
     reader = Cpuidle().open(machine, 0, frozenset({"cpuidle.0.usage", "cpuidle.0.time"}))
     host.files[f"{CPU}/cpu0/cpuidle/state0/time"] = errno.EIO
@@ -129,7 +136,7 @@ def test_one_unreadable_file_costs_only_its_own_signal():
     assert list(reader.read()) == [None, 0]
 
 
-def test_running_out_of_descriptors_leaves_none_open():
+def test_running_out_of_descriptors_leaves_none_open() -> None:
     host, machine = machine_of(idle_files(0, ["POLL", "C1"]))
     host.limit = 2
     with pytest.raises(HostError, match="EMFILE"):
@@ -137,7 +144,27 @@ def test_running_out_of_descriptors_leaves_none_open():
     assert host.descriptors == {}
 
 
-def test_it_is_not_opened_for_all_cpus_at_once():
+def test_it_is_not_opened_for_all_cpus_at_once() -> None:
     _, machine = machine_of(idle_files(0, ["POLL"]))
     with pytest.raises(InternalError, match="Cpuidle"):
         Cpuidle().open_shared(machine, frozenset({"cpuidle.0.usage"}))
+
+
+@pytest.mark.real
+def test_this_machines_own_states() -> None:
+    host = LinuxHost()
+    machine = read_machine(host)
+    signals = Cpuidle().probe(machine).signals
+    wanted = frozenset(name for name, s in signals.items() if isinstance(s, Signal) and s.behavior is Behavior.COUNTER)
+    if not wanted:
+        pytest.skip("this machine has no idle states")
+    cpu = machine.topology.cpus[0]
+    reader = Cpuidle().open(machine, cpu, wanted)
+    values = dict(zip(reader.signals, reader.read(), strict=True))
+    reader.close()
+    for name, value in values.items():
+        _, state, file = name.split(".")
+        # Read afterwards, so counters can only have gone on.
+        with open(f"{CPU}/cpu{cpu}/cpuidle/state{state}/{file}", encoding="ascii") as later:
+            assert isinstance(value, int)
+            assert 0 <= value <= int(later.read())

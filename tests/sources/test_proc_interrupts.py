@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prochost import machine_of, plain_topology
 
-from turbotui.quantities.signals import Signal
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.proc_interrupts import PATH, ProcInterrupts
@@ -35,16 +37,16 @@ IPI1:        11         21         31       Function call interrupts
 IPI4:        12         22         32       Timer broadcast interrupts
 Err:          9
 """
-IDS = frozenset(f"irq.{word}" for word in "total nmi loc res cal tlb trm device err mis".split())
+IDS = frozenset(f"irq.{word}" for word in ("total", "nmi", "loc", "res", "cal", "tlb", "trm", "device", "err", "mis"))
 
 
-def read(text, topology=None, wanted=IDS):
+def read(text: str, topology: Topology | None = None, wanted: frozenset[str] = IDS) -> dict[str, list[Raw]]:
     _, machine = machine_of({PATH: text}, topology)
     reader = ProcInterrupts().open_shared(machine, wanted)
     return {signal: list(values) for signal, values in zip(reader.signals, reader.read(), strict=True)}
 
 
-def test_x86_rows_by_kind_and_in_all():
+def test_x86_rows_by_kind_and_in_all() -> None:
     assert read(X86) == {
         "irq.total": [1 + 3 + 14718 + 3848 + 26084 + 1049 + 5 + 2, 8632 + 4 + 13139 + 3060 + 18717 + 978 + 6 + 1],
         "irq.device": [1, 8632],
@@ -59,14 +61,14 @@ def test_x86_rows_by_kind_and_in_all():
     }
 
 
-def test_on_a_single_cpu_err_and_mis_are_still_not_interrupts_of_cpu_0():
+def test_on_a_single_cpu_err_and_mis_are_still_not_interrupts_of_cpu_0() -> None:
     text = "           CPU0\n  1:          4   IO-APIC 1-edge  i8042\nNMI:  5 Non-maskable\nERR: 1000\nMIS: 2000\n"
     values = read(text, plain_topology((0,)))
     assert values["irq.total"] == [9]
     assert values["irq.err"] == [1000]
 
 
-def test_arm_rows_are_known_by_their_text_and_a_cpu_without_a_column_is_unknown():
+def test_arm_rows_are_known_by_their_text_and_a_cpu_without_a_column_is_unknown() -> None:
     values = read(ARM, plain_topology((0, 1, 2, 3)))
     assert values["irq.res"] == [10, 20, None, 30]
     assert values["irq.cal"] == [11, 21, None, 31]
@@ -77,7 +79,7 @@ def test_arm_rows_are_known_by_their_text_and_a_cpu_without_a_column_is_unknown(
     assert values["irq.err"] == [9]
 
 
-def test_what_the_machine_has_no_row_for_is_no_hardware():
+def test_what_the_machine_has_no_row_for_is_no_hardware() -> None:
     _, machine = machine_of({PATH: ARM})
     signals = ProcInterrupts().probe(machine).signals
     assert set(signals) == IDS
@@ -87,15 +89,16 @@ def test_what_the_machine_has_no_row_for_is_no_hardware():
     assert isinstance(signals["irq.loc"], Signal)
 
 
-def test_s390_sums_are_not_counted_again_through_their_parts():
+def test_s390_sums_are_not_counted_again_through_their_parts() -> None:
     text = (
         "           CPU0       CPU1\nEXT:  10  20\nI/O:  1  2\nAIO:  3  4\n"
-        "CLK:  10  20  [EXT] Clock Comparator\nNMI:  5  6  [NMI] Machine Check\nQAI:  3  4  [AIO] QDIO Adapter Interrupt\n"
+        "CLK:  10  20  [EXT] Clock Comparator\nNMI:  5  6  [NMI] Machine Check\n"
+        "QAI:  3  4  [AIO] QDIO Adapter Interrupt\n"
     )
     assert read(text)["irq.total"] == [19, 32]
 
 
-def test_two_rows_of_one_name_are_two_rows():
+def test_two_rows_of_one_name_are_two_rows() -> None:
     # PowerPC has LOC for the event device and LOC for others.
     text = "  CPU0 CPU1\nLOC: {} 1 Local timer interrupts for timer event device\nLOC: 100 100 Local timer for others\n"
     host, machine = machine_of({PATH: text.format(5)})
@@ -105,14 +108,16 @@ def test_two_rows_of_one_name_are_two_rows():
     assert list(reader.read()[0]) == [107, 101]
 
 
-def test_numbers_wider_than_their_column():
-    text = "           CPU0       CPU1\n  9: 4294967295 4294967295 12-edge x\nLOC:42949672950 1 Local timer interrupts\n"
+def test_numbers_wider_than_their_column() -> None:
+    text = (
+        "           CPU0       CPU1\n  9: 4294967295 4294967295 12-edge x\nLOC:42949672950 1 Local timer interrupts\n"
+    )
     values = read(text)
     assert values["irq.device"] == [4294967295, 4294967295]
     assert values["irq.loc"] == [42949672950, 1]
 
 
-def totals_of(*texts, cpus=(0, 1)):
+def totals_of(*texts: str, cpus: Sequence[int] = (0, 1)) -> list[int | None] | None:
     totals = RowTotals(cpus, lambda _label, _text: ("all",))
     for text in texts:
         totals.update(text)
@@ -122,32 +127,37 @@ def totals_of(*texts, cpus=(0, 1)):
 HEAD = "  CPU0 CPU1\n"
 
 
-def test_a_row_that_wraps_does_not_pull_the_total_back():
+def test_a_row_that_wraps_does_not_pull_the_total_back() -> None:
     assert totals_of(HEAD + "LOC: 4294967290 7 x\n", HEAD + "LOC: 4 9 x\n") == [4294967290 + 10, 9]
 
 
-def test_a_row_that_started_again_neither_jumps_nor_falls():
+def test_a_row_that_started_again_neither_jumps_nor_falls() -> None:
     before, after, later = (HEAD + f" 30: {count} 5 eth0\n" for count in (2_000_000_000, 40, 50))
     assert totals_of(before, after) == [2_000_000_000, 5]
     assert totals_of(before, after, later) == [2_000_000_010, 5]
 
 
-def test_a_row_that_vanishes_keeps_what_it_gave_and_a_new_row_counts_in_full():
+def test_a_row_that_vanishes_keeps_what_it_gave_and_a_new_row_counts_in_full() -> None:
     both, one = HEAD + " 30: 9 5 a\n 31: 100 200 b\n", HEAD + " 30: 10 5 a\n"
     assert totals_of(both, one) == [110, 205]
     assert totals_of(both, one, both.replace("9 5", "11 5")) == [111, 205]
     assert totals_of(one, both.replace("9 5", "11 5")) == [111, 205]
 
 
-def test_a_cpu_that_leaves_and_returns_takes_its_column_along():
-    texts = (HEAD + "LOC: 10 20 x\n", "  CPU1\nLOC: 25 x\n", HEAD + "LOC: 11 26 x\n")
-    assert totals_of(*texts[:2]) == [None, 25]
-    assert totals_of(*texts) == [11, 26]
+def test_a_cpu_that_leaves_and_returns_takes_its_column_along() -> None:
+    texts = (HEAD + "LOC: 10 20 x\nRES: 1 2 y\n", "  CPU1\nLOC: 25 x\nRES: 2 y\n", HEAD + "LOC: 11 26 x\nRES: 1 2 y\n")
+    assert totals_of(*texts[:2]) == [None, 27]
+    assert totals_of(*texts) == [12, 28]
 
 
-def test_an_unchanged_line_is_not_classified_or_added_twice():
+def test_an_unchanged_line_is_not_classified_or_added_twice() -> None:
     seen = []
-    totals = RowTotals((0, 1), lambda label, _text: seen.append(label) or ("all",))
+
+    def classify(label: str, _text: str) -> tuple[str, ...]:
+        seen.append(label)
+        return ("all",)
+
+    totals = RowTotals((0, 1), classify)
     for _ in range(3):
         totals.update(HEAD + " 30: 9 5 a\n")
     assert totals.totals("all") == [9, 5]
@@ -158,11 +168,11 @@ steps = st.lists(st.lists(st.integers(0, 2**31 - 1), min_size=6, max_size=6), mi
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=6, max_size=6), steps)
-def test_totals_grow_by_exactly_what_was_counted_whatever_wraps(start, growth):
+def test_totals_grow_by_exactly_what_was_counted_whatever_wraps(start: list[int], growth: list[list[int]]) -> None:
     cells = list(start)
     totals = RowTotals((0, 1), lambda _label, _text: ("all",))
 
-    def table():
+    def table() -> str:
         return HEAD + "".join(f"{row}: {cells[2 * row]:10} {cells[2 * row + 1]:10} text 7\n" for row in range(3))
 
     totals.update(table())
@@ -177,17 +187,17 @@ def test_totals_grow_by_exactly_what_was_counted_whatever_wraps(start, growth):
 
 
 @given(st.lists(st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=2), min_size=2, max_size=10))
-def test_totals_never_fall(tables):
+def test_totals_never_fall(tables: list[list[int]]) -> None:
     totals = RowTotals((0, 1), lambda _label, _text: ("all",))
     last = [0, 0]
     for a, b in tables:
         totals.update(HEAD + f"LOC: {a} {b} x\n")
-        now = totals.totals("all")
+        now = [value for value in totals.totals("all") or () if value is not None]
         assert all(old <= new for old, new in zip(last, now, strict=True))
         last = now
 
 
-def test_a_thousand_cpus_and_three_hundred_rows():
+def test_a_thousand_cpus_and_three_hundred_rows() -> None:
     cpus = range(1024)
     header = " ".join(f"CPU{cpu}" for cpu in cpus)
     counts = " ".join(f"{cpu:10}" for cpu in cpus)
@@ -196,7 +206,7 @@ def test_a_thousand_cpus_and_three_hundred_rows():
     assert values["irq.total"] == values["irq.device"] == [300 * cpu for cpu in cpus]
 
 
-def test_an_unreadable_file_is_unknown_then_and_counted_on_later():
+def test_an_unreadable_file_is_unknown_then_and_counted_on_later() -> None:
     host, machine = machine_of({PATH: X86})
     reader = ProcInterrupts().open_shared(machine, frozenset({"irq.tlb", "irq.err"}))
     assert list(reader.read()[0]) == [1049, 978]
@@ -207,8 +217,8 @@ def test_an_unreadable_file_is_unknown_then_and_counted_on_later():
 
 
 @pytest.mark.real
-def test_this_machines_own_file_adds_up_to_the_kernels_own_sum():
-    def kernel_sum():
+def test_this_machines_own_file_adds_up_to_the_kernels_own_sum() -> None:
+    def kernel_sum() -> int:
         with open("/proc/stat", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("intr "))
 
@@ -216,8 +226,10 @@ def test_this_machines_own_file_adds_up_to_the_kernels_own_sum():
         before, text, after = kernel_sum(), file.read(), kernel_sum()
     cpus = [int(word[3:]) for word in text.partition("\n")[0].split()]
     values = read(text, plain_topology(cpus))
-    device = sum(values["irq.device"])
-    assert device <= sum(values["irq.total"])
-    # /proc/stat's intr leaves out NMIs, counts of architecture rows it does not know, and what came in between.
+    device, total = (
+        sum(value for value in values[f"irq.{word}"] if isinstance(value, int)) for word in ("device", "total")
+    )
+    assert 0 < device < total
+    # /proc/stat's intr leaves out some rows of the architecture (TLB, HYP on x86) and has none that is not a row.
     assert device <= after
-    assert sum(values["irq.total"]) >= before * 0.5
+    assert total >= before * 0.9

@@ -5,7 +5,8 @@ import errno
 import pytest
 from prochost import machine_of, plain_topology
 
-from turbotui.quantities.signals import Signal
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.proc_softirqs import PATH, ProcSoftirqs
 
@@ -23,17 +24,18 @@ TEXT = """\
          RCU:       7909       8779          0
 """
 IDS = frozenset(
-    f"softirq.{word}" for word in "total hi timer net_tx net_rx block irq_poll tasklet sched hrtimer rcu".split()
+    f"softirq.{word}"
+    for word in ("total", "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu")
 )
 
 
-def read(text, topology=None):
+def read(text: str, topology: Topology | None = None) -> dict[str, list[Raw]]:
     _, machine = machine_of({PATH: text}, topology)
     reader = ProcSoftirqs().open_shared(machine, IDS)
     return {signal: list(values) for signal, values in zip(reader.signals, reader.read(), strict=True)}
 
 
-def test_every_row_goes_to_its_own_signal_for_the_measured_cpus():
+def test_every_row_goes_to_its_own_signal_for_the_measured_cpus() -> None:
     assert read(TEXT, plain_topology((1, 0))) == {
         "softirq.total": [1 + 6253 + 3 + 742 + 9 + 3 + 12480 + 8 + 7909, 2 + 5302 + 938 + 8631 + 8440 + 7 + 8779],
         "softirq.hi": [1, 2],
@@ -49,15 +51,15 @@ def test_every_row_goes_to_its_own_signal_for_the_measured_cpus():
     }
 
 
-def test_a_kind_of_a_later_kernel_counts_in_the_total():
+def test_a_kind_of_a_later_kernel_counts_in_the_total() -> None:
     assert read(" CPU0 CPU1\nHI: 1 1\nNEWER: 10 20\n")["softirq.total"] == [11, 21]
 
 
-def test_the_old_name_of_irq_poll():
+def test_the_old_name_of_irq_poll() -> None:
     assert read(" CPU0 CPU1\nBLOCK_IOPOLL: 4 5\n")["softirq.irq_poll"] == [4, 5]
 
 
-def test_probe_names_what_is_missing():
+def test_probe_names_what_is_missing() -> None:
     host, machine = machine_of({PATH: TEXT.replace("IRQ_POLL", "SOMETHING")})
     signals = ProcSoftirqs().probe(machine).signals
     assert set(signals) == IDS
@@ -71,7 +73,7 @@ def test_probe_names_what_is_missing():
     assert set(absent) == IDS
 
 
-def test_counts_go_on_over_a_wrap():
+def test_counts_go_on_over_a_wrap() -> None:
     host, machine = machine_of({PATH: " CPU0 CPU1\nRCU: 4294967295 3\n"})
     reader = ProcSoftirqs().open_shared(machine, frozenset({"softirq.rcu"}))
     reader.read()
@@ -80,7 +82,7 @@ def test_counts_go_on_over_a_wrap():
 
 
 @pytest.mark.real
-def test_this_machines_own_file():
+def test_this_machines_own_file() -> None:
     with open(PATH, encoding="ascii") as file:
         text = file.read()
     cpus = [int(word[3:]) for word in text.partition("\n")[0].split()]

@@ -27,11 +27,26 @@ softirq 59480 0 11555 3 1680
 """
 ALL = frozenset(
     f"stat.{word}"
-    for word in "user nice system idle iowait irq softirq steal guest guest_nice ctxt forks running blocked".split()
+    for word in (
+        "user",
+        "nice",
+        "system",
+        "idle",
+        "iowait",
+        "irq",
+        "softirq",
+        "steal",
+        "guest",
+        "guest_nice",
+        "ctxt",
+        "forks",
+        "running",
+        "blocked",
+    )
 )
 
 
-def test_every_field_goes_to_its_own_signal():
+def test_every_field_goes_to_its_own_signal() -> None:
     _, machine = machine_of({PATH: TEXT})
     reader = ProcStat().open_shared(machine, ALL)
     values = dict(zip(reader.signals, reader.read(), strict=True))
@@ -46,7 +61,7 @@ def test_every_field_goes_to_its_own_signal():
     assert values["stat.steal"][1] == 6
 
 
-def test_ticks_are_hundredths_of_a_second():
+def test_ticks_are_hundredths_of_a_second() -> None:
     _, machine = machine_of({PATH: TEXT})
     user = ProcStat().probe(machine).signals["stat.user"]
     assert isinstance(user, Signal)
@@ -54,14 +69,14 @@ def test_ticks_are_hundredths_of_a_second():
     assert user.delta(319, 419) == pytest.approx(1.0)
 
 
-def test_values_follow_the_topology_and_an_offline_cpu_has_none():
+def test_values_follow_the_topology_and_an_offline_cpu_has_none() -> None:
     text = "cpu0 1 0 0 0\ncpu2 3 0 0 0\nctxt 1\n"
     _, machine = machine_of({PATH: text}, plain_topology((0, 1, 2)))
     (user,) = ProcStat().open_shared(machine, frozenset({"stat.user"})).read()
     assert list(user) == [1, None, 3]
 
 
-def test_an_old_kernel_lacks_the_columns_it_did_not_print_yet():
+def test_an_old_kernel_lacks_the_columns_it_did_not_print_yet() -> None:
     host, machine = machine_of({PATH: "cpu0 1 2 3 4 5 6 7\ncpu1 1 2 3 4 5 6 7\nctxt 1\n"})
     probe = ProcStat().probe(machine)
     steal, forks = probe.signals["stat.steal"], probe.signals["stat.forks"]
@@ -75,7 +90,7 @@ def test_an_old_kernel_lacks_the_columns_it_did_not_print_yet():
     assert host.descriptors == {}
 
 
-def test_without_proc_every_signal_says_why_and_reads_as_unknown():
+def test_without_proc_every_signal_says_why_and_reads_as_unknown() -> None:
     host, machine = machine_of({PATH: TEXT})
     reader = ProcStat().open_shared(machine, frozenset({"stat.user", "stat.ctxt"}))
     host.files[PATH] = errno.EACCES
@@ -86,7 +101,7 @@ def test_without_proc_every_signal_says_why_and_reads_as_unknown():
 
 
 @pytest.mark.parametrize(("second", "shown"), [(995, 1000), (1000, 1000), (1003, 1003), (700, 700)])
-def test_idle_is_held_over_a_small_step_back_but_not_over_a_reset(second, shown):
+def test_idle_is_held_over_a_small_step_back_but_not_over_a_reset(second: int, shown: int) -> None:
     host, machine = machine_of({PATH: "cpu0 0 0 0 1000 0\n"}, plain_topology((0,)))
     reader = ProcStat().open_shared(machine, frozenset({"stat.idle"}))
     assert list(reader.read()[0]) == [1000]
@@ -94,7 +109,7 @@ def test_idle_is_held_over_a_small_step_back_but_not_over_a_reset(second, shown)
     assert list(reader.read()[0]) == [shown]
 
 
-def test_a_shared_source_is_not_opened_per_cpu():
+def test_a_shared_source_is_not_opened_per_cpu() -> None:
     _, machine = machine_of({PATH: TEXT})
     with pytest.raises(InternalError, match="ProcStat"):
         ProcStat().open(machine, 0, ALL)
@@ -107,7 +122,7 @@ def test_a_shared_source_is_not_opened_per_cpu():
     ),
     st.lists(st.integers(0, 2**32), max_size=50),
 )
-def test_any_table_is_taken_apart_into_what_it_was_made_of(cpus, interrupts):
+def test_any_table_is_taken_apart_into_what_it_was_made_of(cpus: dict[int, list[int]], interrupts: list[int]) -> None:
     lines = ["cpu  1 2 3 4", *(f"cpu{cpu} {' '.join(map(str, times))}" for cpu, times in cpus.items())]
     lines += ["intr " + " ".join(map(str, [7, *interrupts])), "ctxt 11", "processes 12", ""]
     stat = parse_stat("\n".join(lines))
@@ -115,16 +130,18 @@ def test_any_table_is_taken_apart_into_what_it_was_made_of(cpus, interrupts):
     assert stat.rows == {"ctxt": "11", "processes": "12"}
 
 
-def test_a_thousand_cpus():
+def test_a_thousand_cpus() -> None:
     rows = "".join(f"cpu{cpu} {cpu} 0 0 0 0 0 0 0 0 0\n" for cpu in range(1024))
-    _, machine = machine_of({PATH: f"cpu  0 0 0 0\n{rows}intr 5 {'0 ' * 50_000}\nctxt 9\n"}, plain_topology(range(1024)))
+    _, machine = machine_of(
+        {PATH: f"cpu  0 0 0 0\n{rows}intr 5 {'0 ' * 50_000}\nctxt 9\n"}, plain_topology(range(1024))
+    )
     user, ctxt = ProcStat().open_shared(machine, frozenset({"stat.user", "stat.ctxt"})).read()
     assert list(user) == list(range(1024))
     assert list(ctxt) == [9]
 
 
 @pytest.mark.real
-def test_this_machines_own_file():
+def test_this_machines_own_file() -> None:
     with open(PATH, encoding="ascii") as file:
         text = file.read()
     stat = parse_stat(text)

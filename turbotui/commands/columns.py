@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 
-from turbotui.commands.watching import add_machine_arguments, label, open_host
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.watching import label, open_host
 from turbotui.machine.machine import read_machine
-from turbotui.quantities.catalog import catalog_for
+from turbotui.output.glossary import glossary_lines
+from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census, take_census
@@ -20,10 +22,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--markdown", action="store_true", help="the glossary of README.md: all columns, any machine")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List them."""
+    if arguments.markdown:
+        print("\n".join(glossary_lines(STATIC_COLUMNS)))
+        return 0
     machine = read_machine(open_host(arguments))
     census = take_census(machine, SOURCES)
     catalog = catalog_for(census.signals)

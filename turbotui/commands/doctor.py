@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from turbotui.analysis.doctor import Diagnosis, SourceReport, State, diagnose
-from turbotui.commands.watching import add_machine_arguments, open_host
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.watching import open_host
 from turbotui.machine.machine import read_machine
 from turbotui.sampling.census import take_census
 from turbotui.sources import SOURCES

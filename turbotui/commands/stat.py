@@ -9,12 +9,14 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
-from turbotui.commands.watching import add_watching_arguments, label, open_session
-from turbotui.errors import InternalError, UsageError
+from turbotui.commands.arguments import add_watching_arguments
+from turbotui.commands.watching import label, open_session
+from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.output.text import frame_lines
+from turbotui.quantities.columns import Column
 from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
@@ -32,15 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print until the intervals are over, `q`, or SIGINT."""
+    if sys.stdout is None:
+        raise TurbotuiError("there is no stdout to print on: it was closed before turbotui started")
     intervals = _count(arguments.num_iterations)
     session, columns = open_session(arguments, extras=False)
-    for column in columns:
-        absent = why_absent(column, session.census, session.machine.topology)
-        if absent is not None and arguments.choices and column.needs:
-            print(f"turbotui: {column.id} cannot be shown: {absent.sentence()}", file=sys.stderr)
-    columns = tuple(
-        column for column in columns if why_absent(column, session.census, session.machine.topology) is None
-    )
+    topology = session.machine.topology
+    absent = [column.id for column in columns if why_absent(column, session.census, topology) is not None]
+    if absent and arguments.choices:
+        print(f"turbotui: not available here: {', '.join(absent)} (turbotui columns says why)", file=sys.stderr)
+    columns = tuple(column for column in columns if column.id not in absent)
     simulated = label(session.machine.host)
     frames: Every[Frame] = Every()
     with _signals(session):
@@ -50,18 +52,36 @@ def run(arguments: argparse.Namespace) -> int:
             for frame in frames:
                 if frame.older is None:
                     continue
-                if simulated:
-                    print(f"# {simulated}: no number below was measured")
-                for line in frame_lines(frame, columns, summary_only=arguments.Summary):
-                    print(line)
-                sys.stdout.flush()
+                _print(frame, columns, simulated, summary_only=arguments.Summary)
         finally:
             session.stop()
+    if isinstance(session.failure, TurbotuiError):
+        raise session.failure
     if session.failure is not None:
         raise InternalError(f"the sampler stopped: {session.failure!r}") from session.failure
     if frames.lost:
         print(f"turbotui: {frames.lost} intervals were lost: stdout is too slow", file=sys.stderr)
     return 0
+
+
+def _print(frame: Frame, columns: Sequence[Column], simulated: str, *, summary_only: bool) -> None:
+    """Write one interval.
+
+    Raises:
+        TurbotuiError: stdout takes no more, for another reason than that its reader has left.
+    """
+    try:
+        if simulated:
+            print(f"# {simulated}: no number below was measured")
+        for line in frame_lines(frame, columns, summary_only=summary_only):
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is buffered would be tried again, and fail again, when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise TurbotuiError(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def _count(text: str | None) -> int | None:

@@ -1,11 +1,9 @@
-"""What every command that watches a machine shares: which machine, which CPUs, which columns, how often."""
+"""Opens what the command line names: the machine, the CPUs, the columns."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
@@ -13,40 +11,10 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import Column
+from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
-from turbotui.sampling.session import SHORTEST_INTERVAL, Session
+from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
-
-
-class _Choice(argparse.Action):
-    """Keeps --show, --hide and --enable in the order they were given."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
-                 values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
-        del parser, option_string
-        namespace.choices = [*namespace.choices, (self.const, values)]
-
-
-def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which machine to look at."""
-    parser.add_argument("--machine", metavar="NAME",
-                        help="watch a simulated machine (turbotui machines lists them); every output says SIMULATED")
-    parser.add_argument("--sysroot", metavar="DIR", default="/",
-                        help="read the files of a recorded machine below DIR instead of /")
-
-
-def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> None:
-    """Which machine, CPUs and columns, and how often."""
-    add_machine_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", default=str(interval),
-                        help=f"seconds between two readings, from {SHORTEST_INTERVAL} (default {interval:g})")
-    parser.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
-    parser.set_defaults(choices=[])
-    parser.add_argument("-s", "--show", metavar="NAMES", action=_Choice, const="show",
-                        help="only these columns or categories, comma separated; more --show add")
-    parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide", help="without these")
-    parser.add_argument("-e", "--enable", metavar="NAMES", action=_Choice, const="enable",
-                        help="these as well as the default ones")
 
 
 def parse_interval(text: str) -> float:

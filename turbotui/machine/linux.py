@@ -249,7 +249,8 @@ def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[
         for controller, mount, file in _CGROUP_ROOTS:
             if controller not in controllers.split(","):
                 continue
-            here = posixpath.normpath("/" + path)
+            # A namespace's view may start with "/..", which ends at the root. Two leading slashes would stay two.
+            here = posixpath.normpath("/" + path.lstrip("/"))
             while True:
                 text = read(f"{mount}{here.rstrip('/')}/{file}")
                 if text.strip():

@@ -1,8 +1,8 @@
 """Topology: which CPUs there are, which of them are measured, and which core, die, node, package each belongs to.
 
 Row keys by scope: CPU (cpu,), CORE (package, die, core_id), MODULE (package, die, cluster_id), L3 (package, die,
-cache id), DIE (package, die), NODE (node,), PACKAGE (package,), SYSTEM (). Where a machine gives two different things
-the same ids, one more number, the lowest CPU, is appended to the key of each.
+cache id), DIE (package, die), NODE (node,), PACKAGE (package,), SYSTEM (). On a machine that gives two different things
+of a scope the same ids, one more number, the lowest CPU, is appended to every key of that scope.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CpuPlace:
         cpu: Linux logical CPU number.
         package: topology/physical_package_id.
         die: topology/die_id; AMD numbers dies over the whole machine, Intel per package.
-        l3: cache/indexN/id of the level 3 cache, or its lowest CPU where caches have no id.
+        l3: cache/indexN/id of the level 3 cache, or its lowest online CPU where caches have no id.
         node: NUMA node.
         module: topology/cluster_id.
         core: topology/core_id; repeats in every package and may be sparse.
@@ -201,11 +201,8 @@ class Topology:
         return found
 
     def varies(self, scope: Scope) -> bool:
-        """Whether the machine tells more than one instance of this scope apart (a column of ids is worth showing)."""
-        if scope is Scope.SYSTEM:
-            return False
-        instances = self.instances(scope)
-        return len(instances) > 1 and any(instance.label >= 0 for instance in instances)
+        """Whether the machine gives more than one id of this kind, so that a column of ids is worth showing."""
+        return len({instance.label for instance in self.instances(scope) if instance.label >= 0}) > 1
 
 
 def topology_of(

@@ -51,14 +51,15 @@ def share(
 ) -> Groups:
     """Sets of CPUs that share one thing.
 
-    CPUs of one mask share it if `within` does not object. A CPU without a mask shares it with those of the same id
-    that have no mask either, or else with the first CPU of that id; without an id too, it is alone.
+    CPUs of one mask share it if `within` does not object. A CPU without a mask, or whose mask leaves itself out, shares
+    it with the first CPU of its id that has a mask, else with all of its id; without an id too, it is alone.
 
     Args:
         masks: what each CPU's mask file says; CPUs that are no key (offline) are left out.
         ids: what identifies the thing over the whole machine, None where unknown.
         within: whether the second CPU may be joined to the first.
     """
+    masks = {cpu: mask if mask is not None and cpu in mask else None for cpu, mask in masks.items()}
     union = _Union(masks)
     seen: set[tuple[frozenset[int], Hashable | None]] = set()
     first_of_id: dict[Hashable, int] = {}
@@ -114,7 +115,7 @@ def module_groups(facts: Mapping[int, CpuFacts], dies: Groups, cores: Groups) ->
     masks: dict[int, Mask] = {}
     for cpu, fact in facts.items():
         unsaid = fact.module == UNSAID
-        ids[cpu] = ("core", cores[cpu]) if unsaid else ("module", dies[cpu], fact.module)
+        ids[cpu] = None if unsaid else (dies[cpu], fact.module)
         masks[cpu] = frozenset(cores[cpu]) if unsaid else fact.module_mask
     return share(masks, ids)
 
@@ -130,7 +131,7 @@ def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> 
         else:
             ids[cpu] = ("die", dies[cpu])
     masks = {cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}
-    return share(masks, ids, within=lambda _, second: facts[second].has_l3)
+    return share(masks, ids)
 
 
 def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:
@@ -139,22 +140,23 @@ def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:
 
 
 def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict[int, Key]:
-    """One key for each group: the ids of its first CPU, and its lowest CPU as well where another group has those ids.
+    """One key for each group: the ids of its first CPU, and its lowest CPU too on a machine whose ids are not unique.
 
     Args:
         groups: sets of CPUs.
         base: the key that the ids of each CPU give.
-        alone: every CPU without an id is a group of its own (cores), so its key has the CPU from the start and stays
-            when another one comes online.
+        alone: a CPU without an id is a group of its own (cores), so its key has the CPU from the start and stays when
+            another one comes online.
     """
     holders: dict[Key, set[Group]] = {}
     for group in set(groups.values()):
         holders.setdefault(base[group[0]], set()).add(group)
+    # All keys or none are made longer: otherwise the last of two equals would be renamed when the other goes offline.
+    collide = any(len(same) > 1 for same in holders.values())
     keys: dict[int, Key] = {}
     for key, same in holders.items():
         for group in same:
-            is_unique = len(same) == 1 and not (alone and key[-1] == UNSAID)
-            own = key if is_unique else (*key, group[0])
+            own = (*key, group[0]) if collide or (alone and key[-1] == UNSAID) else key
             keys.update(dict.fromkeys(group, own))
     return keys
 

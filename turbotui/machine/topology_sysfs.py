@@ -32,7 +32,7 @@ _PACKAGE_MASKS = ("package_cpus_list", "core_siblings_list", "package_cpus", "co
 class CpuFacts:
     """One online CPU. Ids are -1 and masks None where there is no (sensible) file.
 
-    Masks hold what the file says, offline CPUs included, and always the CPU itself.
+    Masks hold what the file says, offline CPUs included.
     """
 
     cpu: int
@@ -175,12 +175,6 @@ def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str])
     package = read.number(f"{topology}/physical_package_id")
     core = read.number(f"{topology}/core_id")
     has_l3, l3, l3_mask = _l3(read, f"{base}/cache")
-    itself = frozenset({cpu})
-
-    def mask(names: Iterable[str]) -> Mask:
-        found = read.first_mask(topology, names)
-        return None if found is None else found if cpu in found else found | itself
-
     return CpuFacts(
         cpu=cpu,
         package=package if package >= 0 else _decimal(block.get("physical id")),
@@ -189,13 +183,13 @@ def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str])
         die=read.number(f"{topology}/die_id"),
         module=read.number(f"{topology}/cluster_id"),
         core=core if core >= 0 else _decimal(block.get("core id")),
-        package_mask=mask(_PACKAGE_MASKS),
-        die_mask=mask(_DIE_MASKS),
-        module_mask=mask(_MODULE_MASKS),
-        core_mask=mask(_CORE_MASKS),
+        package_mask=read.first_mask(topology, _PACKAGE_MASKS),
+        die_mask=read.first_mask(topology, _DIE_MASKS),
+        module_mask=read.first_mask(topology, _MODULE_MASKS),
+        core_mask=read.first_mask(topology, _CORE_MASKS),
         has_l3=has_l3,
         l3=l3,
-        l3_mask=None if l3_mask is None else l3_mask | itself,
+        l3_mask=l3_mask,
         node=node,
         capacity=read.number(f"{base}/cpu_capacity"),
         part=block.get("CPU part", ""),

@@ -52,6 +52,9 @@ def row_line(frame: Frame, columns: Sequence[Column], row: RowId) -> str:
 
 def frame_lines(frame: Frame, columns: Sequence[Column], *, summary_only: bool = False) -> Iterator[str]:
     """Header, summary and one line for each CPU."""
+    if not columns:
+        yield ""  # turbostat-spec 1.3: one empty line an interval
+        return
     yield header_line(columns)
     yield summary_line(frame, columns)
     if not summary_only:

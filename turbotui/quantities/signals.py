@@ -63,8 +63,8 @@ class Signal:
         constant: the raw value of a CONSTANT.
         enabled, running: ids of the signals that carry perf's time_enabled and time_running of this counter's group,
             in ns; empty where multiplexing cannot happen.
-        wrap_seconds: the shortest time in which this counter can wrap at full rate, 0 where it does not matter. It is
-            then read more often than that even while hidden.
+        wrap_seconds: the shortest time in which this counter can wrap at full rate, 0 where it does not matter. While
+            it is read at all, it is read more often than that, however long the interval.
     """
 
     id: SignalId
@@ -96,12 +96,20 @@ class Signal:
             return self.offset + self.scale * raw
         return self.offset + self.scale * self.bits(raw)
 
-    def delta(self, older: Raw, newer: Raw) -> float | None:
-        """The increase from one raw reading to the next in SI units; None if unknown or if the counter was reset."""
+    def delta(self, older: Raw, newer: Raw, turns: int | None = None) -> float | None:
+        """The increase from one raw reading to the next in SI units; None if unknown or if the counter was reset.
+
+        Args:
+            older: the reading at the start of the interval.
+            newer: the reading at its end.
+            turns: how often a counter narrower than 64 bits passed zero between the two; None: not more than once.
+        """
         if older is None or newer is None or isinstance(older, str) or isinstance(newer, str):
             return None
         if self.width_bits >= 64:
             difference = newer - older
             return difference * self.scale if difference >= 0 else None
-        difference = (self.bits(newer) - self.bits(older)) & ((1 << self.width_bits) - 1)
-        return difference * self.scale
+        difference = self.bits(newer) - self.bits(older)
+        if turns is None:
+            return (difference & ((1 << self.width_bits) - 1)) * self.scale
+        return (difference + (turns << self.width_bits)) * self.scale

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.sampling.census import Census
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.sampling.turns import Turns
 from turbotui.sampling.workers import SHARED, Answer
 
 
@@ -29,10 +30,13 @@ class Beat:
 class Assembler:
     """Puts readings into place for one plan and topology."""
 
-    def __init__(self, topology: Topology, census: Census, plan: Plan) -> None:
+    def __init__(self, topology: Topology, census: Census, plan: Plan, turns: Turns) -> None:
         self._topology = topology
         self._census = census
         self._signals = plan.signals()
+        self._turns = turns
+        self._wrapping = tuple(name for name in self._signals if _wraps(census.signals[name]))
+        turns.keep_only(frozenset(self._wrapping))
         self._sizes = {scope: len(topology.instances(scope)) for scope in Scope}
         # (source, cpu, signals) -> where each signal's value goes; filled as readers show what they return
         self._places: dict[tuple[str, int, tuple[SignalId, ...]], tuple[tuple[SignalId, int], ...]] = {}
@@ -49,9 +53,11 @@ class Assembler:
         stamps: dict[SignalId, list[int]] = {name: [0] * sizes[signals[name].scope] for name in self._signals}
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
+        failures: dict[tuple[str, int], str] = {}
         first, last, busy = 0, 0, 0
         for answer in answers:
             gone |= answer.gone
+            failures.update(answer.failures)
             for reading in answer.readings:
                 first = reading.started_ns if not first else min(first, reading.started_ns)
                 last = max(last, reading.ended_ns)
@@ -80,12 +86,49 @@ class Assembler:
                         stamps[name] = [middle] * len(row)
                         if (shared.source, SHARED) in answer.began:
                             fresh[name] = set(range(len(row)))
+        frozen = {name: frozenset(positions) for name, positions in fresh.items()}
+        turns, unsure = self._turned(values, stamps, frozen)
         return Snapshot(
             seq=beat.seq, wall_ns=beat.wall_ns, started_ns=beat.started_ns, topology=self._topology, values=values,
             stamps=stamps, late=beat.late, failed=frozenset(gone), span_ns=last - first, busy_ns=busy,
             overruns=beat.overruns, late_total=beat.late_total,
-            fresh={name: frozenset(positions) for name, positions in fresh.items()},
+            fresh=frozen, turns=turns, unsure=unsure, failures=failures,
         )
+
+    def note(self, answers: Iterable[Answer]) -> None:
+        """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""
+        wrapping = frozenset(self._wrapping)
+        for answer in answers:
+            for reading in answer.readings:
+                if reading.raw is None:
+                    continue
+                middle = (reading.started_ns + reading.ended_ns) >> 1
+                for (name, position), raw in zip(self._place(reading.source, reading.cpu, reading.signals),
+                                                 reading.raw, strict=True):
+                    if position >= 0 and name in wrapping:
+                        signal = self._census.signals[name]
+                        row = self._topology.instances(signal.scope)[position].row
+                        self._turns.see(signal, row, raw, middle, fresh=False)
+
+    def _turned(
+        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
+        fresh: Mapping[SignalId, frozenset[int]],
+    ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
+        """Wraps so far of every counter that wraps, and the positions where one may have been missed."""
+        turns: dict[SignalId, tuple[int, ...]] = {}
+        unsure: dict[SignalId, frozenset[int]] = {}
+        for name in self._wrapping:
+            signal = self._census.signals[name]
+            rows = [instance.row for instance in self._topology.instances(signal.scope)]
+            began = fresh.get(name, frozenset())
+            for position, row in enumerate(rows):
+                self._turns.see(signal, row, values[name][position], stamps[name][position], fresh=position in began)
+            taken = [self._turns.take(name, row) for row in rows]
+            turns[name] = tuple(count for count, _missed in taken)
+            missed = frozenset(position for position, (_count, gap) in enumerate(taken) if gap)
+            if missed:
+                unsure[name] = missed
+        return turns, unsure
 
     def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> tuple[tuple[SignalId, int], ...]:
         key = (source, cpu, names)
@@ -101,3 +144,8 @@ class Assembler:
             return -1
         position = self._topology.index(self._census.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
+
+
+def _wraps(signal: Signal) -> bool:
+    """Whether wraps of this signal have to be counted here; a 64-bit one with `wrap_seconds` counts its own."""
+    return signal.behavior is Behavior.COUNTER and signal.width_bits < 64 and signal.wrap_seconds > 0

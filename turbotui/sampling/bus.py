@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
@@ -48,23 +48,36 @@ class Every(Generic[T]):
     """
 
     def __init__(self, bound: int = 1024) -> None:
-        self._items: queue.Queue[T | None] = queue.Queue(bound)
+        self._items: deque[T] = deque()
+        self._bound = bound
+        self._change = threading.Condition()
+        self._closed = False
         self.lost = 0
 
     def put(self, item: T) -> None:
         """Append an item; never blocks: past the bound the new item is lost and counted."""
-        try:
-            self._items.put_nowait(item)
-        except queue.Full:
-            self.lost += 1
+        with self._change:
+            if len(self._items) >= self._bound:
+                self.lost += 1
+                return
+            self._items.append(item)
+            self._change.notify()
 
     def close(self) -> None:
-        """End the iteration after what is queued."""
-        self._items.put(None)
+        """End the iteration after what is queued; never blocks, however full the queue is."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
 
     def __iter__(self) -> Iterator[T]:
         """Items in order until `close`; waits for each."""
-        while (item := self._items.get()) is not None:
+        while True:
+            with self._change:
+                while not self._items and not self._closed:
+                    self._change.wait()
+                if not self._items:
+                    return
+                item = self._items.popleft()
             yield item
 
 

@@ -73,7 +73,13 @@ def take_census(machine: Machine, sources: Sequence[Source]) -> Census:
 
 
 def _better(first: Unavailable | None, second: Unavailable) -> Unavailable:
-    """Of two reasons for one signal, the one a person can act on; else the first."""
+    """Of two reasons for one signal, the one a person can act on; else the first.
+
+    In a guest whose hypervisor hides the hardware no remedy of a later source helps: the driver that it asks for would
+    find nothing either.
+    """
     if first is None:
         return second
+    if first.reason is Reason.VIRTUALISED:
+        return first
     return second if second.remedy and not first.remedy else first

@@ -17,6 +17,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
+from turbotui.sampling.reasons import problem
 from turbotui.sampling.snapshot import Snapshot
 
 Numbers = Sequence[float | None]
@@ -123,18 +124,20 @@ class Frame:
         if column.whole_only and row.scope is not Scope.SYSTEM:
             return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
         for name in column.needs:
-            problem = self._problem(self.census.signals[name], instance.cpus)
-            if problem is not None:
-                return problem
+            found = problem(self, self.census.signals[name], instance.cpus)
+            if found is not None:
+                return found
         return Unavailable(Reason.OUT_OF_RANGE, f"{column.formula} has no sensible value in this interval")
 
     def partial(self, column: Column, row: RowId) -> bool:
-        """Whether some instances inside the row could not be read, so that a sum is too small or a mean incomplete."""
+        """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
         instance = self.topology.instance(row)
         if instance is None or row.scope.rank <= column.scope.rank:
             return False
         lost = self.newer.late | self.newer.failed
-        return bool(lost) and not lost.isdisjoint(instance.cpus)
+        if lost and not lost.isdisjoint(instance.cpus):
+            return True
+        return any(self.inputs(row).incomplete(name) for name in column.needs)
 
     def estimated(self, column: Column, row: RowId) -> bool:
         """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""
@@ -185,7 +188,7 @@ class Frame:
         found = self._elapsed.get(name)
         if found is None:
             newer = self.newer.stamps.get(name)
-            older = None if self.older is None else self._before(self.older.stamps.get(name), name)
+            older = None if self.older is None else self.before(self.older.stamps.get(name), name)
             if newer is None or older is None:
                 found = [None] * len(self.topology.instances(self.census.signals[name].scope))
             else:
@@ -235,7 +238,7 @@ class Frame:
         signals = self.census.signals
         return all(name in signals for name in column.needs)
 
-    def _before(self, items: Sequence[T] | None, name: SignalId) -> list[T | None] | None:
+    def before(self, items: Sequence[T] | None, name: SignalId) -> list[T | None] | None:
         """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
         if items is None or self.older is None:
             return None
@@ -252,7 +255,7 @@ class Frame:
 
     def _difference(self, signal: Signal) -> Numbers:
         newer = self.newer.values.get(signal.id)
-        older = None if self.older is None else self._before(self.older.values.get(signal.id), signal.id)
+        older = None if self.older is None else self.before(self.older.values.get(signal.id), signal.id)
         if newer is None or older is None:
             return [None] * len(self.topology.instances(signal.scope))
         if signal.width_bits >= 64 and signal.low_bit == 0:
@@ -262,7 +265,12 @@ class Frame:
                 for a, b in zip(older, newer, strict=True)
             ]  # texts are not COUNTERs, so both are integers here
         else:
-            plain = [signal.delta(a, b) for a, b in zip(older, newer, strict=True)]
+            plain = [
+                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self._turned(signal.id), strict=True)
+            ]
+            missed = self.newer.unsure.get(signal.id)
+            if missed:
+                plain = [None if position in missed else item for position, item in enumerate(plain)]
         if not signal.running:
             return plain
         return [
@@ -271,34 +279,13 @@ class Frame:
             zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
         ]
 
-    def _problem(self, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
-        """What went wrong with one signal on these CPUs in this interval."""
-        late = self.newer.late.intersection(cpus)
-        if late:
-            return Unavailable(Reason.LATE, f"cpu {min(late)} did not answer in time")
-        gone = self.newer.failed.intersection(cpus)
-        if gone:
-            return Unavailable(Reason.OFFLINE, f"cpu {min(gone)} went offline")
-        if signal.behavior is Behavior.CONSTANT:
-            return None
-        positions = {self.topology.index(signal.scope, cpu) for cpu in cpus}
-        raw = self.newer.values.get(signal.id)
-        if raw is None:
-            return Unavailable(Reason.NOT_READ, f"{signal.origin} is read from the next interval on")
-        if all(raw[position] is None for position in positions):
-            return Unavailable(Reason.FAILED, f"{signal.origin.format(cpu=cpus[0])} could not be read this time")
-        if signal.behavior is not Behavior.COUNTER:
-            return None
-        if self.older is None or signal.id not in self.older.values:
-            return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
-        before = self._before(self.older.values[signal.id], signal.id)
-        if before is None or all(before[position] is None for position in positions):
-            return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
-        if all(self.deltas(signal.id)[position] is None for position in positions):
-            if signal.running:
-                return Unavailable(Reason.NEVER_RAN, f"{signal.origin} never got a hardware counter in this interval")
-            return Unavailable(Reason.WENT_BACK, f"{signal.origin} went down: reset, suspend or hot-plug")
-        return None
+    def _turned(self, name: SignalId) -> Sequence[int | None]:
+        """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
+        newer = self.newer.turns.get(name)
+        older = None if self.older is None else self.before(self.older.turns.get(name), name)
+        if newer is None or older is None:
+            return [None] * len(self.topology.instances(self.census.signals[name].scope))
+        return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
 
 
 class RowInputs:
@@ -350,6 +337,15 @@ class RowInputs:
             return None
         instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
         return None if instance is None or instance.label < 0 else instance.label
+
+    def incomplete(self, signal: SignalId) -> bool:
+        """Whether a number of this signal is known for some instances of the row and unknown for others."""
+        known = self._known(signal)
+        if known is None:
+            return False
+        frame = self._frame
+        items = self._pick(frame.deltas(signal) if known.behavior is Behavior.COUNTER else frame.levels(signal), known)
+        return None in items and any(item is not None for item in items)
 
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from turbotui.errors import TurbotuiError
+from turbotui.errors import InternalError, TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
@@ -19,15 +22,18 @@ from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
-from turbotui.sampling.census import Census
+from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.sampling.turns import Turns
 from turbotui.sampling.workers import SHARED, Answer, Work, Worker
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
+_CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
@@ -43,13 +49,14 @@ class Sampler:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
         self._machine = machine
-        self._census = census
+        self._offered = census
         self._asked_cpus = cpus
         self._wanted = wanted
         self._next_wanted = wanted
         self._workers: dict[int, Worker] = {}
-        self._plan: Plan = make_plan(machine, census, wanted)
-        self._assembler = Assembler(machine.topology, census, self._plan)
+        self._turns = Turns()
+        self._holding: set[int] = set()
+        self._replan()
         self._last: Snapshot | None = None
         self._seq = 0
         self._overruns = 0
@@ -58,6 +65,8 @@ class Sampler:
         self._cpus_seen = self._cpus_now()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._early: asyncio.Event | None = None
+        self._patience: asyncio.Timeout | None = None
+        self._looked = 0.0
         self._stopping = False
         self._handover = threading.Lock()
 
@@ -82,34 +91,75 @@ class Sampler:
         """End the interval, publish it, and return from `run`."""
         self._stopping = True
         self.end_interval()
+        loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # as in end_interval
+                loop.call_soon_threadsafe(self._hurry, loop)
 
-    async def run(self, intervals: int | None = None) -> None:
-        """Sample until `stop`, or until this many intervals have been published."""
+    async def run(self, intervals: int | None = None, first: float | None = None) -> None:
+        """Sample until `stop`, or until this many intervals have been published.
+
+        Args:
+            intervals: how many; None for ever.
+            first: length of the first interval in seconds, so that a screen has numbers soon; None for a full one.
+        """
         loop = self._loop = asyncio.get_running_loop()
         ended = self._early = asyncio.Event()
         if self._stopping:
             return
         try:
             await self._tick(loop)
-            deadline = loop.time() + self.interval
+            deadline = loop.time() + (self.interval if first is None else min(first, self.interval))
             done = 0
             while not self._stopping and (intervals is None or done < intervals):
-                early = await _wait(ended, deadline)
+                if await self._wait(loop, ended, deadline):
+                    deadline = loop.time()  # beats are counted from where the interval was cut
                 await self._tick(loop)
                 done += 1
-                deadline = self._next_deadline(loop.time(), deadline, early=early)
+                deadline = self._next_deadline(loop.time(), deadline)
         finally:
-            for worker in self._workers.values():
-                worker.end()
+            self._end_workers()
 
-    def _next_deadline(self, now: float, deadline: float, *, early: bool) -> float:
-        if early:
-            return now + self.interval
+    def _end_workers(self) -> None:
+        for worker in self._workers.values():
+            worker.end()
+        until = time.monotonic() + _CLOSE_SECONDS
+        for worker in self._workers.values():
+            if not worker.busy:
+                worker.join(max(0.0, until - time.monotonic()))
+
+    def _next_deadline(self, now: float, deadline: float) -> float:
         deadline += self.interval
         while deadline <= now:
             deadline += self.interval
             self._overruns += 1
         return deadline
+
+    async def _wait(self, loop: asyncio.AbstractEventLoop, ended: asyncio.Event, deadline: float) -> bool:
+        """Wait for the deadline; True if the interval was ended early.
+
+        On the way counters that wrap are looked at often enough, however far the deadline is.
+        """
+        while True:
+            until = min(deadline, self._looked + self._look_every)
+            if await _wait(ended, until):
+                return True
+            if until >= deadline:
+                return False
+            await self._look(loop, deadline)
+
+    async def _look(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+        """Read the counters that wrap; nothing is published."""
+        answers, _late = await self._ask(loop, min(_LATE_FLOOR, max(0.0, deadline - loop.time())), look=True)
+        self._assembler.note(answers)
+        self._recheck = self._recheck or any(answer.gone for answer in answers)
+        self._looked = loop.time()
+
+    def _hurry(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait no longer for workers than an answer that is under way needs; for the first tick, not at all."""
+        limit = None if self._patience is None else self._patience.when()
+        if self._patience is not None and limit is not None and not self._patience.expired():
+            self._patience.reschedule(min(limit, loop.time() + (_LATE_FLOOR if self._seq > 1 else 0.0)))
 
     async def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         """Ask everybody, wait until all have answered or are late, publish the frame."""
@@ -117,7 +167,9 @@ class Sampler:
         host = self._machine.host
         self._seq += 1
         wall, started = host.wall_ns(), host.now_ns()
-        answers, late = await self._ask(loop)
+        patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
+        answers, late = await self._ask(loop, patience)
+        self._looked = loop.time()
         self._late_total += len(late)
         snapshot = self._assembler.assemble(
             answers,
@@ -128,20 +180,41 @@ class Sampler:
         self._last = snapshot
         self.bus.publish(frame)
 
-    async def _ask(self, loop: asyncio.AbstractEventLoop) -> tuple[list[Answer], frozenset[int]]:
+    async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,
+                   look: bool = False) -> tuple[list[Answer], frozenset[int]]:
+        """Ask every worker that is free, and wait this long.
+
+        Returns:
+            The answers, and the CPUs whose workers did not answer in time (SHARED for the one of shared files).
+
+        Raises:
+            InternalError: a source broke its contract.
+        """
         collector = _Collector(loop)
         asked: dict[Worker, tuple[int, ...]] = {}
         late: set[int] = set()
-        for cpu, worker, work in self._requests(collector.receive):
-            cpus = tuple(sorted({task.cpu for task in work.tasks})) or (() if cpu == SHARED else (cpu,))
+        for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive):
+            cpus = tuple(sorted({task.cpu for task in work.tasks})) or (cpu,)
             if worker.busy:
                 late.update(cpus)
                 continue
             asked[worker] = cpus
             collector.expect(worker)
             worker.ask(work)
-        await collector.wait(max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS)
+            if work.tasks:
+                self._holding.add(cpu)
+            else:
+                self._holding.discard(cpu)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.0 if self._stopping and self._seq == 1 else seconds) as self._patience:
+                await collector.wait()
+        self._patience = None
         answers = collector.close()
+        for worker in self._workers.values():
+            if worker.crash is not None:
+                raise InternalError(
+                    f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
+                ) from worker.crash
         answered = {answer.worker for answer in answers}
         for worker, cpus in asked.items():
             if worker not in answered:
@@ -153,14 +226,24 @@ class Sampler:
         requests: list[tuple[int, Worker, Work]] = []
         if machine.host.pins:
             for cpu, tasks in self._plan.tasks.items():
-                if tasks:
+                if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
                     requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply)))
         else:
             every = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
             requests.append((0, self._worker(0, ()), Work(every, (), machine, reply)))
-        if self._plan.shared:
+        if self._plan.shared or SHARED in self._workers:
             requests.append((SHARED, self._worker(SHARED, ()), Work((), self._plan.shared, machine, reply)))
         return requests
+
+    def _looks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
+        """Requests for nothing but the open readers of counters that wrap."""
+        signals = self._census.signals
+        looks: list[tuple[int, Worker, Work]] = []
+        for cpu, worker, work in self._requests(reply):
+            tasks = tuple(task for task in work.tasks if any(signals[name].wrap_seconds for name in task.wanted))
+            if tasks:
+                looks.append((cpu, worker, replace(work, tasks=tasks, shared=(), look=True)))
+        return looks
 
     def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
         worker = self._workers.get(cpu)
@@ -181,31 +264,39 @@ class Sampler:
             stay = {SHARED, *topology.cpus} if self._machine.host.pins else set(self._workers)
             for cpu in self._workers.keys() - stay:
                 self._workers.pop(cpu).end()
+                self._holding.discard(cpu)
             self._machine = self._machine.with_topology(topology)
+            # Which CPU reads a PMU's counters may have changed with the CPUs.
+            self._offered = take_census(self._machine, self._offered.sources)
         self._replan()
 
     def _replan(self) -> None:
-        self._plan = make_plan(self._machine, self._census, self._wanted)
-        if self._plan.dropped:
-            self._census = self._census.without(self._plan.dropped)
-        self._assembler = Assembler(self._machine.topology, self._census, self._plan)
+        """Decide anew who reads what; signals given up before are tried again."""
+        self._plan: Plan = make_plan(self._machine, self._offered, self._wanted)
+        self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
+        self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
+        wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
+        self._look_every = max(min(wraps, default=math.inf) / 2, _LOOK_FLOOR)
 
     def _new_topology(self) -> Topology | None:
         """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""
         seen = self._cpus_now()
         if seen == self._cpus_seen and not self._recheck:
             return None
-        self._cpus_seen = seen
         host = self._machine.host
         asked = self._asked_cpus
-        if asked is not None and seen[0]:
-            asked &= frozenset(parse_cpulist(seen[0]))
+        online, usable = seen
+        if asked is not None and online:
+            asked &= frozenset(parse_cpulist(online))
+        if asked is not None and usable is not None:
+            asked &= usable
         if asked is not None and not asked:
             return None  # every CPU that was asked for is away: their rows say so until one comes back
         try:
             topology = read_topology(host, asked)
         except TurbotuiError:  # nothing measurable at this instant: keep the rows, which say offline
             return None
+        self._cpus_seen = seen
         return None if topology.cpus == self._machine.topology.cpus else topology
 
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
@@ -258,15 +349,13 @@ class _Collector:
         if wake:
             self._wake()
 
-    async def wait(self, seconds: float) -> None:
-        """Until all have answered, or for this long."""
+    async def wait(self) -> None:
+        """Until all have answered."""
         with self._lock:
             self._armed = True
             if not self._waiting:
                 return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._done.wait()
+        await self._done.wait()
 
     def close(self) -> list[Answer]:
         """The answers there are; later ones are dropped."""

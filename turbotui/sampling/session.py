@@ -16,12 +16,10 @@ from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sources.source import Source
-
-SHORTEST_INTERVAL = 0.05
-"""Seconds. Below this the reading itself would be a visible part of what is measured."""
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
 
@@ -83,20 +81,21 @@ class Session:
         self._columns = tuple(column for column in found if column is not None)
         self._sampler.want(signals_of(self._columns, self.census))
 
-    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None) -> None:
         """Sample on a thread of its own.
 
         Args:
             on_frame: called on that thread with every frame; the first one has no deltas yet.
             intervals: stop after this many.
+            first: length of the first interval in seconds; None for a full one.
             on_end: called on that thread when sampling has ended, for whatever reason.
         """
         sys.setswitchinterval(_SWITCH_SECONDS)
         self._on_frame = on_frame
         self._on_end = on_end or _nothing
         self._sampler.bus.attach(_Callback(self._publish))
-        self._thread = threading.Thread(target=self._run, args=(intervals,), name="sampler", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()
 
     def end_interval(self) -> None:
@@ -117,9 +116,9 @@ class Session:
         """What this process used over the last interval."""
         return self._cost
 
-    def _run(self, intervals: int | None) -> None:
+    def _run(self, intervals: int | None, first: float | None) -> None:
         try:
-            asyncio.run(self._sampler.run(intervals))
+            asyncio.run(self._sampler.run(intervals, first))
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
             self.failure = error
         finally:

@@ -20,7 +20,7 @@ class Snapshot:
         topology: the CPUs as they were; all sequences below are in the order of its instances.
         values: signal -> one raw value per instance of the signal's scope.
         stamps: signal -> host monotonic ns of the middle of each reading, 0 where there was none.
-        late: CPUs whose worker did not answer in time.
+        late: CPUs whose worker did not answer in time; -1 stands for the reader of files that hold all CPUs.
         failed: CPUs whose worker ended (offline).
         span_ns: from the first read's start to the last read's end over all CPUs.
         busy_ns: time spent inside reads, added over all CPUs.
@@ -28,6 +28,10 @@ class Snapshot:
         late_total: late answers so far.
         fresh: signal -> positions whose counter began at this very reading (opened anew): no difference with the
             snapshot before.
+        turns: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
+            values stay as read; readings between two snapshots show in this count only.
+        unsure: signal that wraps -> positions not looked at for so long that a wrap may have been missed.
+        failures: (source id, reading CPU; -1 for all CPUs at once) -> why opening or reading failed.
     """
 
     seq: int
@@ -43,3 +47,6 @@ class Snapshot:
     overruns: int = 0
     late_total: int = 0
     fresh: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
+    turns: Mapping[SignalId, Sequence[int]] = field(default_factory=dict)
+    unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
+    failures: Mapping[tuple[str, int], str] = field(default_factory=dict)

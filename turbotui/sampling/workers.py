@@ -52,6 +52,7 @@ class Answer:
         gone: CPUs found offline.
         began: (source id, CPU or SHARED) whose counts began with this tick.
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
+        crash: what a source raised although its contract does not allow it; the sampler ends with it.
     """
 
     worker: Worker
@@ -60,29 +61,39 @@ class Answer:
     gone: frozenset[int] = frozenset()
     began: frozenset[tuple[str, int]] = frozenset()
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    crash: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One request: bring the open readers in line with these tasks, then read them all."""
+    """One request: bring the open readers in line with these tasks, then read them all.
+
+    Attributes:
+        look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
+            that wrap.
+    """
 
     tasks: tuple[Task, ...]
     shared: tuple[tuple[Source, frozenset[SignalId]], ...]
     machine: Machine
     reply: Callable[[Answer], None]
+    look: bool = False
 
 
 class Worker(threading.Thread):
     """Reads the counters of `cpus` (one on a real machine) whenever asked.
 
     Attributes:
-        busy: asked and not yet answered; only the sampler's thread changes it.
+        busy: asked and not yet answered.
+        crash: what a source raised although its contract does not allow it.
     """
 
     def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
         super().__init__(name=name, daemon=True)
         self.busy = False
+        self.crash: Exception | None = None
         self._pin_to = pin_to
+        self._pinned = False
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], tuple[frozenset[SignalId], Reader]] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
@@ -98,25 +109,42 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         """Serve requests until `end`."""
-        pinned = not self._pin_to
         while (work := self._inbox.get()) is not None:
-            if not pinned:
-                try:
-                    work.machine.host.pin_this_thread(self._pin_to)
-                    pinned = True
-                except HostError:  # the CPU went offline, or left our cpuset, before the first read
-                    work.reply(Answer(self, gone=frozenset(self._pin_to)))
-                    continue
-            work.reply(self._serve(work))
-        for _wanted, reader in self._readers.values():
-            reader.close()
-        for _wanted, _topology, shared in self._shared.values():
-            shared.close()
+            try:
+                answer = self._serve(work)
+            except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
+                self.crash = error
+                answer = Answer(self, crash=error)
+            work.reply(answer)
+        self._close_all()
+
+    def _close_all(self) -> None:
+        while self._readers:
+            self._readers.popitem()[1][1].close()
+        while self._shared:
+            self._shared.popitem()[1][2].close()
 
     def _serve(self, work: Work) -> Answer:
+        if self._pin_to and not self._pinned:
+            try:
+                work.machine.host.pin_this_thread(self._pin_to)
+            except HostError:  # the CPU went offline, or left our cpuset, before the first read
+                return Answer(self, gone=frozenset(self._pin_to))
+            self._pinned = True
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
-        began = self._open(work, gone, failures) | self._open_shared(work, failures)
+        began: set[tuple[str, int]] = set()
+        if not work.look:
+            began = self._open(work, gone, failures) | self._open_shared(work, failures)
+        answer = self._read(work, gone, failures, began)
+        for key in [key for key in self._readers if key[1] in gone]:
+            # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
+            self._readers.pop(key)[1].close()
+            self._pinned = False
+        return answer
+
+    def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
+              began: set[tuple[str, int]]) -> Answer:
         now = work.machine.host.now_ns
         readings: list[CpuReading] = []
         for task in work.tasks:
@@ -184,8 +212,13 @@ class Worker(threading.Thread):
             self._shared.pop(name)[2].close()
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
-            if held is not None and held[0] == names and held[1] is work.machine.topology:
-                continue
+            topology = work.machine.topology
+            if held is not None and held[1] is topology:
+                if held[0] == names:
+                    continue
+                if isinstance(held[2], Adjustable) and held[2].choose(names):
+                    self._shared[name] = (names, topology, held[2])
+                    continue
             try:
                 reader = source.open_shared(work.machine, names)
             except HostError as error:
@@ -193,7 +226,7 @@ class Worker(threading.Thread):
                 continue
             if held is not None:
                 held[2].close()
-            self._shared[name] = (names, work.machine.topology, reader)
+            self._shared[name] = (names, topology, reader)
             if source.counts_from_open:
                 began.add((name, SHARED))
         return began

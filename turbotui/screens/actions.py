@@ -45,6 +45,7 @@ class Action:
 
 
 _TABLE = (Where.TABLE,)
+_CELLS = (Where.TABLE, Where.MAP)
 _ROWS = (Where.TABLE, Where.MAP, Where.LIST)
 
 ACTIONS: tuple[Action, ...] = (
@@ -58,13 +59,13 @@ ACTIONS: tuple[Action, ...] = (
            "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.", "filter", _TABLE, rank=3),
     Action("group", "group", ("t", "f5"), "t F5", "Flat, or grouped by package, die, L3, node or core.", "group",
            _TABLE, rank=3),
-    Action("sort_menu", "sort_menu", ("o", "f6"), "o F6", "Choose the column to sort by.", "sort", _TABLE, rank=1),
-    Action("sort_next", "sort_step(1)", ("greater_than_sign",), ">", "Sort by the next column.", "", _TABLE),
-    Action("sort_previous", "sort_step(-1)", ("less_than_sign",), "<", "Sort by the previous column.", "", _TABLE),
+    Action("sort_menu", "sort_menu", ("o", "f6"), "o F6", "Choose the column to sort by, or to colour the map by.", "sort", _CELLS, rank=1),
+    Action("sort_next", "sort_step(1)", ("greater_than_sign",), ">", "Sort (colour the map) by the next column.", "", _CELLS),
+    Action("sort_previous", "sort_step(-1)", ("less_than_sign",), "<", "Sort (colour the map) by the previous column.", "", _CELLS),
     Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
     Action("explain", "explain", ("e",), "e", "Explain the cell: formula, numbers, sources, or why it is missing.",
-           "explain", _TABLE, rank=1),
-    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _TABLE, rank=2),
+           "explain", _CELLS, rank=1),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
     Action("tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
     Action("follow", "follow", ("F",), "F", "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
@@ -85,14 +86,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
     Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
     Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
-    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "",
-           (Where.TABLE, Where.MAP)),
-    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "",
-           (Where.TABLE, Where.MAP)),
-    Action("column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "",
-           (Where.TABLE, Where.MAP)),
-    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "",
-           (Where.TABLE, Where.MAP)),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _CELLS),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _CELLS),
+    Action("column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _CELLS),
     Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
@@ -117,6 +114,7 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("t", "thermal", ("THERMAL",)),
     ("k", "kernel", ("KERNEL", "INTERRUPT")),
     ("x", "counters", ("CACHE", "OTHER")),
+    ("u", "uncore", ()),
     ("s", "topology", ("TOPOLOGY",)),
 )
 """Letter after `c`, word, and names of `Category`."""

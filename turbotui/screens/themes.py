@@ -64,7 +64,7 @@ CONTRAST = Theme(
 )
 
 SIXTEEN = Theme(
-    name="sixteen",
+    name="ansi",
     ansi=True,
     primary="ansi_cyan",
     secondary="ansi_blue",

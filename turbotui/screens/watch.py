@@ -70,14 +70,15 @@ class Watch:
         self.frame: Frame | None = None
         self.paused = False
         self.interval = session.interval
-        topology = session.machine.topology
+        topology = self._topology = session.machine.topology
         catalog = session.catalog
         self._absent: dict[ColumnId, Unavailable] = {}
         for column in catalog.columns:
             why = why_absent(column, session.census, topology)
             if why is not None:
                 self._absent[column.id] = why
-        start = columns if columns is not None else self._starting_columns()
+        defaults = default_columns(catalog, session.census, topology, extras=True)
+        start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
         self._visible = {column.id for column in start if column.id not in self._absent}
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
@@ -87,11 +88,9 @@ class Watch:
         self.kernel = self._kernel()
         self.kept: tuple[tuple[Column, RowId], ...] = ()
 
-    def _starting_columns(self) -> list[Column]:
+    def _starting_columns(self, defaults: Sequence[Column]) -> list[Column]:
         """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
-        session = self.session
-        topology = session.machine.topology
-        columns = list(default_columns(session.catalog, session.census, topology, extras=True))
+        topology = self.session.machine.topology
         repeated = {
             name
             for name, scope, other in (
@@ -104,7 +103,7 @@ class Watch:
             )
             if len(topology.instances(scope)) == len(topology.instances(other))
         }
-        return [column for column in columns if column.id not in repeated]
+        return [column for column in defaults if column.id not in repeated]
 
     def _first(self, names: Sequence[ColumnId]) -> Column | None:
         for name in names:
@@ -230,21 +229,34 @@ class Watch:
 
     # Frames
 
-    def accept(self, frame: Frame, sparks: Iterable[ColumnId]) -> None:
-        """Take a frame into the histories."""
-        older = self.frame
-        if older is not None and older.topology is not frame.topology:
+    def record(self, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId],
+               shown: tuple[Sequence[Column], Sequence[RowId]]) -> None:
+        """Take a frame into the histories, whether it is shown or the picture is paused.
+
+        Args:
+            frame: the newest one.
+            sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled to.
+            lines: further rows that have sparks: the groups of a tree.
+            shown: columns and rows that can be seen now: computed anyway, and worth explaining.
+        """
+        if self._topology is not frame.topology:
+            self._topology = frame.topology
             self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
-        self.frame = frame
         if frame.older is None:
             return
         self.history.push(frame, self.headline, (SYSTEM_ROW,))
         for name in sparks:
             column = self.session.catalog.get(name)
             if column is not None:
-                self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope)))
-        shown = [column for column in self.columns if not identity(column) and column.decimals >= 0]
-        self.history.push(frame, shown, (SYSTEM_ROW,))
+                coarser = (row for row in lines if row.scope.rank > column.scope.rank)
+                self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope), *coarser))
+        numbers = [column for column in self.columns if not identity(column) and column.decimals >= 0]
+        self.history.push(frame, numbers, (SYSTEM_ROW,))
+        columns, rows = shown
+        for column in columns:
+            if column.decimals >= 0:
+                homes = (home for row in rows if (home := frame.home(column, row)) is not None)
+                self.history.push(frame, (column,), tuple(dict.fromkeys(homes)))
         for column, row in self.kept:
             self.history.push(frame, (column,), (row,))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
+from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.msr import Msr
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
@@ -33,6 +34,7 @@ SOURCES: tuple[Source, ...] = (
     Cpuidle(),
     Cpufreq(),
     ThermalThrottle(),
+    Hwmon(),
     Powercap(),
     ProcStat(),
     ProcInterrupts(),

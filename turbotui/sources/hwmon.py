@@ -20,7 +20,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.hwmon_chips import CLASS, CORE, PACKAGE, CCD, Sensor, find_sensors
+from turbotui.sources.hwmon_chips import CCD, CLASS, CORE, PACKAGE, Sensor, find_sensors
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.sysfs_files import FileReader, ValueFile

@@ -162,9 +162,7 @@ def _owned_cores(number: int | None, numbers: set[int], topology: Topology, ids:
     return tuple(core for core in cores if places[core.cpus[0]].package == package)
 
 
-def _coretemp(
-    chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: _Ids
-) -> tuple[list[Sensor], str]:
+def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     owned = _owned_cores(numbers.get(chip.entry), set(numbers.values()), topology, ids)
     if not owned:
         return [], f"{chip.directory} (coretemp) belongs to no measured package"
@@ -188,14 +186,17 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
     if not chips:
         return [], ""
     # zenpower replaces k10temp; where both are bound, one would be counted as another package.
-    names = sorted({chip.name for chip in chips})
-    placed = [(slot, chip) for chip in chips if chip.name == names[0] and (slot := _slot(host, chip)) is not None]
+    name = min(chip.name for chip in chips)
+    slots = {chip.entry: _slot(host, chip) for chip in chips}
+    # Without an address all chips of a machine with one package are still that package's.
+    placed = [
+        (slots[chip.entry] or (), chip)
+        for chip in chips
+        if chip.name == name and (slots[chip.entry] or len(ids.packages) == 1)
+    ]
     each, rest = divmod(len(placed), len(ids.packages))
-    if len(placed) != sum(chip.name == names[0] for chip in chips) and len(ids.packages) == 1:
-        placed = [((position,), chip) for position, chip in enumerate(chips) if chip.name == names[0]]
-        each, rest = len(placed), 0
     if rest or not each:
-        return [], f"{len(chips)} {names[0]} chips for {len(ids.packages)} packages: which is whose is not known"
+        return [], f"{len(placed)} placed {name} chips for {len(ids.packages)} packages: which is whose is not known"
     placed.sort(key=lambda pair: pair[0])
     rows = {instance.row.key[0]: instance.row for instance in topology.instances(Scope.PACKAGE)}
     sensors: list[Sensor] = []
@@ -216,9 +217,7 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
     return sensors, "; ".join(notes)
 
 
-def _complexes(
-    group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids
-) -> tuple[list[Sensor], str]:
+def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     """The Tccd sensors of one package for its L3 caches in the order of their ids, one or two caches to each."""
     complexes = [
         (position, int(match[1]), chip, label)
@@ -241,9 +240,11 @@ def _complexes(
     }
     sensors = []
     for order, (_, _, chip, label) in enumerate(complexes):
-        for cache in caches[order * each : (order + 1) * each]:
-            if cache in rows:
-                sensors.append(Sensor(CCD, rows[cache], chip.paths[label], chip.name, label))
+        sensors += [
+            Sensor(CCD, rows[cache], chip.paths[label], chip.name, label)
+            for cache in caches[order * each : (order + 1) * each]
+            if cache in rows
+        ]
     return sensors, ""
 
 

@@ -224,22 +224,25 @@ def _open_groups(
 
     for event in events:
         leader = descriptors[0] if descriptors else -1
-        try:
-            descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))
-            members.append(event)
-            continue
-        except HostError as error:
-            if error.errno in _GONE:
-                raise give_up(error) from error
-            refused = error
-        if leader == -1 or times is not None:
-            refusals.append(refused)
-            continue
+        # Linux 6.18 lets an event of another software-like PMU join (tsc under context-switches) and then leaves it
+        # at 0 for ever, without an error: a group is of one PMU.
+        if not members or members[0].attr.type == event.attr.type:
+            try:
+                descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))
+                members.append(event)
+                continue
+            except HostError as error:
+                if error.errno in _GONE:
+                    raise give_up(error) from error
+                refused = error
+            if leader == -1 or times is not None:
+                refusals.append(refused)
+                continue
         try:
             alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
             if error.errno in _GONE:
                 raise give_up(error) from error
-            refusals.append(refused)
+            refusals.append(error)
     groups = [_Group(descriptors, members, times)] if members else []
     return groups + alone

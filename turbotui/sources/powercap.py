@@ -104,9 +104,9 @@ class EnergyTotal:
 
 
 class Powercap(PerCpuSource):
-    counts_from_open = True
-
     """The `Source` of the intel-rapl powercap zones."""
+
+    counts_from_open = True  # EnergyTotal begins at the counter's value
 
     id = "powercap"
     title = "powercap"

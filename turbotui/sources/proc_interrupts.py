@@ -2,7 +2,8 @@
 
 Format: proc(5), kernel Documentation/filesystems/proc.rst; rows of x86 in arch/x86/kernel/irq.c, of Arm in
 arch/arm64/kernel/smp.c. The total is the sum of every row that has a column for each CPU, NMI and LOC included. ERR and
-MIS count for the whole machine and are never part of it.
+MIS count for the whole machine and are never part of it. Some interrupts are in two rows and so twice in the total, as
+in every tool that adds up rows: on x86 a TLB shootdown also comes as a function call (arch/x86/mm/tlb.c).
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class CounterTable(ScrollView):
         self.cursor: RowId | None = None
         self._places: dict[RowId, int] = {}
         self._seconds = seconds
-        self._slot = 0
+        self._slot: int | None = None  # until a person chooses a column
         self._generation = 0
         self._painted: dict[RowId, _Painted] = {}
         self._shown: dict[int, Strip] = {}
@@ -112,14 +112,13 @@ class CounterTable(ScrollView):
 
     def show_view(self, view: TableView, seconds: float | None = None) -> None:
         """Show other columns, another order, other rows."""
-        selected = self.selected
+        chosen = None if self._slot is None else self._painter.moving[self._slot].column.id
         self._generation += 1
         self.view = view
         self._seconds = seconds or self._seconds
         offset = self._painter.offset
         self._painter = self._new_painter(offset)
-        wanted = None if selected is None else selected[0].id
-        self._slot = next((at for at, slot in enumerate(self._painter.moving) if slot.column.id == wanted), 0)
+        self._slot = next((at for at, slot in enumerate(self._painter.moving) if slot.column.id == chosen), None)
         self._rearrange()
         self._relist()
         self._repaint(everything=True)
@@ -135,7 +134,7 @@ class CounterTable(ScrollView):
             painter.view, painter.fixed, painter.moving, painter.history, painter.width
         ).geometry().more_right:
             painter.offset = 0
-        if painter.moving:
+        if self._slot is not None:
             painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, self._slot)
         self._geometry = painter.geometry()
         self._header = None
@@ -217,6 +216,21 @@ class CounterTable(ScrollView):
         return self.lines[at] if at < len(self.lines) else None
 
     @property
+    def columns_in_order(self) -> list[Column]:
+        """The columns as they stand from left to right, those without room included."""
+        painter = self._painter
+        fixed = () if painter.tree else painter.fixed
+        return [slot.column for slot in (*fixed, *painter.moving) if not slot.spark]
+
+    @property
+    def visible(self) -> tuple[list[Column], list[RowId]]:
+        """Columns and rows that are drawn, pinned ones included."""
+        top = self.scroll_offset.y
+        rows = [line.row for line in self.lines[top : top + self.page]]
+        pinned = [row for row in self._pinned if row.scope is not Scope.SYSTEM]
+        return [slot.column for slot in self._geometry.slots if not slot.spark], [*pinned, *rows]
+
+    @property
     def page(self) -> int:
         """Rows that can be seen at once, without the pinned ones."""
         return max(1, self.size.height - self._fixed)
@@ -231,10 +245,19 @@ class CounterTable(ScrollView):
     @property
     def selected(self) -> tuple[Column, RowId] | None:
         """The cell under the cursor."""
-        row, slots = self.current, self._painter.moving
-        if row is None or not slots:
-            return None
-        return slots[min(self._slot, len(slots) - 1)].column, row
+        row, slot = self.current, self._chosen_slot
+        return None if row is None or slot is None else (self._painter.moving[slot].column, row)
+
+    @property
+    def _chosen_slot(self) -> int | None:
+        """The slot under the cursor: the chosen one, else the sorted one, else the first one drawn."""
+        if self._slot is not None or not self._geometry.indices:
+            return self._slot
+        sort = self.view.sort
+        for slot, at in zip(self._geometry.slots, self._geometry.indices, strict=True):
+            if sort is not None and slot.column.id == sort.id:
+                return at
+        return self._geometry.indices[0]
 
     @property
     def line(self) -> Line | None:
@@ -268,7 +291,10 @@ class CounterTable(ScrollView):
     def move_column(self, by: int) -> None:
         """Move to the next column, scrolling sideways when it is not shown."""
         slots = self._painter.moving
-        at = self._slot + by
+        here = self._chosen_slot
+        if here is None:
+            return
+        at = here + by
         while 0 <= at < len(slots) and slots[at].spark:
             at += by
         if 0 <= at < len(slots):
@@ -372,7 +398,7 @@ class CounterTable(ScrollView):
         cached = self._painted.get(row)
         if cached is not None and cached.generation == self._generation and cached.base is base:
             return cached.strip
-        pieces = self._painter.line(self.frame, line, self._geometry, self._slot if current else None)
+        pieces = self._painter.line(self.frame, line, self._geometry, self._chosen_slot if current else None)
         if cached is not None and cached.base is base and cached.pieces == pieces:
             cached.generation = self._generation
             return cached.strip

@@ -159,7 +159,7 @@ class Painter:
             chosen: index of the slot under the cursor when the cursor is on this row.
         """
         row = line.row
-        pieces: list[Piece] = [(self._label(frame, line), Tone.DIM if self.tree and line.open is not None else Tone.PLAIN)]
+        pieces: list[Piece] = [(self._label(frame, line), Tone.TITLE if self.tree and line.open is not None else Tone.PLAIN)]
         if not self.tree:
             pieces = self._identity(frame, row)
         pieces.append((RULE, Tone.RULE))
@@ -171,7 +171,7 @@ class Painter:
             mark, text, tone = self._cell(frame, row, slot)
             if index == chosen:
                 tone = Tone.CELL
-            pieces.append((mark + text, tone))
+            pieces.append((_marked(mark, text), tone))
         return _merged(pieces)
 
     def _identity(self, frame: Frame, row: RowId) -> list[Piece]:
@@ -182,7 +182,9 @@ class Painter:
         tagged = row in self.view.tags
         for slot in self.fixed:
             value = frame.cell(slot.column, row)
-            text = cell_text(slot.column, value, slot.width) if value is not None else UNKNOWN.rjust(slot.width)
+            # Decimal, as in sysfs and in the tree, also where turbostat prints hexadecimal ids.
+            text = UNKNOWN if value is None else str(value)
+            text = text.ljust(slot.width) if slot.column.decimals < 0 else text.rjust(slot.width)
             own = _first(frame, slot.column, row)
             pieces.append(("•" if tagged and slot is self.fixed[0] else " ", Tone.TAGGED))
             pieces.append((text, Tone.PLAIN if own else Tone.DIM))
@@ -196,9 +198,8 @@ class Painter:
             text = f" Σ {len(self.view.tags)} tagged"
         else:
             name = row_name(frame.topology, row)
-            if row.scope.rank <= Scope.CORE.rank and row.scope is not Scope.CORE or self.view.levels[-2:-1] != (Scope.CORE,):
-                place = frame.topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
-                name += f" {place.core_type}" if place is not None and place.core_type else ""
+            if row.scope is Scope.CPU and (kind := frame.topology.places[row.key[0]].core_type):
+                name += f" {kind}"
             mark = " " if line.open is None else OPEN if line.open else FOLDED
             tagged = "•" if row in self.view.tags else " "
             text = f"{tagged}{'  ' * line.depth}{mark} {name}"
@@ -236,7 +237,7 @@ class Painter:
     def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
         column = slot.column
         home = frame.home(column, row) if row != TAGS_ROW else None
-        if home is None or (home != row and not frame.first_of_home(column, row)):
+        if home is None or (home != row and (self.tree or not frame.first_of_home(column, row))):
             return " " * slot.width
         ring = self.history.ring(column.id, home)
         if ring is None:
@@ -254,6 +255,12 @@ def _first(frame: Frame, column: Column, row: RowId) -> bool:
         return True
     instance = frame.topology.instance(frame.topology.row(scope, row.key[0]))
     return instance is None or instance.cpus[0] == row.key[0]
+
+
+def _marked(mark: str, text: str) -> str:
+    """A mark stands directly before its number."""
+    blank = len(text) - len(text.lstrip()) if mark != " " else 0
+    return f" {text[: blank - 1]}{mark}{text[blank:]}" if blank else mark + text
 
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece]:

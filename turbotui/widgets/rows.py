@@ -16,6 +16,9 @@ Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 TREE_LEVELS = (Scope.PACKAGE, Scope.NODE, Scope.DIE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)
 """Coarse to fine. Levels that divide nothing are left out machine by machine, see `levels_of`."""
 
+_FAMILIAR = (Scope.PACKAGE, Scope.CORE, Scope.DIE, Scope.L3, Scope.NODE, Scope.MODULE, Scope.CPU)
+"""Of levels with the same parts, the word that people use."""
+
 GROUPINGS: tuple[tuple[str, Scope | None], ...] = (
     ("flat", None),
     ("package", Scope.PACKAGE),
@@ -58,7 +61,11 @@ def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tupl
         if scope is Scope.CPU:
             kept.append(scope)
             continue
-        if parts == finest or (partitions and (parts == partitions[-1] or not _nests(parts, partitions[-1]))):
+        if parts == finest or (partitions and not _nests(parts, partitions[-1])):
+            continue
+        if partitions and parts == partitions[-1]:
+            if _FAMILIAR.index(scope) < _FAMILIAR.index(kept[-1]):
+                kept[-1] = scope
             continue
         partitions.append(parts)
         kept.append(scope)

@@ -102,8 +102,8 @@ def place_line(place: Place, width: int) -> list[Piece]:
 
 def _thousands(value: float) -> str:
     if value >= 999_950:
-        return f"{value / 1e6:.1f} M"
-    return f"{value / 1e3:.1f} k" if value >= 10_000 else f"{value:,.0f} "
+        return f"{value / 1e6:.1f} M "
+    return f"{value / 1e3:.1f} k " if value >= 10_000 else f"{value:,.0f} "
 
 
 def _figure(gauge: Gauge) -> str:
@@ -113,7 +113,7 @@ def _figure(gauge: Gauge) -> str:
     if unit == "%":
         return f"{gauge.value:5.1f} %"
     if unit == "/s":
-        return f"{_thousands(gauge.value):>7}irq/s"
+        return f"{_thousands(gauge.value):>8}irq/s"
     if unit == "°C":
         return f"{gauge.value:3.0f} °C"
     if unit == "W":

@@ -18,6 +18,8 @@ class CpuFiles:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._shape = model.shape
+        self._plugs = 0
+        self._texts: dict[tuple[bool, tuple[int, ...]], str] = {}
         self.root = Folder(self._system)
 
     def _system(self) -> dict[str, Node]:
@@ -26,8 +28,8 @@ class CpuFiles:
         everyone = fixed(cpu_list(range(total)))
         children: dict[str, Node] = {f"cpu{cpu}": Folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)}  # type: ignore[misc]
         children["present"] = children["possible"] = everyone
-        children["online"] = File(lambda now: f"{cpu_list(self._up(range(total)))}\n")
-        children["offline"] = File(lambda now: f"{cpu_list(cpu for cpu in range(total) if not model.online[cpu])}\n")
+        children["online"] = File(lambda _now: f"{cpu_list(self._up(range(total)))}\n")
+        children["offline"] = File(lambda _now: f"{cpu_list(cpu for cpu in range(total) if not model.online[cpu])}\n")
         children["kernel_max"] = fixed(8191)
         children["isolated"] = fixed("")
         children["smt"] = folder(
@@ -80,7 +82,7 @@ class CpuFiles:
             "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")}),
         }
         if cpu:  # CPU 0 cannot be unplugged (kernel Documentation/core-api/cpu_hotplug.rst)
-            children["online"] = File(lambda now: f"{int(online[cpu])}\n")
+            children["online"] = File(lambda _now: f"{int(online[cpu])}\n")
         if not online[cpu]:
             return children
         kind = shape.core_types[place.type]
@@ -99,7 +101,11 @@ class CpuFiles:
         if shape.isa is Isa.ARM:
             children["cpu_capacity"] = fixed(kind.capacity)
             children["regs"] = folder(
-                {"identification": folder({"midr_el1": fixed(f"0x{shape.family << 24 | 0xF0000 | shape.model << 4:016x}")})}
+                {
+                    "identification": folder(
+                        {"midr_el1": fixed(f"0x{shape.family << 24 | 0xF0000 | shape.model << 4:016x}")}
+                    )
+                }
             )
         if shape.isa is Isa.INTEL:
             children["thermal_throttle"] = Folder(lambda: self._throttle(place))
@@ -110,14 +116,26 @@ class CpuFiles:
             children["microcode"] = folder({"version": fixed(f"0x{shape.microcode:x}")})
         return children
 
+    def _text(self, cpus: tuple[int, ...], mask: bool) -> str:
+        """The online ones of some CPUs as list or mask; kept until a CPU comes or goes: many files say the same."""
+        if self._plugs != self._model.plugs:
+            self._plugs = self._model.plugs
+            self._texts.clear()
+        text = self._texts.get((mask, cpus))
+        if text is None:
+            up = self._up(cpus)
+            text = f"{cpu_mask(up, len(self._model.online)) if mask else cpu_list(up)}\n"
+            self._texts[mask, cpus] = text
+        return text
+
     def _list(self, cpus: Iterable[int]) -> File:
         known = tuple(cpus)
-        return File(lambda now: f"{cpu_list(self._up(known))}\n")
+        return File(lambda _now: self._text(known, mask=False))
 
     def _both(self, name: str, cpus: Iterable[int]) -> dict[str, Node]:
         """A mask file and its _list twin."""
-        known, total = tuple(cpus), len(self._model.layout.places)
-        return {name: File(lambda now: f"{cpu_mask(self._up(known), total)}\n"), f"{name}_list": self._list(known)}
+        known = tuple(cpus)
+        return {name: File(lambda _now: self._text(known, mask=True)), f"{name}_list": self._list(known)}
 
     def _topology(self, place: Place) -> dict[str, Node]:
         """Kernel Documentation/ABI/stable/sysfs-devices-system-cpu."""
@@ -214,7 +232,7 @@ class CpuFiles:
             "scaling_driver": fixed(shape.driver),
             "scaling_governor": fixed(shape.governor),
             "scaling_available_governors": fixed(shape.governors),
-            "scaling_cur_freq": whole(lambda now: int(model.mhz[core] * 1000), cpu=cpu),
+            "scaling_cur_freq": whole(lambda _now: int(model.mhz[core] * 1000), cpu=cpu),
             "scaling_min_freq": fixed(kind.min_mhz * 1000),
             "scaling_max_freq": fixed(kind.max_mhz * 1000),
             "scaling_setspeed": fixed("<unsupported>"),
@@ -227,7 +245,7 @@ class CpuFiles:
         if shape.driver == "intel_pstate":
             children["base_frequency"] = fixed(kind.base_mhz * 1000)
         if shape.isa is Isa.ARM or shape.driver == "amd-pstate-epp":
-            children["cpuinfo_cur_freq"] = whole(lambda now: int(model.mhz[core] * 1000), mode=0o400, cpu=cpu)
+            children["cpuinfo_cur_freq"] = whole(lambda _now: int(model.mhz[core] * 1000), mode=0o400, cpu=cpu)
         if shape.driver == "amd-pstate-epp":
             children["amd_pstate_max_freq"] = fixed(kind.max_mhz * 1000)
             children["amd_pstate_lowest_nonlinear_freq"] = fixed(kind.min_mhz * 1000)
@@ -263,7 +281,7 @@ class CpuFiles:
         children: dict[str, Node] = {}
         for package in range(self._shape.packages):
 
-            def current(now: float, package: int = package) -> int:
+            def current(_now: float, package: int = package) -> int:
                 return int(model.package[package].rate[b.PKG_UNCORE_CYCLES] / 1000)
 
             children[f"package_{package:02d}_die_00"] = folder(

@@ -1,5 +1,6 @@
-"""What the kernel counts for a CPU, as forms over its integrals: time by /proc/stat's fields, interrupts, softirqs,
-context switches. Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.
+"""What the kernel counts for a CPU, as forms over its integrals.
+
+Time by /proc/stat's fields, interrupts, softirqs, context switches. Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.
 """
 
 from __future__ import annotations
@@ -104,5 +105,3 @@ SOFTIRQS: Final[Mapping[str, Form]] = {
 def idle_usage(kind: CoreType, number: int) -> Form:
     """How often a CPU entered one cpuidle state."""
     return form_of({CPU_IDLE + number: 1e6 / kind.idle[number].mean_us})
-
-

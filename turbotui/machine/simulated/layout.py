@@ -106,9 +106,9 @@ def lay_out(shape: Shape) -> Layout:
                     )
                 core += 1
                 index += 1
-            module += (block.cores + block.module - 1) // block.module
+            module += -(-block.cores // block.module)
     places.sort(key=lambda place: place.cpu)
-    return _grouped(shape, tuple(places))
+    return _grouped(tuple(places))
 
 
 def _apics(shape: Shape) -> list[int]:
@@ -116,7 +116,7 @@ def _apics(shape: Shape) -> list[int]:
     return [2 * number for number in range(shape.cores_per_package)]
 
 
-def _grouped(shape: Shape, places: tuple[Place, ...]) -> Layout:
+def _grouped(places: tuple[Place, ...]) -> Layout:
     cores: defaultdict[int, list[int]] = defaultdict(list)
     modules: defaultdict[int, list[int]] = defaultdict(list)
     slices: defaultdict[int, list[int]] = defaultdict(list)

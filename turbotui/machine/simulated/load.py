@@ -31,7 +31,7 @@ class Load:
         self._programme = shape.programme
         self._random = random.Random(seed)
         self._streams = [random.Random(seed << 16 | place.cpu) for place in layout.places]
-        self._roles = self._deal(shape)
+        self._roles = self._deal()
         self._own = [(0, LIGHT)] * len(layout.places)
         self._on = [False] * len(layout.places)
         self._phase: list[Phase | None] = [None] * len(layout.package_cores)
@@ -45,7 +45,7 @@ class Load:
         self._queue.append((-1.0, _HOT, 0, 0))
         heapq.heapify(self._queue)
 
-    def _deal(self, shape: Shape) -> list[Role]:
+    def _deal(self) -> list[Role]:
         """One role for each CPU; the second sibling of a core gets the quiet role unless the role is for both."""
         quiet = Role(LIGHT, (0.0, 0.02), (0.5, 2.0), (0.0, 0.008), (4.0, 12.0), both=False, share=0.0)
         roles = self._programme.roles

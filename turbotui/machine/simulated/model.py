@@ -55,6 +55,7 @@ class Model:
         self.layout = lay_out(shape)
         self.lock = threading.RLock()
         self.steps = 0
+        self.plugs = 0  # how often a CPU came or went
         self._clock = clock
         self._zero_ns = clock.now_ns()
         self._load = Load(shape, self.layout, seed)
@@ -94,11 +95,9 @@ class Model:
                 one.age(_UPTIME)
         for state, one in zip(self.state, self.package, strict=True):
             state.average_watts = one.rate[b.PKG_JOULES]
-            state.sink.start = state.sink.target
+            state.sink.start = min(state.sink.target, 0.5 * (self.shape.power.ambient + self.shape.power.tj_max))
         for heat in self.core_heat:
             heat.start = heat.target
-
-    # Time ------------------------------------------------------------------------------------------------------
 
     def now(self) -> float:
         """Bring the state up to the clock, and say what time it is in seconds since the simulation began."""
@@ -136,8 +135,6 @@ class Model:
         if packages:
             self._rate_system(now)
 
-    # Control ---------------------------------------------------------------------------------------------------
-
     def _control(self, package: int, now: float, length: float) -> bool:
         """The package's limits: turbo bins, power, heat. Tells whether the frequencies have to change."""
         shape, state, one = self.shape, self.state[package], self.package[package]
@@ -173,8 +170,7 @@ class Model:
         hottest = 0.0
         for core in self.layout.package_cores[package]:
             above = self.core_heat[core].at(now)
-            if above > hottest:
-                hottest = above
+            hottest = max(hottest, above)
             hot = sink + above >= limit
             if hot != self.core_hot[core]:
                 self.core_hot[core] = hot
@@ -184,8 +180,6 @@ class Model:
                 if hot:
                     one.start[b.CORE_THROTTLES] += 1.0
         return sink + hottest
-
-    # Rates -----------------------------------------------------------------------------------------------------
 
     def _rate_core(self, core: int, now: float) -> None:
         """Everything of one core and its CPUs from their load and the package's limits."""
@@ -202,7 +196,7 @@ class Model:
         mhz = max(low, min(top, low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ))
         self.mhz[core] = mhz
         hertz = mhz * 1e6
-        all_idle = deep = deeper = 1.0
+        all_idle = asleep = deep = deeper = 1.0
         activity = traffic = 0.0
         for cpu in cpus:
             rate = [0.0] * b.CPU_INTEGRALS
@@ -223,7 +217,8 @@ class Model:
                 rate[b.CPU_IDLE : b.CPU_IDLE + len(idle.states)] = idle.states
                 rate[b.CPU_IOWAIT] = (1.0 - busy) * WORKLOADS[work].io_wait
                 all_idle *= 1.0 - busy - idle.poll
-                deep *= idle.at_least_c3
+                asleep *= idle.at_least_c3
+                deep *= idle.at_least_c6
                 deeper *= idle.at_least_c7
                 activity += table.activity[work] * busy * (0.55 + 0.45 * share)
                 traffic += cycles * share * table.bytes_per_work[work]
@@ -231,7 +226,7 @@ class Model:
         volts = kind.volts_min + kind.volts_per_ghz * (mhz - low) * 1e-3
         watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
         hot = 1.0 if self.core_hot[core] else 0.0
-        self.core[core].turn(now, [0.0, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0])
+        self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0])
         self.core_heat[core].aim(now, kind.ohms * watts)
         self._bytes[core] = traffic
         self._watts[core] = watts
@@ -274,23 +269,17 @@ class Model:
         rate[b.PKG_ANY_C0] = any_c0
         rate[b.PKG_WEIGHTED_C0] = weighted
         rate[b.PKG_CORE_AND_GPU_C0] = any_c0 * gpu
-        rate[b.PKG_UNCORE_CYCLES] = self.uncore_mhz(package, traffic) * 1e6
+        # The mesh runs faster with more traffic, 800 to 2200 MHz.
+        rate[b.PKG_UNCORE_CYCLES] = (800.0 + round(min(1.0, traffic / 1.2e11) * 14) * _BIN_MHZ) * 1e6
         rate[b.PKG_IO_READ_BYTES] = 2e7 + read * 0.02
         rate[b.PKG_IO_WRITTEN_BYTES] = 1.2e7 + read * 0.011
         self.package[package].turn(now, rate)
         state.sink.aim(now, power.ambient + power.ohms * watts)
 
-    def uncore_mhz(self, package: int, traffic: float) -> float:
-        """The mesh or fabric clock: faster with more traffic, slower when the package sleeps."""
-        del package
-        return 800.0 + round(min(1.0, traffic / 1.2e11) * 14) * _BIN_MHZ
-
     def _rate_system(self, now: float) -> None:
         packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
         # 0.92: what the voltage regulators and the power supply let through.
         self.system.turn(now, [1.0, packages / 0.92 + self.shape.power.platform, 2.0 + 0.05 * len(self.cpu)])
-
-    # Temperature and hot-plug ----------------------------------------------------------------------------------
 
     def core_celsius(self, core: int, now: float) -> float:
         """The temperature of one core."""
@@ -309,6 +298,7 @@ class Model:
             if self.online[cpu] == online:
                 return
             self.online[cpu] = online
+            self.plugs += 1
             core = self._cpu_core[cpu]
             self._rate_core(core, now)
             self._rate_package(self._core_package[core], now)

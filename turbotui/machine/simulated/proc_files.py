@@ -49,7 +49,7 @@ class ProcFiles:
                         {
                             "hostname": fixed(shape.name),
                             "osrelease": fixed(shape.kernel),
-                            "perf_event_paranoid": File(lambda now: f"{self._paranoid['level']}\n"),
+                            "perf_event_paranoid": File(lambda _now: f"{self._paranoid['level']}\n"),
                             "perf_event_mlock_kb": fixed(516),
                             "perf_event_max_sample_rate": fixed(100000),
                             "nmi_watchdog": fixed(0),
@@ -64,7 +64,7 @@ class ProcFiles:
         return [cpu for cpu, online in enumerate(self._model.online) if online]
 
     def _stat_text(self, now: float) -> str:
-        """man 5 proc_stat. The totals include CPUs that are away, as the kernel's do."""
+        """Man 5 proc_stat. The totals include CPUs that are away, as the kernel's do."""
         model = self._model
         totals = [0] * len(self._stat)
         lines = [""]
@@ -80,7 +80,7 @@ class ProcFiles:
                 lines.append(f"cpu{cpu} {' '.join(map(str, fields))}")
                 running += sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) > 0.5
         lines[0] = f"cpu  {' '.join(map(str, totals))}"
-        softirqs = {name: 0 for name in SOFTIRQS}
+        softirqs = dict.fromkeys(SOFTIRQS, 0)
         for one in model.cpu:
             for name, form in SOFTIRQS.items():
                 if form:
@@ -95,7 +95,7 @@ class ProcFiles:
         return "\n".join(lines) + "\n"
 
     def _interrupts(self, now: float) -> str:
-        """kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""
+        """Kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""
         model, shape = self._model, self._shape
         up = self._up()
         width = max(3, len(str(24 + self._rows)))
@@ -104,7 +104,7 @@ class ProcFiles:
         zero = " " * 10 + "0"
         for row in range(self._rows):
             cells = [f"{served[n]:>11d}" if cpu % self._rows == row else zero for n, cpu in enumerate(up)]
-            lines.append(f"{24 + row:>{width}d}:{''.join(cells)[1:]}  {self._device(row)}")
+            lines.append(f"{24 + row:>{width}d}:{''.join(cells)}  {self._device(row)}")
         if shape.isa is Isa.ARM:
             lines.extend(self._arm_rows(up, now, width))
             return "\n".join(lines) + "\n"
@@ -117,9 +117,9 @@ class ProcFiles:
                 text = zero * len(up)
             else:
                 text = "".join([f"{int(model.cpu[cpu].value(form, now)):>11d}" for cpu in up])
-            lines.append(f"{name:>{width}s}:{text[1:]}   {words}")
-        lines.insert(-3, f"{'ERR':>{width}s}:{0:>11d}"[: width + 12].replace(":  ", ": ", 1))
-        lines.insert(-3, f"{'MIS':>{width}s}:{0:>11d}"[: width + 12].replace(":  ", ": ", 1))
+            lines.append(f"{name:>{width}s}:{text}   {words}")
+        for name in ("ERR", "MIS"):
+            lines.insert(-3, f"{name:>{width}s}: {0:>10d}")
         return "\n".join(lines) + "\n"
 
     def _device(self, row: int) -> str:
@@ -135,7 +135,7 @@ class ProcFiles:
 
         def row(label: str, counted: str | None, words: str) -> str:
             if counted is None:
-                return f"{label:>{width}s}:{(' ' * 10 + '0') * len(up)}"[:] + f"   {words}"
+                return f"{label:>{width}s}:{(' ' * 10 + '0') * len(up)}" + f"   {words}"
             form = INTERRUPTS[counted]
             return f"{label:>{width}s}:{''.join([f'{int(cpu_at[cpu].value(form, now)):>11d}' for cpu in up])}   {words}"
 
@@ -152,15 +152,17 @@ class ProcFiles:
         ]
 
     def _softirqs(self, now: float) -> str:
-        """kernel Documentation/filesystems/proc.rst: one column for each possible CPU."""
+        """Kernel Documentation/filesystems/proc.rst: one column for each possible CPU."""
         cpus = self._model.cpu
         lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
         for name, form in SOFTIRQS.items():
-            cells = "".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form else f" {0:>10d}" * len(cpus)
+            cells = (
+                "".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form else f" {0:>10d}" * len(cpus)
+            )
             lines.append(f"{name:>12s}:{cells}")
         return "\n".join(lines) + "\n"
 
-    def _cpuinfo(self, now: float) -> str:
+    def _cpuinfo(self, _now: float) -> str:
         blocks = [self._cpuinfo_block(self._model.layout.places[cpu]) for cpu in self._up()]
         return "\n".join(blocks)
 
@@ -191,7 +193,7 @@ class ProcFiles:
     def _busy(self) -> float:
         return sum(sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in self._model.cpu)
 
-    def _loadavg(self, now: float) -> str:
+    def _loadavg(self, _now: float) -> str:
         busy = self._busy()
         return f"{busy:.2f} {busy:.2f} {busy:.2f} {int(busy) + 1}/{len(self._model.cpu) * 12} 4711\n"
 
@@ -199,7 +201,7 @@ class ProcFiles:
         idle = sum(one.value(self._stat[3], now) + one.at(b.CPU_IOWAIT, now) for one in self._model.cpu)
         return f"{self._model.uptime + now:.2f} {idle:.2f}\n"
 
-    def _meminfo(self, now: float) -> str:
+    def _meminfo(self, _now: float) -> str:
         total = self._shape.memory_gib << 20
         return f"MemTotal:       {total} kB\nMemFree:        {total // 2} kB\nMemAvailable:   {total * 3 // 4} kB\n"
 

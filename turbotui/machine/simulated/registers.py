@@ -1,4 +1,8 @@
-"""Model-specific registers of the simulated machines, one row each."""
+"""Model-specific registers of the simulated machines, one row each.
+
+All readers have one signature, whether or not a register needs all of it.
+"""
+# ruff: noqa: ARG001, ARG005
 
 from __future__ import annotations
 
@@ -20,8 +24,6 @@ _WORD64: Final = 0xFFFF_FFFF_FFFF_FFFF
 _POWER_UNIT: Final = 3
 """RAPL power in 2^-3 W, time in 2^-10 s (Intel SDM vol. 4, MSR_RAPL_POWER_UNIT)."""
 _TIME_UNIT: Final = 10
-RAM_UNIT: Final = 2.0**-16
-"""DRAM energy unit of server parts in joules, whatever 0x606 says (linux arch/x86/events/rapl.c)."""
 SMI_COUNT: Final = 3
 """System management interrupts since boot; none happen while one watches."""
 
@@ -42,12 +44,12 @@ def energy_unit(shape: Shape) -> float:
 
 def ram_unit(shape: Shape) -> float:
     """Joules of one count of the DRAM energy register."""
-    return RAM_UNIT if shape.server else energy_unit(shape)
+    return shape.ram_unit or energy_unit(shape)
 
 
 def psys_unit(shape: Shape) -> float:
-    """Joules of one count of the platform energy register: 1 J on Sapphire Rapids (turbostat quirk psys unit)."""
-    return 1.0 if shape.server else energy_unit(shape)
+    """Joules of one count of the platform energy register."""
+    return shape.psys_unit or energy_unit(shape)
 
 
 def _constant(value: int) -> Read:
@@ -74,7 +76,8 @@ def core_c1_seconds(model: Model, place: Place, now: float) -> float:
     """Time this CPU was neither running nor its core in a deeper state."""
     one, core = model.cpu[place.cpu], model.core[place.core]
     running = one.value(MPERF_SECONDS, now)
-    return max(0.0, one.at(b.CPU_ONLINE, now) - running - sum(core.at(n, now) for n in (b.CORE_C3, b.CORE_C6, b.CORE_C7)))
+    deeper = core.at(b.CORE_C3, now) + core.at(b.CORE_C6, now) + core.at(b.CORE_C7, now)
+    return max(0.0, one.at(b.CPU_ONLINE, now) - running - deeper)
 
 
 def _package_ticks(index: int) -> Read:
@@ -126,7 +129,7 @@ def _limit_reasons(model: Model, place: Place, now: float) -> int:
 def _bins(model: Model, place: Place, now: float) -> int:
     pairs = model.shape.core_types[0].bins
     filled = pairs + (pairs[-1],) * (8 - len(pairs))
-    if not model.shape.hybrid:
+    if not model.shape.client:
         return sum((mhz // 100) << 8 * n for n, (_, mhz) in enumerate(filled))
     return sum(_ratio_for(pairs, n + 1) << 8 * n for n in range(8))
 
@@ -141,7 +144,7 @@ def _second_bins(model: Model, place: Place, now: float) -> int:
 
 def _bin_counts(model: Model, place: Place, now: float) -> int:
     pairs = model.shape.core_types[0].bins
-    if model.shape.hybrid:
+    if model.shape.client:
         return sum((n + 1) << 8 * n for n in range(8))
     filled = pairs + (pairs[-1],) * (8 - len(pairs))
     return sum(cores << 8 * n for n, (cores, _) in enumerate(filled))
@@ -201,7 +204,7 @@ _INTEL: Final = (
     Register(0x3A, "IA32_FEATURE_CONTROL", _constant(0x5)),
     Register(0x8B, "IA32_BIOS_SIGN_ID", lambda model, place, now: model.shape.microcode << 32),
     Register(0xCE, "MSR_PLATFORM_INFO", _platform_info),
-    Register(0xE2, "MSR_PKG_CST_CONFIG_CONTROL", lambda model, place, now: 0x8008 if model.shape.hybrid else 0x8007),
+    Register(0xE2, "MSR_PKG_CST_CONFIG_CONTROL", lambda model, place, now: 0x8008 if model.shape.client else 0x8007),
     Register(0x198, "IA32_PERF_STATUS", lambda model, place, now: int(model.mhz[place.core] // 100) << 8),
     Register(0x19B, "IA32_THERM_INTERRUPT", _constant(0x3)),
     Register(0x19C, "IA32_THERM_STATUS", _core_thermal),
@@ -233,9 +236,7 @@ _INTEL: Final = (
     Register(0x61B, "MSR_DRAM_PERF_STATUS", _constant(0)),
     Register(0x620, "MSR_UNCORE_RATIO_LIMIT", _constant(0x0816)),
     Register(0x621, "MSR_UNCORE_PERF_STATUS", _uncore_ratio),
-    Register(
-        0x648, "MSR_CONFIG_TDP_NOMINAL", lambda model, place, now: model.shape.core_types[0].base_mhz // 100
-    ),
+    Register(0x648, "MSR_CONFIG_TDP_NOMINAL", lambda model, place, now: model.shape.core_types[0].base_mhz // 100),
     Register(0x649, "MSR_CONFIG_TDP_LEVEL_1", _constant(0)),
     Register(0x64A, "MSR_CONFIG_TDP_LEVEL_2", _constant(0)),
     Register(0x64B, "MSR_CONFIG_TDP_CONTROL", _constant(0)),
@@ -253,9 +254,7 @@ _INTEL: Final = (
     Register(0x777, "IA32_HWP_STATUS", _constant(0)),
 )
 
-_INTEL_SERVER: Final = (
-    Register(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),
-)
+_INTEL_SERVER: Final = (Register(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),)
 
 _INTEL_CLIENT: Final = (
     Register(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3)),
@@ -277,7 +276,6 @@ _INTEL_CLIENT: Final = (
     Register(0x640, "MSR_PP1_POWER_LIMIT", _constant(0)),
     Register(0x641, "MSR_PP1_ENERGY_STATUS", _energy(b.PKG_GPU_JOULES, energy_unit)),
     Register(0x642, "MSR_PP1_POLICY", _constant(0x10)),
-    Register(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),
     Register(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", _package_ticks(b.PKG_WEIGHTED_C0)),
     Register(0x659, "MSR_PKG_ANY_CORE_C0_RES", _package_ticks(b.PKG_ANY_C0)),
     Register(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", _package_ticks(b.PKG_GPU_BUSY)),
@@ -287,6 +285,16 @@ _INTEL_CLIENT: Final = (
     Register(0x6B0, "MSR_GFX_PERF_LIMIT_REASONS", _constant(0)),
     Register(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0)),
     Register(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
+)
+
+_HYBRID: Final = (Register(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),)
+
+_MODULES: Final = (
+    Register(
+        0x664,
+        "MSR_MODULE_C6_RES_MS",
+        lambda model, place, now: int(model.module[place.module].at(0, now) * model.shape.reference_hz),
+    ),
 )
 
 _AMD: Final = (
@@ -319,7 +327,9 @@ def register_map(shape: Shape) -> Mapping[int, Read]:
         return {}
     rows = _EVERY_X86 + (_AMD if shape.isa is Isa.AMD else _INTEL)
     if shape.isa is Isa.INTEL:
-        rows += _INTEL_CLIENT if shape.hybrid else _INTEL_SERVER
+        rows += _INTEL_CLIENT if shape.client else _INTEL_SERVER
+        rows += _HYBRID if shape.hybrid else ()
+        rows += _MODULES if shape.module_register else ()
     return {row.address: row.read for row in rows}
 
 

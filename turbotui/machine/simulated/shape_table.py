@@ -26,6 +26,20 @@ _CLIENT_IDLE = (
     IdleState("C6", "MWAIT 0x20", 140, 420, 6, 900.0, above=0.05, below=0.05),
     IdleState("C10", "MWAIT 0x60", 310, 930, 7, 4200.0, above=0.06),
 )
+_KABY_IDLE = (
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 2, 2, 1, 70.0, above=0.02, below=0.12),
+    IdleState("C1E", "MWAIT 0x01", 10, 20, 1, 160.0, above=0.03, below=0.08),
+    IdleState("C3", "MWAIT 0x10", 70, 100, 3, 420.0, above=0.05, below=0.06),
+    IdleState("C6", "MWAIT 0x20", 85, 200, 6, 900.0, above=0.05, below=0.05),
+    IdleState("C8", "MWAIT 0x40", 200, 800, 7, 4200.0, above=0.06),
+)
+_FOREST_IDLE = (
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 1, 1, 1, 45.0, above=0.02, below=0.1),
+    IdleState("C1E", "MWAIT 0x01", 2, 10, 1, 160.0, above=0.03, below=0.06),
+    IdleState("C6S", "MWAIT 0x22", 270, 700, 6, 3300.0, above=0.07),
+)
 _AMD_IDLE = (
     _POLL,
     IdleState("C1", "ACPI FFH MWAIT 0x0", 1, 2, 1, 120.0, above=0.02, below=0.1),
@@ -61,6 +75,14 @@ _E_CORE = replace(
     capacity=640,
 )  # fmt: skip
 _LP_CORE = replace(_E_CORE, name="LP", base_mhz=700, max_mhz=2500, bins=((2, 2500),), capacitance=0.7, capacity=420)
+_KABY_CORE = replace(
+    _P_CORE, name="", base_mhz=1800, max_mhz=4000, bins=((1, 4000), (2, 3900), (4, 3700)), l1d=32, l1i=32, l2=256,
+    events="skylake", pmu="cpu", counters=4, fixed=3, idle=_KABY_IDLE, ipc=0.75, capacitance=1.7,
+)  # fmt: skip
+_FOREST_CORE = replace(
+    _GOLDEN_COVE, threads=1, base_mhz=2200, max_mhz=3000, bins=((144, 3000),), capacitance=0.72, leakage=0.2, ipc=0.7,
+    vector_bits=256, l1d=32, l1i=64, l2=4096, events="sierra-forest", idle=_FOREST_IDLE,
+)  # fmt: skip
 _NEOVERSE_V2 = CoreType(
     name="", threads=1, base_mhz=3100, min_mhz=81, max_mhz=3447, bins=((72, 3447),),
     capacitance=0.75, volts_min=0.60, volts_per_ghz=0.08, leakage=0.35, ohms=2.4, ipc=1.15, vector_bits=128,
@@ -95,7 +117,7 @@ _SAPPHIRE = Shape(
     tsc_hz=2_000_000_000, crystal=(2, 160, 25_000_000), core_types=(_GOLDEN_COVE,),
     blocks=(Block(56, 0, 1, 56),), programme=SERVER, power=_XEON_POWER, step=0.1,
     package_states=((2, 0.2), (6, 0.75)), domains=frozenset({"pkg", "ram", "psys"}),
-    cstate_core=(1, 6), cstate_package=(2, 6), driver="intel_pstate", governor="powersave",
+    psys_unit=1.0, cstate_core=(1, 6), cstate_package=(2, 6), driver="intel_pstate", governor="powersave",
     governors="performance powersave", epp="balance_performance", idle_driver="intel_idle", flags=SERVER_FLAGS,
     memory_gib=1024,
 )  # fmt: skip
@@ -119,6 +141,41 @@ _LAPTOP = Shape(
     domains=frozenset({"pkg", "cores", "gpu", "ram", "psys"}), cstate_core=(1, 6, 7), cstate_package=(2, 3, 6, 8, 10),
     driver="intel_pstate", governor="powersave", governors="performance powersave", epp="balance_power",
     idle_driver="intel_idle", flags=CLIENT_FLAGS, memory_gib=32,
+)  # fmt: skip
+_KABY = replace(
+    _LAPTOP, name="laptop-old", summary="Intel laptop of one kind of core, 4 with SMT, every C-state", model=0x8E,
+    stepping=10, model_name="Intel(R) Core(TM) i7-8550U CPU (simulated)", microcode=0xF6, l3_kib=8192,
+    # CPUID leaf 15H of this part does not name its crystal of 24 MHz.
+    tsc_hz=1_992_000_000, base_hz=2_000_000_000, crystal=(2, 166, 0), core_types=(_KABY_CORE,),
+    blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=1.6),
+    package_states=((2, 0.1), (3, 0.06), (6, 0.12), (7, 0.08), (8, 0.2), (9, 0.1), (10, 0.28)),
+    cstate_core=(3, 6, 7), cstate_package=(2, 3, 6, 7, 8, 9, 10), siblings_last=True, memory_gib=16,
+)  # fmt: skip
+_ICELAKE = replace(
+    _SAPPHIRE, name="icelake-2s", summary="two-package Intel server with the fixed DRAM energy unit, 2 x 40 cores, "
+    "SMT 2, 160 CPUs", model=0x6A, stepping=6, model_name="Intel(R) Xeon(R) Platinum 8380 (simulated)",
+    microcode=0xD0003F5, l3_kib=61440, tsc_hz=2_300_000_000, crystal=(2, 184, 25_000_000),
+    core_types=(
+        replace(
+            _GOLDEN_COVE,
+            base_mhz=2300,
+            max_mhz=3400,
+            bins=((8, 3400), (16, 3300), (24, 3200), (32, 3100), (40, 3000)),
+            ipc=0.85,
+            l2=1280,
+            events="sunny-cove",
+        ),
+    ),
+    blocks=(Block(40, 0, 1, 40),), power=replace(_XEON_POWER, tdp=270.0, pl2=324.0),
+    # DRAM in 2^-16 J, whatever register 0x606 says; later servers follow the register again (linux rapl.c).
+    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}),
+)  # fmt: skip
+_FOREST = replace(
+    _SAPPHIRE, name="forest-1s", summary="Intel server of efficiency cores, 144 in modules of four, 144 CPUs",
+    model=0xAF, stepping=3, model_name="Intel(R) Xeon(R) 6780E (simulated)", microcode=0x3000341, packages=1,
+    tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
+    blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
+    psys_unit=0.0, memory_gib=512,
 )  # fmt: skip
 _ARROW = replace(
     _LAPTOP, name="laptop-arrow", summary="hybrid Intel laptop without SMT: 6 P, 8 E, 2 LP-E of their own PMU, 16 CPUs",
@@ -165,6 +222,9 @@ _GUEST = Shape(
 )  # fmt: skip
 
 SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
-    {shape.name: shape for shape in (_SAPPHIRE, _TURIN, _LAPTOP, _ARROW, _GRACE, _VERA, _BIG, _GUEST)}
+    {
+        shape.name: shape
+        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _GRACE, _VERA, _FOREST, _BIG, _GUEST)
+    }
 )
 """The simulated machines by the word that names them on the command line."""

@@ -21,7 +21,7 @@ class IdleState:
     Attributes:
         name, description: as sysfs shows them.
         latency_us, residency_us: exit latency and target residency.
-        depth: the hardware core state it asks for: 0 POLL, 1 C1, 6 C6, 7 C7.
+        depth: the hardware core state it asks for: 0 POLL, 1 C1, 3 C3, 6 C6, 7 C7.
         mean_us: the average stay, which makes the usage count out of the time.
         above, below: share of the entries that turned out too deep or too shallow.
     """
@@ -199,7 +199,9 @@ class Shape:
         step: seconds between two decisions of the model.
         domains: RAPL domains: pkg cores gpu ram psys core.
         energy_unit: exponent of the RAPL energy unit, 2^-n J.
-        cstate_pmus: residency numbers of the perf cstate_core and cstate_pkg PMUs.
+        cstate_core, cstate_package: residencies of the perf cstate_core and cstate_pkg PMUs.
+        module_register: the module C6 residency register and the cstate_module PMU are there.
+        ram_unit, psys_unit: joules of one count of those RAPL registers where not the common unit.
         driver, governor, epp: cpufreq's.
         idle_driver, idle_governor: cpuidle's.
         hypervisor: it is a guest.
@@ -232,6 +234,7 @@ class Shape:
     energy_unit: int = 14
     cstate_core: tuple[int, ...] = ()
     cstate_package: tuple[int, ...] = ()
+    module_register: bool = False
     driver: str = ""
     governor: str = ""
     governors: str = ""
@@ -244,6 +247,8 @@ class Shape:
     memory_gib: int = 64
     kernel: str = "6.17.0-sim"
     base_hz: int = 0
+    ram_unit: float = 0.0
+    psys_unit: float = 0.0
 
     @property
     def cpus(self) -> int:
@@ -266,6 +271,6 @@ class Shape:
         return len(self.core_types) > 1
 
     @property
-    def server(self) -> bool:
-        """Intel server part: fixed DRAM energy unit, package C2 and C6 only."""
-        return self.isa is Isa.INTEL and not self.hybrid
+    def client(self) -> bool:
+        """An Intel part with graphics, and the registers such parts have."""
+        return self.isa is Isa.INTEL and self.power.gpu > 0

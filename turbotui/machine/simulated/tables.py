@@ -20,6 +20,7 @@ class IdleRow:
     states: tuple[float, ...]
     poll: float
     at_least_c3: float
+    at_least_c6: float
     at_least_c7: float
 
 
@@ -40,7 +41,7 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
     polls = kind.idle[0].depth == 0
     poll = 0.004 * idle * busy if polls else 0.0
     rest = idle - poll
-    deep_states = [n for n, state in enumerate(kind.idle) if state.depth >= 6]
+    deep_states = [n for n, state in enumerate(kind.idle) if state.depth >= 3]
     shallow_states = [n for n, state in enumerate(kind.idle) if state.depth == 1]
     shares = [0.0] * len(kind.idle)
     if polls:
@@ -59,6 +60,7 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
         states=tuple(shares),
         poll=poll,
         at_least_c3=sum(shares[number] for number in deep_states),
+        at_least_c6=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 6),
         at_least_c7=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 7),
     )
 
@@ -66,8 +68,10 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
 def core_table(kind: CoreType, cores: int) -> CoreTable:
     """The tables of one core type in a package of `cores` cores."""
     turbo = [float(kind.max_mhz)]
-    for active in range(1, cores + 1):
-        turbo.append(float(next((mhz for limit, mhz in kind.bins if active <= limit), kind.bins[-1][1])))
+    turbo.extend(
+        float(next((mhz for limit, mhz in kind.bins if active <= limit), kind.bins[-1][1]))
+        for active in range(1, cores + 1)
+    )
     return CoreTable(
         idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)),
         turbo=tuple(turbo),

@@ -50,7 +50,7 @@ Node: TypeAlias = File | Folder
 def fixed(text: object) -> File:
     """A file that always says the same, with the newline the kernel puts behind it."""
     line = f"{text}\n"
-    return File(lambda now: line)
+    return File(lambda _now: line)
 
 
 def whole(content: Callable[[float], int], mode: int = 0o444, cpu: int = -1) -> File:
@@ -72,7 +72,7 @@ def place(root: dict[str, Node], path: str, node: Node) -> None:
         if following is None:
             following = level[part] = folder({})
         if isinstance(following, File):
-            raise ValueError(f"{path}: {part} is a file")
+            raise TypeError(f"{path}: {part} is a file")
         level = following.children
     level[parts[-1]] = node
 
@@ -94,3 +94,13 @@ def find(root: Folder, path: str) -> Node:
             raise HostError(errno.ENOENT, path)
         node = following
     return node
+
+
+class Device(File):
+    """A character device whose offset is an address: each read is one answer, not a part of a text."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, answer: Callable[[int], bytes], cpu: int) -> None:
+        super().__init__(lambda _now: b"", 0o600, cpu)
+        self.answer = answer

@@ -20,11 +20,11 @@ def _residency(signal: SignalId) -> Callable[[Inputs], Cell]:
 
 def _derived_c1(row: Inputs) -> Cell:
     """What is left of the interval after C0 and the deeper states (turbostat-spec 2.6)."""
-    ticks, active = reference_ticks(row), row.delta("mperf")
-    if ticks is None or active is None:
+    ticks, active, c6 = reference_ticks(row), row.delta("mperf"), row.delta("cstate.core.c6")
+    if ticks is None or active is None or c6 is None:
         return None
-    deeper = sum(row.delta(f"cstate.core.c{state}") or 0.0 for state in (3, 6, 7))
-    return percent(max(0.0, ticks - active - deeper), ticks)
+    deeper = sum(row.delta(f"cstate.core.c{state}") or 0.0 for state in (3, 7))  # not every model has these two
+    return percent(max(0.0, ticks - active - c6 - deeper), ticks)
 
 
 def _core(state: int, scope: Scope) -> Column:

@@ -1,0 +1,47 @@
+"""`columns.Inputs` of a few numbers, for formulas computed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from turbotui.quantities.scope import Scope
+
+
+@dataclass
+class Row:
+    """Says what it is told, and None about everything else.
+
+    Attributes:
+        deltas: signal to increase.
+        seconds: elapsed time of every signal.
+        values: signal to gauge or constant.
+        anything: what signals give that `deltas` and `values` do not name.
+    """
+
+    deltas: dict[str, float | None] = field(default_factory=dict)
+    seconds: float | None = 1.0
+    values: dict[str, float | None] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    anything: float | None = None
+
+    def delta(self, signal: str) -> float | None:
+        return self.deltas.get(signal, self.anything)
+
+    def rate(self, signal: str) -> float | None:
+        delta = self.delta(signal)
+        return None if delta is None or not self.seconds else delta / self.seconds
+
+    def value(self, signal: str) -> float | None:
+        return self.values.get(signal, self.anything)
+
+    def text(self, signal: str) -> str | None:
+        return self.texts.get(signal)
+
+    def elapsed(self, signal: str) -> float | None:
+        return self.seconds
+
+    def place(self, scope: Scope) -> int | None:
+        return None
+
+    def core_type(self) -> str | None:
+        return None

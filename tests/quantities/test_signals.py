@@ -1,0 +1,78 @@
+"""Wraps, fields, scale and offset of raw signals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal
+from turbotui.quantities.units import Unit
+
+COUNTER = Signal("c", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, origin="register")
+WIDTHS = st.sampled_from((8, 32, 40, 48))
+SCALES = st.sampled_from((1.0, 2.0**-14, 1e-6, 0.01))
+
+
+@given(width=WIDTHS, start=st.integers(0, 2**64 - 1), increase=st.integers(0, 2**48 - 1), scale=SCALES)
+def test_a_narrow_counter_that_wraps_at_most_once_gives_its_increase(
+    width: int, start: int, increase: int, scale: float
+) -> None:
+    increase %= 1 << width
+    signal = replace(COUNTER, width_bits=width, scale=scale)
+    older, newer = start % (1 << width), (start + increase) % (1 << width)
+    assert signal.delta(older, newer) == increase * scale
+
+
+@given(width=WIDTHS, start=st.integers(0, 2**64 - 1), increase=st.integers(0, 2**56))
+def test_with_turns_counted_any_number_of_wraps_gives_the_increase(width: int, start: int, increase: int) -> None:
+    signal = replace(COUNTER, width_bits=width)
+    start %= 1 << width
+    turns, newer = divmod(start + increase, 1 << width)
+    assert signal.delta(start, newer, turns) == increase
+
+
+@given(
+    width=WIDTHS, low=st.integers(0, 16), start=st.integers(0, 2**64 - 1), increase=st.integers(0, 2**48 - 1),
+    noise=st.tuples(st.integers(0, 2**16 - 1), st.integers(0, 2**16 - 1)), above=st.integers(0, 255),
+)
+def test_bits_outside_the_field_do_not_count(
+    width: int, low: int, start: int, increase: int, noise: tuple[int, int], above: int
+) -> None:
+    mask = (1 << width) - 1
+    signal = replace(COUNTER, width_bits=width, low_bit=low)
+    older = (start & mask) << low | noise[0] % (1 << low)
+    newer = ((start + increase) & mask) << low | noise[1] % (1 << low) | above << (low + width)
+    assert signal.delta(older, newer) == increase & mask
+
+
+@given(older=st.integers(0, 2**64 - 1), newer=st.integers(0, 2**64 - 1))
+def test_a_64_bit_counter_that_goes_back_has_no_delta(older: int, newer: int) -> None:
+    assert COUNTER.delta(older, newer) == (newer - older if newer >= older else None)
+
+
+@pytest.mark.parametrize("pair", [(None, 1), (1, None), ("a", 1), (1, "a"), (None, None)])
+def test_nothing_and_texts_have_no_delta(pair: tuple[int | str | None, int | str | None]) -> None:
+    assert COUNTER.delta(*pair) is None
+    assert replace(COUNTER, width_bits=32).delta(*pair) is None
+
+
+def test_a_temperature_field_is_taken_out_and_subtracted_from_its_offset() -> None:
+    # turbostat-spec 13: MSR 0x1B1 = 0x88200800 with tj_max 100 is 68 °C; the readout is bits 22:16
+    readout = replace(COUNTER, behavior=Behavior.GAUGE, width_bits=7, low_bit=16, scale=-1.0, offset=100.0)
+    assert readout.value(0x88200800) == 68.0
+    assert readout.value(None) is None
+    assert readout.value("0x88200800") is None
+
+
+@given(raw=st.integers(0, 2**64 - 1), scale=SCALES, offset=st.floats(-200, 200))
+def test_a_whole_register_is_scaled_and_offset(raw: int, scale: float, offset: float) -> None:
+    assert replace(COUNTER, scale=scale, offset=offset).value(raw) == offset + scale * raw
+
+
+def test_energy_of_one_interval_in_the_units_of_the_manual() -> None:
+    # turbostat-spec 13: 0x606 = 0x000A0E03 is 2**-14 J; from 0xFFFFFF00 up over zero to 0x100 are 0x200 units
+    energy = replace(COUNTER, width_bits=32, scale=2.0**-14)
+    assert energy.delta(0xFFFFFF00, 0x100) == 0x200 * 6.103515625e-05

@@ -1,0 +1,272 @@
+"""The Textual application: themes, screens as modes, one handler for frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.message import Message
+from textual.screen import Screen
+
+from turbotui.errors import InternalError, UsageError
+from turbotui.quantities.columns import Column
+from turbotui.sampling.frame import Frame
+from turbotui.screens.actions import ACTIONS, Where, bindings_for
+from turbotui.screens.base import WatchScreen
+from turbotui.screens.doctor import DoctorScreen
+from turbotui.screens.help import Help
+from turbotui.screens.map import MapScreen
+from turbotui.screens.modal import Window
+from turbotui.screens.table import CpuScreen, TopologyScreen
+from turbotui.screens.themes import THEMES, TUI_DEFAULTS
+from turbotui.screens.watch import Watch, WatchedSession
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSpec:
+    """One screen: its mode, the key that shows it, its name, and what builds it."""
+
+    id: str
+    number: str
+    word: str
+    build: Callable[[Watch], WatchScreen]
+
+
+SCREENS: tuple[ScreenSpec, ...] = (
+    ScreenSpec("cpus", "1", "CPUs", CpuScreen),
+    ScreenSpec("topology", "2", "topology", TopologyScreen),
+    ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("doctor", "9", "doctor", DoctorScreen),
+)
+"""Every screen there is; keys, tabs, help and palette follow."""
+
+
+@dataclass
+class FrameReady(Message, bubble=False):
+    """A frame from the sampler's thread. A newer one replaces one that was not handled yet."""
+
+    frame: Frame
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest frame is worth drawing."""
+        return isinstance(message, FrameReady)
+
+
+class _Asked(Message, bubble=False):
+    """Something asked from another thread or a signal handler."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+
+
+class TurbotuiApp(App[int]):
+    """The dashboard of one machine.
+
+    `run()` returns the exit status; the terminal is restored by Textual whatever happens.
+
+    Args:
+        session: what is watched; started when the screen is there, stopped when it goes.
+        columns: visible at the start; None for the catalog's defaults that can be had.
+        theme: name of one of `THEMES`; None for the first.
+
+    Attributes:
+        failure: the exception that ended the program, if one did.
+
+    Raises:
+        UsageError: there is no such theme.
+    """
+
+    TITLE = "turbotui"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS = [
+        *bindings_for(Where.APP),
+        *((spec.number, f"show_screen('{spec.id}')", spec.word) for spec in SCREENS),
+    ]
+    CSS = """
+    * { transition: none; }
+    """
+
+    def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
+                 theme: str | None = None) -> None:
+        super().__init__()
+        for known in THEMES:
+            self.register_theme(known)
+        if theme is not None and theme not in self.available_themes:
+            raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
+        self.theme = theme or THEMES[0].name
+        self.failure: BaseException | None = None
+        self.animation_level = "none"
+        self.session = session
+        self.watched = Watch(session, columns)
+        self._pending: Frame | None = None
+        for spec in SCREENS:
+            self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our variables for themes that do not have them."""
+        return TUI_DEFAULTS
+
+    @property
+    def screen_table(self) -> tuple[tuple[str, str, str], ...]:
+        """Mode, key and name of every screen, for footer and help."""
+        return tuple((spec.id, spec.number, spec.word) for spec in SCREENS)
+
+    # Start and end
+
+    def on_mount(self) -> None:
+        """Show the skeleton first, then start measuring."""
+        self.switch_mode(SCREENS[0].id)
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        self._want()
+        self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
+
+    def on_unmount(self) -> None:
+        """Close every counter."""
+        self.session.stop()
+
+    def _frame_on_its_thread(self, frame: Frame) -> None:
+        self.post_message(FrameReady(frame))
+
+    def request(self, what: str) -> None:
+        """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
+        self.post_message(_Asked(what))
+
+    def request_quit(self) -> None:
+        """Quit; may be called from any thread or a signal handler."""
+        self.request("quit")
+
+    def request_end_interval(self) -> None:
+        """End the interval now; may be called from any thread or a signal handler."""
+        self.request("end_interval")
+
+    def on__asked(self, message: _Asked) -> None:
+        """Do it on the user interface's thread."""
+        if message.what == "end_interval":
+            self.session.end_interval()
+        else:
+            self.exit(0)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Leave with the terminal restored and without Textual's own report: the command says what failed."""
+        self.failure = error
+        if self.is_headless:
+            super()._handle_exception(error)  # tests want the whole story
+        else:
+            self.exit(InternalError.exit_status)
+
+    # Frames
+
+    def on_frame_ready(self, message: FrameReady) -> None:
+        """Keep its history; draw it on the screens that can be seen, unless the picture is paused."""
+        watch = self.watched
+        base = self._base
+        if base is not None:
+            watch.record(message.frame, base.sparks, base.groups, base.shown)
+        if watch.paused:
+            self._pending = message.frame
+            return
+        watch.frame = message.frame
+        self._draw()
+
+    def _draw(self) -> None:
+        with self.batch_update():
+            for screen in self.screen_stack:
+                if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
+                    screen.show_frame()
+
+    @property
+    def _base(self) -> WatchScreen | None:
+        screen = self.screen_stack[0] if self.screen_stack else None
+        return screen if isinstance(screen, WatchScreen) else None
+
+    def _want(self) -> None:
+        base = self._base
+        self.watched.want(base.wanted if base is not None else self.watched.columns)
+
+    # Actions
+
+    async def action_quit(self) -> None:
+        """Leave with status 0."""
+        self.exit(0)
+
+    def action_help(self) -> None:
+        """Show keys and columns."""
+        self.push_screen(Help(self.watched, self.screen_table))
+
+    def action_show_screen(self, name: str) -> None:
+        """Show one of SCREENS."""
+        self.switch_mode(name)
+        self.call_after_refresh(self._resumed)
+
+    def _resumed(self) -> None:
+        base = self._base
+        if base is not None:
+            base.show_columns()
+            base.show_frame()
+            self._want()
+
+    def action_next_screen(self, by: int) -> None:
+        """The next or previous one of SCREENS."""
+        names = [spec.id for spec in SCREENS]
+        self.action_show_screen(names[(names.index(self.current_mode) + by) % len(names)])
+
+    def action_pause(self) -> None:
+        """Hold the picture; measuring and histories go on."""
+        watch = self.watched
+        watch.paused = not watch.paused
+        if not watch.paused and self._pending is not None:
+            watch.frame, self._pending = self._pending, None
+            self._draw()
+        if self._base is not None:
+            self._base.show_status()
+
+    def action_end_interval(self) -> None:
+        """End the interval now."""
+        self.session.end_interval()
+
+    def action_step_interval(self, by: int) -> None:
+        """A longer or shorter interval."""
+        seconds = self.watched.step_interval(by)
+        if self._base is not None:
+            self._base.show_columns()
+            self._base.notice(f"interval {seconds:g} s")
+
+    def action_reset(self) -> None:
+        """Least, greatest and mean from now on."""
+        self.watched.history.reset()
+        if self._base is not None:
+            self._base.notice("least, greatest and mean start anew")
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        if self._base is not None:
+            self._base.notice(f"theme {self.theme}")
+
+    def action_close(self) -> None:
+        """Nothing is open: Esc does nothing, and never quits."""
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action that works on this screen, every screen, every theme."""
+        for action in ACTIONS:
+            if action.id in {"palette", "interrupt", "close"}:
+                continue
+            if Where.APP in action.where:
+                target: Callable[[], object] = self._runner(action.call, self)
+            elif isinstance(screen, WatchScreen) and screen.where in action.where:
+                target = self._runner(action.call, screen)
+            else:
+                continue
+            yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
+        for spec in SCREENS:
+            yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(f"show_screen('{spec.id}')", self))
+
+    def _runner(self, call: str, namespace: App[int] | Screen[object]) -> Callable[[], object]:
+        return lambda: self.run_worker(self.run_action(call, default_namespace=namespace))

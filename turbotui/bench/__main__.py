@@ -1,0 +1,57 @@
+"""`python -m turbotui.bench`: prints, in one run, every figure the project claims, with its peers beside it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+
+from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
+from turbotui.bench.sampling import sample_costs
+
+_KEYS = 150
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m turbotui.bench", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15.0, help="length of each measurement (default 15)")
+    parser.add_argument("--quick", action="store_true", help="3 seconds each, no peers")
+    arguments = parser.parse_args()
+    seconds = 3.0 if arguments.quick else arguments.seconds
+    print(f"{os.cpu_count()} CPUs, Python {sys.version.split()[0]}, terminal 200x60, 1 Hz, {seconds:g} s a figure")
+
+    print("\ncost of one sample (CPU time of the reading thread; every default column)")
+    for cost in sample_costs(ticks=40 if arguments.quick else 200):
+        print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+
+    print("\ncost of the dashboard (% of one CPU; simulation is paid by nobody on a real machine)")
+    print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")
+    rows: list[Cost] = [
+        cost_of_dashboard("this machine", [], seconds),
+        cost_of_dashboard("256 CPUs (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED)", ["--machine", "big-8s"], seconds),
+    ]
+    if not arguments.quick:
+        rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]
+    for row in rows:
+        parts = [f"{value:7.2f}" if value is not None else f"{'-':>7}" for value in (row.all, row.screen)]
+        parts += [f"{value:8.2f}" if value is not None else f"{'-':>8}" for value in (row.sampler, row.reading)]
+        print(f"  {row.name:<34} {' '.join(parts)} {row.rss_mb:7.0f} {row.kb_per_second:6.1f}")
+
+    print("\nstart-up to the first painted frame (seconds, of 3)")
+    starts = [start_up([]) for _ in range(3)]
+    print(f"  this machine: {min(starts):.2f} / {statistics.median(starts):.2f} / {max(starts):.2f}")
+
+    print(f"\nkey to paint (ms, {_KEYS} cursor keys, 256 rows SIMULATED)")
+    for name, burners in (("machine idle", 0), ("every CPU busy", os.cpu_count() or 1)):
+        times = sorted(key_to_paint(["--machine", "big-8s", "--cpu", "0-255"], _KEYS, burners))
+        p95 = times[int(len(times) * 0.95)]
+        print(f"  {name:<16} median {statistics.median(times):6.1f}   p95 {p95:6.1f}   max {times[-1]:6.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""The dashboard as `turbotui` runs it, with a clock on every thread: simulation cost can then be told apart.
+
+A simulated machine is computed by the threads that read it (the workers); nobody pays for that on a real machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+
+from turbotui.cli import main
+
+
+def _thread_seconds() -> dict[str, float]:
+    """CPU seconds of every thread that runs now, by name."""
+    seconds: dict[str, float] = {}
+    for thread in threading.enumerate():
+        if thread.ident is not None:
+            clock = time.pthread_getcpuclockid(thread.ident)
+            seconds[thread.name] = seconds.get(thread.name, 0.0) + time.clock_gettime(clock)
+    return seconds
+
+
+def _report(path: str, warm_up: float, seconds: float) -> None:
+    time.sleep(warm_up)
+    before, start = _thread_seconds(), time.monotonic()
+    time.sleep(seconds)
+    after, end = _thread_seconds(), time.monotonic()
+    shares = {name: 100.0 * (value - before.get(name, 0.0)) / (end - start) for name, value in after.items()}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(shares, file)
+
+
+if __name__ == "__main__":
+    report, warm, window, *words = sys.argv[1:]
+    threading.Thread(target=_report, args=(report, float(warm), float(window)), name="clock", daemon=True).start()
+    sys.exit(main(words))

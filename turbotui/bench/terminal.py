@@ -1,0 +1,101 @@
+"""A program in a pseudo-terminal: drained so that it never waits, measured by the kernel's own accounting."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGESIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """CPU seconds and resident bytes of one process at one moment."""
+
+    cpu_seconds: float
+    rss_bytes: int
+
+
+class Terminal:
+    """A running program with a terminal of its own.
+
+    Args:
+        words: the command line.
+        columns, rows: size of the terminal.
+        environment: added to ours.
+    """
+
+    def __init__(self, words: Sequence[str], columns: int, rows: int, environment: Mapping[str, str]) -> None:
+        self.started = time.perf_counter()
+        self.bytes = 0
+        self._pid, self._descriptor = pty.fork()
+        if self._pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", **environment})
+            try:
+                os.execvp(words[0], list(words))  # noqa: S606 - no shell is wanted between us and what is measured
+            finally:
+                os._exit(127)
+
+    def drain(self, seconds: float, until: bytes | None = None) -> bytes:
+        """Take output for this long, or until it contains some bytes.
+
+        Returns:
+            What was taken.
+        """
+        taken = bytearray()
+        end = time.perf_counter() + seconds
+        while (left := end - time.perf_counter()) > 0:
+            ready, _, _ = select.select([self._descriptor], [], [], left)
+            if not ready:
+                break
+            try:
+                data = os.read(self._descriptor, 1 << 16)
+            except OSError:  # EIO: the program closed its terminal
+                break
+            if not data:
+                break
+            taken += data
+            if until is not None and until in taken:
+                break
+        self.bytes += len(taken)
+        return bytes(taken)
+
+    def press(self, keys: bytes) -> None:
+        """Type."""
+        os.write(self._descriptor, keys)
+
+    def first_bytes(self, seconds: float) -> float | None:
+        """Seconds until the program writes anything, None if it does not."""
+        start = time.perf_counter()
+        ready, _, _ = select.select([self._descriptor], [], [], seconds)
+        return time.perf_counter() - start if ready else None
+
+    def usage(self) -> Usage:
+        """The kernel's accounting of the process (proc_pid_stat(5), proc_pid_statm(5))."""
+        with open(f"/proc/{self._pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        with open(f"/proc/{self._pid}/statm", encoding="ascii") as file:
+            resident = int(file.read().split()[1])
+        return Usage((int(fields[11]) + int(fields[12])) / _TICKS, resident * _PAGE)
+
+    def end(self) -> None:
+        """Stop the program and forget it."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.kill(self._pid, number)
+            except ProcessLookupError:
+                break
+            self.drain(1.0)
+            if os.waitpid(self._pid, os.WNOHANG)[0]:
+                break
+        os.close(self._descriptor)

@@ -1,0 +1,40 @@
+"""Options that several commands share. Imports nothing heavy, so that --help is fast."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from turbotui.sampling.limits import SHORTEST_INTERVAL
+
+
+class _Choice(argparse.Action):
+    """Keeps --show, --hide and --enable in the order they were given."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: str | Sequence[Any] | None, option_string: str | None = None) -> None:
+        del parser, option_string
+        namespace.choices = [*namespace.choices, (self.const, values)]
+
+
+def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which machine to look at."""
+    parser.add_argument("--machine", metavar="NAME",
+                        help="watch a simulated machine (turbotui machines lists them); every output says SIMULATED")
+    parser.add_argument("--sysroot", metavar="DIR", default="/",
+                        help="read the files of a recorded machine below DIR instead of /")
+
+
+def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> None:
+    """Which machine, CPUs and columns, and how often."""
+    add_machine_arguments(parser)
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default=str(interval),
+                        help=f"seconds between two readings, from {SHORTEST_INTERVAL} (default {interval:g})")
+    parser.add_argument("-c", "--cpu", metavar="SET", help="only these CPUs: 0-3,8 or 0..3,8")
+    parser.set_defaults(choices=[])
+    parser.add_argument("-s", "--show", metavar="NAMES", action=_Choice, const="show",
+                        help="only these columns or categories, comma separated; more --show add")
+    parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide", help="without these")
+    parser.add_argument("-e", "--enable", metavar="NAMES", action=_Choice, const="enable",
+                        help="these as well as the default ones")

@@ -1,0 +1,71 @@
+"""`turbotui`: the interactive dashboard."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from turbotui.commands.arguments import add_watching_arguments
+from turbotui.errors import InternalError, TerminalError
+
+if TYPE_CHECKING:
+    from turbotui.app import TurbotuiApp
+
+_INTERVAL = 1.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_watching_arguments(parser, _INTERVAL)
+    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the dashboard until the person leaves.
+
+    Raises:
+        TerminalError: stdin or stdout is not a terminal.
+        InternalError: something of ours failed; the terminal is restored first.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise TerminalError("the dashboard needs a terminal, and this is not one: use `turbotui stat` for text output")
+    from turbotui.app import TurbotuiApp  # noqa: PLC0415 - Textual takes 0.15 s: only the dashboard pays for it
+    from turbotui.commands.watching import open_session  # noqa: PLC0415
+
+    session, columns = open_session(arguments, extras=True)
+    app = TurbotuiApp(session, columns, theme=arguments.theme)
+    with _signals(app):
+        try:
+            app.run()
+        finally:
+            session.stop(1.0)
+    failure = app.failure or session.failure
+    if failure is not None:
+        raise InternalError(f"{type(failure).__name__}: {failure}") from failure
+    return 0
+
+
+@contextlib.contextmanager
+def _signals(app: TurbotuiApp) -> Iterator[None]:
+    """SIGUSR1 ends the interval; SIGINT and SIGTERM leave as `q` does, with the terminal restored."""
+
+    def calling(call: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
+        return lambda _number, _frame: call()
+
+    handlers = {
+        signal.SIGUSR1: calling(app.request_end_interval),
+        signal.SIGINT: calling(app.request_quit),
+        signal.SIGTERM: calling(app.request_quit),
+        signal.SIGHUP: calling(app.request_quit),
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,38 @@
+"""The whole file tree of a simulated machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from turbotui.machine.simulated.cpu_files import CpuFiles
+from turbotui.machine.simulated.cpuid import cpuid_folder
+from turbotui.machine.simulated.model import Model
+from turbotui.machine.simulated.nvidia_ports import root_ports
+from turbotui.machine.simulated.pmu import Pmu
+from turbotui.machine.simulated.pmu_files import devices
+from turbotui.machine.simulated.power_files import graphics, hwmon, nodes, powercap
+from turbotui.machine.simulated.proc_files import ProcFiles
+from turbotui.machine.simulated.tree import Folder, Node, folder, place
+
+
+def machine_tree(model: Model, pmus: Iterable[Pmu], paranoid: Mapping[str, int]) -> tuple[Folder, Folder]:
+    """(the root, /sys/devices/system/cpu)."""
+    cpus = CpuFiles(model).root
+    sources, below_devices = devices(model, pmus)
+    children: dict[str, Node] = {"proc": folder(ProcFiles(model, paranoid).children())}
+    place(children, "/sys/devices/system/cpu", cpus)
+    place(children, "/sys/devices/system/node", folder(nodes(model)))
+    place(children, "/sys/bus/event_source/devices", folder(sources))
+    for name, node in below_devices.items():
+        place(children, f"/sys/devices/{name}", node)
+    for path, found in (
+        ("/sys/class/powercap", powercap(model)),
+        ("/sys/class/hwmon", hwmon(model)),
+        ("/sys/class/drm", graphics(model)),
+        ("/sys/bus/pci/devices", root_ports(model.shape)),
+        ("/dev/cpu", cpuid_folder(model)),
+    ):
+        if found:
+            place(children, path, folder(found))
+    place(children, "/sys/kernel", folder({}))
+    return folder(children), cpus

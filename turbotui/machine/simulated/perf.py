@@ -1,0 +1,257 @@
+"""perf_event_open on a simulated machine: descriptors, groups, multiplexing, permissions, the read formats."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, HostError, PerfAttr, Privileges
+from turbotui.machine.simulated.model import Model
+from turbotui.machine.simulated.pmu import Context, Counter, Pmu
+from turbotui.machine.simulated.pmus_core import EXCLUDE_KERNEL, EXCLUDE_USER, HARDWARE, HW_CACHE, RAW
+
+_DISABLED = 1
+_EXCLUDES = 0b1111 << 4 | 0b11 << 19  # user, kernel, hv, idle; host, guest
+_ENABLED_TIME, _RUNNING_TIME, _ID, _GROUP, _LOST = 1, 2, 4, 8, 16
+_PMU_TYPE_SHIFT = 32
+"""Generic events carry a hybrid core PMU's type in the upper half (PERF_PMU_TYPE_SHIFT)."""
+
+
+class Event:
+    """One open counter."""
+
+    __slots__ = ("attr", "base", "counter", "group", "identity", "pmu", "total")
+
+    def __init__(self, attr: PerfAttr, pmu: Pmu, counter: Counter, identity: int, now: float) -> None:
+        self.attr = attr
+        self.pmu = pmu
+        self.counter = counter
+        self.identity = identity
+        self.base = 0 if counter.absolute else int(counter.value(now))
+        self.total = 0.0
+        self.group: Group
+
+
+class Group:
+    """Counters that are scheduled together; `share` is the part of the time they run."""
+
+    __slots__ = ("cpu", "dead", "enabled", "members", "running", "share", "since", "stopped")
+
+    def __init__(self, cpu: int, now: float, stopped: bool) -> None:
+        self.cpu = cpu
+        self.members: list[Event] = []
+        self.since = now
+        self.enabled = 0.0
+        self.running = 0.0
+        self.share = 1.0
+        self.stopped = stopped
+        self.dead = False
+
+    @property
+    def hardware(self) -> Pmu | None:
+        """The one hardware PMU of the group."""
+        return next((event.pmu for event in self.members if event.pmu.context is not Context.SOFTWARE), None)
+
+    def settle(self, now: float) -> None:
+        """Book what was counted at the present share, before the share changes."""
+        passed = now - self.since
+        self.since = now
+        counting = not (self.stopped or self.dead)
+        self.enabled += passed if counting else 0.0
+        self.running += passed * self.share if counting else 0.0
+        for event in self.members:
+            if event.counter.absolute:
+                continue
+            value = int(event.counter.value(now))
+            event.total += (value - event.base) * self.share if counting else 0.0
+            event.base = value
+
+    def read(self, event: Event, now: float) -> tuple[int, int, list[Event], list[int]]:
+        """(enabled ns, running ns, events, values) for a read of `event`'s descriptor."""
+        passed = 0.0 if self.stopped or self.dead else now - self.since
+        events = self.members if event.attr.read_format & _GROUP else [event]
+        values = []
+        for member in events:
+            if member.counter.absolute:
+                values.append(int(member.counter.value(now)))
+            elif passed == 0.0:
+                values.append(int(member.total))
+            else:
+                values.append(int(member.total + (int(member.counter.value(now)) - member.base) * self.share))
+        enabled = round((self.enabled + passed) * 1e9)
+        running = round((self.running + passed * self.share) * 1e9)
+        return enabled, enabled if self.share == 1.0 and self.running == self.enabled else running, events, values
+
+
+class PerfEvents:
+    """All perf descriptors of one simulated machine. The caller holds the model's lock."""
+
+    def __init__(self, model: Model, pmus: Iterable[Pmu]) -> None:
+        self._model = model
+        self.pmus = tuple(pmus)
+        self._by_type: Mapping[int, Pmu] = {pmu.type: pmu for pmu in self.pmus}
+        self._cores = [pmu for pmu in self.pmus if pmu.context is Context.CORE]
+        self._groups: defaultdict[tuple[str, int], list[Group]] = defaultdict(list)
+        self._next_identity = 1
+
+    def open(
+        self, attr: PerfAttr, pid: int, cpu: int, *, leader: Event | None, rights: Privileges, now: float
+    ) -> Event:
+        """Open one counter.
+
+        Raises:
+            HostError: as perf_event_open(2); perf-spec section 7.
+        """
+        what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
+        self._permit(attr, rights, what)
+        if pid != -1:
+            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
+        if not 0 <= cpu < len(self._model.online):
+            raise HostError(errno.EINVAL, what)
+        pmu = self._pmu_for(attr, cpu, what)
+        if not self._model.online[cpu]:
+            raise HostError(errno.ENODEV, what)
+        if pmu.context is Context.UNCORE or pmu.name == "msr":
+            if attr.flags & _EXCLUDES:
+                raise HostError(errno.EINVAL, what)
+        elif not pmu.modes and attr.flags & (EXCLUDE_USER | EXCLUDE_KERNEL):
+            raise HostError(errno.EINVAL, what)
+        found = pmu.resolve(attr, cpu)
+        if isinstance(found, int):
+            raise HostError(found, what)
+        event = Event(attr, pmu, found, self._next_identity, now)
+        if leader is None:
+            group = Group(cpu, now, stopped=bool(attr.flags & _DISABLED))
+        else:
+            group = leader.group
+            self._check_group(group, leader, event, cpu, what)
+            group.settle(now)
+        group.members.append(event)
+        event.group = group
+        if pmu.counters and not self._fits(pmu, [event.counter for event in group.members]):
+            group.members.pop()
+            raise HostError(errno.EINVAL, what)
+        self._next_identity += 1
+        self._enter(group, now)
+        return event
+
+    def _permit(self, attr: PerfAttr, rights: Privileges, what: str) -> None:
+        """kernel.perf_event_paranoid (kernel Documentation/admin-guide/sysctl/kernel.rst)."""
+        if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
+            return
+        level = 2 if rights.perf_paranoid is None else rights.perf_paranoid
+        if level > 1 and not attr.flags & EXCLUDE_KERNEL:
+            raise HostError(errno.EACCES, what)
+        if level > 0:
+            raise HostError(errno.EACCES, what)
+
+    def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> Pmu:
+        if attr.type in (HARDWARE, HW_CACHE, RAW):
+            wanted = attr.config >> _PMU_TYPE_SHIFT if attr.type != RAW else 0
+            pmu = self._by_type.get(wanted) if wanted else (self._cores[0] if self._cores else None)
+            if pmu is None or pmu.context is not Context.CORE:
+                raise HostError(errno.ENOENT, what)
+        else:
+            found = self._by_type.get(attr.type)
+            if found is None:
+                raise HostError(errno.ENOENT, what)
+            pmu = found
+        if pmu.cpus is not None and cpu not in pmu.cpus:
+            raise HostError(errno.ENOENT if pmu.context is Context.CORE else errno.EINVAL, what)
+        return pmu
+
+    def _check_group(self, group: Group, leader: Event, event: Event, cpu: int, what: str) -> None:
+        if group.members[0] is not leader or group.cpu != cpu:
+            raise HostError(errno.EINVAL, what)
+        if group.dead:
+            raise HostError(errno.ENODEV, what)
+        hardware = group.hardware
+        if event.pmu.context is not Context.SOFTWARE and hardware is not None and hardware is not event.pmu:
+            raise HostError(errno.EINVAL, what)
+
+    @staticmethod
+    def _demand(counters: Iterable[Counter]) -> int:
+        """General counters needed: a fixed-purpose one serves the first who asks for it."""
+        taken: set[str] = set()
+        general = 0
+        for counter in counters:
+            if counter.fixed and counter.fixed not in taken:
+                taken.add(counter.fixed)
+            else:
+                general += counter.slots
+        return general
+
+    def _fits(self, pmu: Pmu, counters: list[Counter]) -> bool:
+        return self._demand(counters) <= pmu.counters
+
+    def _enter(self, group: Group, now: float) -> None:
+        pmu = group.hardware
+        if pmu is None or not pmu.counters:
+            return
+        together = self._groups[pmu.name, group.cpu]
+        if group not in together:
+            together.append(group)
+        self._share_out(pmu, together, now)
+
+    def _share_out(self, pmu: Pmu, together: list[Group], now: float) -> None:
+        """The kernel rotates groups when they do not fit together: each then runs a part of the time."""
+        alive = [group for group in together if not (group.stopped or group.dead)]
+        wanted = self._demand(event.counter for group in alive for event in group.members)
+        share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
+        for group in alive:
+            # A group that uses only fixed counters never has to wait.
+            own = self._demand(event.counter for event in group.members)
+            mine = 1.0 if own == 0 else share
+            if mine != group.share:
+                group.settle(now)
+                group.share = mine
+
+    def read(self, event: Event, size: int, now: float) -> bytes:
+        """What a read of the descriptor gives, in its read_format.
+
+        Raises:
+            HostError: ENOSPC, the buffer is too small for the group.
+        """
+        form = event.attr.read_format
+        enabled, running, events, values = event.group.read(event, now)
+        head = []
+        if form & _GROUP:
+            head.append(len(events))
+        times = ([enabled] if form & _ENABLED_TIME else []) + ([running] if form & _RUNNING_TIME else [])
+        body: list[int] = []
+        for member, value in zip(events, values, strict=True):
+            body.append(value & 0xFFFF_FFFF_FFFF_FFFF)
+            if not form & _GROUP:
+                body.extend(times)
+            if form & _ID:
+                body.append(member.identity)
+            if form & _LOST:
+                body.append(0)
+        words = head + times + body if form & _GROUP else body
+        if size < 8 * len(words):
+            raise HostError(errno.ENOSPC, "read of a perf counter")
+        return struct.pack(f"<{len(words)}Q", *words)
+
+    def close(self, event: Event, now: float) -> None:
+        """Close the counter; siblings of a closed leader go on counting on their own."""
+        group = event.group
+        pmu = group.hardware
+        if event in group.members:
+            group.settle(now)
+            group.members.remove(event)
+        if pmu is None or not pmu.counters:
+            return
+        together = self._groups[pmu.name, group.cpu]
+        if not group.members and group in together:
+            together.remove(group)
+        self._share_out(pmu, together, now)
+
+    def cpu_left(self, events: Iterable[Event], cpu: int, now: float) -> None:
+        """The CPU went offline: its counters keep their last value for good."""
+        for event in events:
+            group = event.group
+            if group.cpu == cpu and not group.dead:
+                group.settle(now)
+                group.dead = True

@@ -1,0 +1,23 @@
+"""The column glossary as Markdown, from the catalog itself: README.md carries it and a test keeps it true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from turbotui.quantities.columns import Column
+
+BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
+
+
+def glossary_lines(columns: Iterable[Column]) -> Iterator[str]:
+    """A table of every column, each id once, in print order."""
+    yield "| column | scope | unit | what it says | formula |"
+    yield "|---|---|---|---|---|"
+    seen: set[str] = set()
+    for column in columns:
+        if column.id in seen:
+            continue
+        seen.add(column.id)
+        mark = "" if column.default else " ¹"
+        cells = (f"`{column.id}`{mark}", column.scope.value, column.unit, column.help, column.formula)
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,64 @@
+"""Reasons: why a signal gave no number in one frame, from what the two snapshots say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turbotui.quantities.signals import Behavior, Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.workers import SHARED
+
+if TYPE_CHECKING:  # a frame answers why by asking here
+    from turbotui.sampling.frame import Frame
+
+
+def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
+    """What went wrong with one signal on these CPUs in this interval; None if it has a number."""
+    if signal.behavior is Behavior.CONSTANT:
+        return None
+    positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
+    origin = signal.origin.format(cpu=cpus[0])
+    raw = frame.newer.values.get(signal.id)
+    if raw is None:
+        return Unavailable(Reason.NOT_READ, f"{origin} is read from the next interval on")
+    if all(raw[position] is None for position in positions):
+        return _why_unread(frame, signal, origin, positions)
+    if signal.behavior is not Behavior.COUNTER:
+        return None
+    if frame.older is None or signal.id not in frame.older.values:
+        return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
+    before = frame.before(frame.older.values[signal.id], signal.id)
+    if before is None or all(before[position] is None for position in positions):
+        return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
+    deltas = frame.deltas(signal.id)
+    if any(deltas[position] is not None for position in positions):
+        return None
+    if positions & frame.newer.unsure.get(signal.id, frozenset()):
+        return Unavailable(
+            Reason.OUT_OF_RANGE,
+            f"{origin} was not looked at for longer than the {signal.wrap_seconds:.0f} s in which it can wrap",
+        )
+    if signal.running:
+        return Unavailable(Reason.NEVER_RAN, f"{origin} never got a hardware counter in this interval")
+    return Unavailable(Reason.WENT_BACK, f"{origin} went down: reset, suspend or hot-plug")
+
+
+def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
+    """Why no instance of a signal gave a value in the newer snapshot."""
+    provider, newer = frame.census.provider[signal.id], frame.newer
+    if provider.shared:
+        readers = {SHARED}
+        if SHARED in newer.late:
+            return Unavailable(Reason.LATE, f"{provider.title} was not read in time")
+    else:
+        reading = reading_cpus(signal, frame.topology)
+        readers = {reading[position] for position in positions}
+    late, gone = newer.late & readers, newer.failed & readers
+    if late:
+        return Unavailable(Reason.LATE, f"cpu {min(late)} did not answer in time")
+    if gone:
+        return Unavailable(Reason.OFFLINE, f"cpu {min(gone)} went offline")
+    said = (newer.failures.get((provider.id, reader)) for reader in sorted(readers))
+    detail = next((text for text in said if text), "")
+    return Unavailable(Reason.FAILED, f"{origin} could not be read this time{': ' + detail if detail else ''}")

@@ -1,0 +1,64 @@
+"""`c`, then a letter: a category of columns on or off."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+
+from turbotui.quantities.columns import Category
+from turbotui.screens.actions import CATEGORY_KEYS
+from turbotui.screens.modal import Window
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece
+from turbotui.widgets.piece_lines import Hot, PieceLines
+
+
+class CategoryKeys(Window[str]):
+    """Gives a sentence about what was done, "" for the picker, None for nothing."""
+
+    DEFAULT_CSS = """
+    CategoryKeys { align: left bottom; background: transparent; }
+    CategoryKeys > PieceLines { width: 100%; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self._watch = watch
+
+    def compose(self) -> ComposeResult:
+        """The letters."""
+        yield PieceLines(base=Tone.CURSOR)
+
+    def on_mount(self) -> None:
+        """Show the letters."""
+        pieces: list[Piece] = [(" ", Tone.PLAIN)]
+        hot: list[Hot] = []
+        at = 1
+        for letter, word, _ in (*CATEGORY_KEYS, ("c", "picker", ())):
+            pieces += [(letter, Tone.KEY), (f" {word}  ", Tone.PLAIN)]
+            hot.append(Hot(0, at, at + len(word) + 3, f"screen.toggle('{letter}')"))
+            at += len(word) + 4
+        self.query_one(PieceLines).show([pieces], hot)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take the letter; any other key closes."""
+        event.stop()
+        event.prevent_default()
+        self.action_toggle(event.character or "")
+
+    def action_toggle(self, letter: str) -> None:
+        """Toggle the category of a letter."""
+        if letter == "c":
+            self.dismiss("")
+            return
+        for key, word, names in CATEGORY_KEYS:
+            if key != letter:
+                continue
+            count, shown = self._watch.toggle_categories(frozenset(Category[name] for name in names))
+            if count:
+                self.dismiss(f"{word}: {count} {'column' if count == 1 else 'columns'} {'shown' if shown else 'hidden'}")
+            else:
+                self.dismiss(f"{word}: this machine offers no such column; C lists them all with the reasons")
+            return
+        self.dismiss(None)

@@ -1,0 +1,39 @@
+"""Windows over a screen. Esc, q and the key that opened one close it; frames go on behind."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+Result = TypeVar("Result")
+
+
+class Window(ModalScreen[Result]):
+    """A window that shows live values if it wants to."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", priority=True),
+        Binding("q,f10", "close", "close", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    Window { align: center middle; background: $background 35%; }
+    Window:ansi { background: transparent; }
+    Window > .window {
+        width: 90%; max-width: 100; height: auto; max-height: 90%; background: $background;
+        border: round $tui-accent; border-title-color: $tui-accent; border-subtitle-color: $tui-dim; padding: 0 1;
+    }
+    Window Input, Window Input:focus {
+        border: none; height: 1; padding: 0; background: $background; color: $foreground;
+        background-tint: $background 0%;
+    }
+    """
+
+    def show_frame(self) -> None:
+        """A newer frame is there."""
+
+    def action_close(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)

@@ -1,0 +1,119 @@
+"""F2: every column this program knows, with what it means; Space shows and hides it in the table behind, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from turbotui.quantities.columns import Category, Column
+from turbotui.screens.modal import Window
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone, scope_word
+from turbotui.widgets.listing import Item, Listing
+
+
+class Picker(Window[None]):
+    """The column picker."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", priority=True, show=False),
+        Binding("down", "move(1)", "down", priority=True, show=False),
+        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
+        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
+        Binding("space,enter", "toggle", "show or hide", priority=True),
+        Binding("f2,f10", "close", "close", priority=True, show=False),
+    ]
+
+    DEFAULT_CSS = """
+    Picker { align: right middle; background: transparent; }
+    Picker > .window { width: 64; max-width: 100%; height: 100%; max-height: 100%; }
+    Picker #about { height: 9; color: $foreground; border-top: solid $tui-rule; padding: 0; }
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[], None], current: str) -> None:
+        super().__init__()
+        self._watch = watch
+        self._changed = changed
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """Search field, list, what the column under the cursor means."""
+        with Vertical(classes="window") as window:
+            window.border_title = "columns"
+            window.border_subtitle = "type to search · Space show/hide · Esc close"
+            yield Input(placeholder="search", select_on_focus=False)
+            yield Listing()
+            yield Static("", id="about", markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list; typing goes into the search field."""
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+        self._fill()
+        self.query_one(Listing).select(self._current)
+
+    def _fill(self) -> None:
+        wanted = self.query_one(Input).value.lower()
+        items: list[Item] = []
+        for category in Category:
+            members = [
+                column
+                for column in self._watch.session.catalog.columns
+                if column.category is category and self._matches(column, wanted)
+            ]
+            if members:
+                items.append(Item(((category.value, Tone.TITLE),)))
+                items += [self._item(column) for column in members]
+        self.query_one(Listing).show(items)
+
+    @staticmethod
+    def _matches(column: Column, wanted: str) -> bool:
+        return wanted in column.id.lower() or wanted in column.help.lower() or wanted in column.category.value
+
+    def _item(self, column: Column) -> Item:
+        why = self._watch.why_absent(column)
+        if why is not None:
+            return Item(((f" -  {column.id:<10} ", Tone.DIM), (why.sentence(), Tone.DIM)), column.id)
+        mark = "✓" if self._watch.is_visible(column) else " "
+        unit = column.unit or ""
+        return Item(
+            ((f" {mark}  ", Tone.KEY), (f"{column.id:<10} ", Tone.PLAIN), (f"{unit:<4} {column.help}", Tone.DIM)), column.id
+        )
+
+    def on_input_changed(self) -> None:
+        """Search as one types."""
+        self._fill()
+
+    def on_listing_moved(self) -> None:
+        """Say what the column means."""
+        column = self._watch.session.catalog.get(self.query_one(Listing).key)
+        if column is None:
+            self.query_one("#about", Static).update("no column matches")
+            return
+        unit = f", {column.unit}" if column.unit else ""
+        lines = [f"{column.id}: per {scope_word(column.scope)}{unit}", column.help, f"= {column.formula}", column.document]
+        why = self._watch.why_absent(column)
+        if why is not None:
+            lines.insert(1, f"not here: {why.sentence()}")
+        self.query_one("#about", Static).update("\n".join(lines))
+
+    def on_listing_chosen(self) -> None:
+        """A click shows and hides too."""
+        self.action_toggle()
+
+    def action_move(self, by: int) -> None:
+        """Move in the list."""
+        self.query_one(Listing).move(by)
+
+    def action_toggle(self) -> None:
+        """Show or hide the column under the cursor; the table behind changes at once."""
+        column = self._watch.session.catalog.get(self.query_one(Listing).key)
+        if column is not None and self._watch.toggle(column):
+            self._changed()
+            self._fill()

@@ -1,0 +1,70 @@
+"""F6: the column to sort by, from a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from turbotui.quantities.columns import Column
+from turbotui.screens.modal import Window
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.listing import Item, Listing
+
+_TOPOLOGY = "(topology order)"
+
+
+class SortMenu(Window[str]):
+    """Gives a column's name, "" for topology order, None for no change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "move(-10)", "page up", show=False),
+        Binding("pagedown", "move(10)", "page down", show=False),
+        Binding("enter,space", "choose", "choose"),
+        Binding("o,f6", "close", "close", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    SortMenu > .window { width: 60; height: 80%; }
+    """
+
+    def __init__(self, columns: Sequence[Column], current: str, word: str = "sort by") -> None:
+        super().__init__()
+        self._word = word
+        self._columns = columns
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        with Vertical(classes="window") as window:
+            window.border_title = self._word
+            window.border_subtitle = "Enter choose · Esc close"
+            yield Listing()
+
+    def on_mount(self) -> None:
+        """Fill it, with the cursor on the present one."""
+        listing = self.query_one(Listing)
+        items = [Item(((f" {_TOPOLOGY}", Tone.PLAIN),), _TOPOLOGY)] if self._word == "sort by" else []
+        for column in self._columns:
+            unit = f" {column.unit}" if column.unit else ""
+            items.append(Item(((f" {column.id:<10}", Tone.PLAIN), (f"{unit:<6}{column.help}", Tone.DIM)), column.id))
+        listing.show(items)
+        listing.select(self._current or _TOPOLOGY)
+
+    def action_move(self, by: int) -> None:
+        """Move in the list."""
+        self.query_one(Listing).move(by)
+
+    def action_choose(self) -> None:
+        """Take the column under the cursor."""
+        key = self.query_one(Listing).key
+        self.dismiss("" if key == _TOPOLOGY else key)
+
+    def on_listing_chosen(self) -> None:
+        """A click takes it too."""
+        self.action_choose()

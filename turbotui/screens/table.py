@@ -1,0 +1,382 @@
+"""Screens with a counter table: the CPUs, and the topology tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.screens.actions import Where, bindings_for
+from turbotui.screens.base import WatchScreen
+from turbotui.screens.category import CategoryKeys
+from turbotui.screens.explain import Explain
+from turbotui.screens.graph import Graph
+from turbotui.screens.picker import Picker
+from turbotui.screens.prompt import Prompt
+from turbotui.screens.sort_menu import SortMenu
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import identity, said
+from turbotui.widgets.counter_table import CounterTable
+from turbotui.widgets.filter import Filter, FilterError, parse_filter
+from turbotui.widgets.rows import GROUPINGS, TREE_LEVELS, levels_of, row_name
+from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
+
+_FOLLOW = tuple(Follow)
+
+
+class TableScreen(WatchScreen):
+    """A table of the visible columns. What a key changes is a new `TableView`."""
+
+    where: ClassVar[Where] = Where.TABLE
+    BINDINGS = bindings_for(Where.TABLE)
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._table = CounterTable(self.first_view(), watch.history, seconds=watch.interval, id="table")
+        self._query = ""
+
+    def first_view(self) -> TableView:
+        """How the table starts."""
+        return TableView(columns=self.watch_state.columns, targets=self._targets())
+
+    def body(self) -> Iterable[Widget]:
+        """The table."""
+        yield self._table
+
+    @property
+    def table(self) -> CounterTable:
+        """The table, for tests and the modals."""
+        return self._table
+
+    def _targets(self) -> Mapping[Follow, Column]:
+        watch = self.watch_state
+        found = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
+        return {follow: column for follow, column in found.items() if column is not None}
+
+    # Frames and columns
+
+    @property
+    def wanted(self) -> Sequence[Column]:
+        """Visible columns, and what sorting, filtering and following look at."""
+        return self._table.view.needed
+
+    @property
+    def groups(self) -> Sequence[RowId]:
+        """The groups of the tree."""
+        return [line.row for line in self._table.lines if line.open is not None]
+
+    @property
+    def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
+        """What the table draws."""
+        return self._table.visible
+
+    def show_frame(self) -> None:
+        """Table first, then the lines around it."""
+        frame = self.watch_state.frame
+        if frame is not None:
+            if not self._table.view.tops or self._table.frame is None or self._table.frame.older is None:
+                self._show(self._table.view)
+            self._table.show_frame(frame)
+        super().show_frame()
+        self.show_status()
+
+    def show_columns(self) -> None:
+        """Take over which columns are visible, and the sparks that fit."""
+        self._show(self._table.view)
+
+    def _show(self, view: TableView) -> None:
+        watch = self.watch_state
+        view = replace(
+            view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(),
+        )
+        self._table.show_view(view, watch.interval)
+        watch.want(view.needed)
+        self.show_status()
+
+    def _change(self, **changes: object) -> None:
+        self._show(replace(self._table.view, **changes))  # type: ignore[arg-type]  # names and types are TableView's
+
+    # Status
+
+    def readout(self) -> str:
+        """The cell under the cursor in words."""
+        cell, frame = self._table.selected, self.watch_state.frame
+        if cell is None or frame is None:
+            return "waiting for the first reading"
+        column, row = cell
+        if row == TAGS_ROW:
+            return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
+        home = frame.home(column, row) or row
+        name = row_name(frame.topology, row)
+        if home != row:
+            name += f" (value of {row_name(frame.topology, home)})"
+        value = frame.cell(column, row)
+        if value is None:
+            why = frame.why(column, row)
+            return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
+        return f"{column.id} · {name} · {said(column, value)} · {column.help}"
+
+    def flags(self) -> list[str]:
+        """Filter, follow and grouping, where they are not what they were at the start."""
+        view = self._table.view
+        found = super().flags()
+        if view.filter.text:
+            shown = sum(line.open is None for line in self._table.lines)
+            found.append(f"filter {view.filter.text}: {shown} rows")
+        if view.follow is not Follow.ROW:
+            found.append(f"follow {view.follow.value}")
+        return found
+
+    def on_counter_table_moved(self) -> None:
+        """Read out the cell under the cursor."""
+        self.show_status()
+
+    # Order
+
+    def _sort(self, column: Column | None, *, reverse: bool | None = None) -> None:
+        if reverse is None:
+            # Ids and names rise; of everything else the greatest is what one looks for.
+            reverse = column is not None and not identity(column) and column.decimals >= 0
+        self._change(sort=column, reverse=reverse)
+        if column is not None:
+            self._table.select_column(column)
+
+    def on_counter_table_title_clicked(self, message: CounterTable.TitleClicked) -> None:
+        """Sort by the column; by the one that is sorted by already: reverse."""
+        view = self._table.view
+        if view.sort is not None and view.sort.id == message.column.id:
+            self.action_reverse()
+        else:
+            self._sort(message.column)
+
+    def action_sort_step(self, by: int) -> None:
+        """Sort by the next or previous visible column; before the first stands topology order."""
+        columns = self._table.columns_in_order
+        now = self._table.view.sort
+        at = next((at for at, column in enumerate(columns) if now is not None and column.id == now.id), -1)
+        at = (at + 1 + by) % (len(columns) + 1) - 1
+        self._sort(columns[at] if at >= 0 else None)
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self._change(reverse=not self._table.view.reverse)
+
+    def action_sort_menu(self) -> None:
+        """Choose the column from a list."""
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._sort(self.watch_state.find(name) if name else None)
+
+        now = self._table.view.sort
+        self.app.push_screen(SortMenu(self._table.columns_in_order, now.id if now else ""), chosen)
+
+    # Rows
+
+    def action_group(self) -> None:
+        """The next grouping that divides this machine's CPUs."""
+        topology = self.watch_state.session.machine.topology
+        view = self._table.view
+        usable: list[tuple[str, tuple[Scope, ...]]] = []
+        for word, scope in GROUPINGS:
+            levels = (Scope.CPU,) if scope is None else levels_of(topology, (scope, Scope.CPU))
+            if scope is None or len(levels) > 1:
+                usable.append((word, levels))
+        at = next((at for at, (_, levels) in enumerate(usable) if levels == view.levels), -1)
+        word, levels = usable[(at + 1) % len(usable)]
+        self._change(levels=levels, folded=frozenset())
+        self.notice("flat" if len(levels) == 1 else f"grouped by {word}")
+
+    def action_fold_all(self) -> None:
+        """Fold every group, or unfold all when some are folded."""
+        if self._table.view.folded:
+            self._change(folded=frozenset())
+            return
+        frame = self.watch_state.frame
+        if frame is not None:
+            levels = self._table.view.levels[:-1]
+            self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
+
+    def _fold(self, row: RowId, *, fold: bool) -> None:
+        folded = self._table.view.folded
+        self._change(folded=folded | {row} if fold else folded - {row})
+
+    def on_counter_table_fold_clicked(self, message: CounterTable.FoldClicked) -> None:
+        """Fold or unfold one group."""
+        self._fold(message.row, fold=message.row not in self._table.view.folded)
+
+    def action_sideways(self, by: int) -> None:
+        """On a group: fold and unfold. Elsewhere: the next column."""
+        line = self._table.line
+        if line is None or line.open is None:
+            self._table.move_column(by)
+        elif by > 0 and not line.open:
+            self._fold(line.row, fold=False)
+        elif by > 0:
+            self._table.move(1)
+        elif line.open:
+            self._fold(line.row, fold=True)
+        elif line.parent is not None:
+            self._table.select(line.parent)
+
+    def action_column(self, by: int) -> None:
+        """The next column, on groups too."""
+        self._table.move_column(by)
+
+    def action_move(self, by: int) -> None:
+        """Up or down one row."""
+        self._let_go()
+        self._table.move(by)
+
+    def action_page(self, by: int) -> None:
+        """Up or down one page."""
+        self._let_go()
+        self._table.move(by * self._table.page)
+
+    def action_end(self, by: int) -> None:
+        """First or last row."""
+        self._let_go()
+        self._table.move_to_end(last=by > 0)
+
+    def _let_go(self) -> None:
+        """Whoever moves the cursor does not want it to run after the hottest any more."""
+        if self._table.view.follow in self._table.view.targets:
+            self._change(follow=Follow.ROW)
+
+    def action_follow(self) -> None:
+        """The next thing to follow that this machine can tell."""
+        view = self._table.view
+        usable = [follow for follow in _FOLLOW if follow in {Follow.ROW, Follow.LINE} or follow in view.targets]
+        follow = usable[(usable.index(view.follow) + 1) % len(usable)]
+        self._change(follow=follow)
+        if self.watch_state.frame is not None:
+            self._table.show_frame(self.watch_state.frame)
+        self.notice(f"the cursor follows: {follow.value}")
+
+    def action_tag(self) -> None:
+        """Tag the row under the cursor, or take its tag away."""
+        row, tags = self._table.current, self._table.view.tags
+        if row is None or row.scope is Scope.SYSTEM:
+            return
+        self._change(tags=tuple(tag for tag in tags if tag != row) if row in tags else (*tags, row))
+        if row not in tags and row in self._table.view.tags and self._table.line is not None:
+            self._table.move(1)
+
+    def action_untag(self) -> None:
+        """Clear all tags."""
+        self._change(tags=())
+
+    # Columns
+
+    def action_columns(self) -> None:
+        """Open the picker."""
+        cell = self._table.selected
+        self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else ""))
+
+    def action_category(self) -> None:
+        """Wait for the letter of a category."""
+
+        def done(sentence: str | None) -> None:
+            if sentence == "":
+                self.action_columns()
+            elif sentence is not None:
+                self.show_columns()
+                self.notice(sentence)
+
+        self.app.push_screen(CategoryKeys(self.watch_state), done)
+
+    # Search and filter
+
+    def action_search(self) -> None:
+        """Find as one types; Enter keeps the place, Esc goes back."""
+        start = self._table.cursor
+
+        def typed(text: str) -> str:
+            self._query = text
+            return "" if not text or self._table.find(text) else f"nothing matches {text}"
+
+        def done(text: str | None) -> None:
+            if text is None and start is not None:
+                self._table.select(start)
+
+        self.app.push_screen(Prompt("find", "", typed), done)
+
+    def action_search_next(self) -> None:
+        """The next match of the last search."""
+        if self._query and not self._table.find(self._query, after=True):
+            self.notice(f"nothing matches {self._query}")
+
+    def action_filter(self) -> None:
+        """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
+        before = self._table.view.filter
+
+        def typed(text: str) -> str:
+            try:
+                chosen = parse_filter(text, self.watch_state.find)
+            except FilterError as error:
+                return str(error)
+            self._change(filter=chosen)
+            return ""
+
+        def done(text: str | None) -> None:
+            if text is None:
+                self._change(filter=before)
+
+        self.app.push_screen(Prompt("filter", before.text, typed), done)
+
+    # Cells
+
+    def action_explain(self) -> None:
+        """Explain the cell under the cursor."""
+        cell = self._table.selected
+        if cell is not None and cell[1] != TAGS_ROW:
+            self.app.push_screen(Explain(self.watch_state, *cell))
+
+    def on_counter_table_cell_opened(self) -> None:
+        """Two clicks explain."""
+        self.action_explain()
+
+    def action_graph(self) -> None:
+        """Graph the cell under the cursor."""
+        cell = self._table.selected
+        if cell is not None and cell[1] != TAGS_ROW:
+            self.app.push_screen(Graph(self.watch_state, *cell))
+
+
+class CpuScreen(TableScreen):
+    """Every CPU, one line each."""
+
+    number = "1"
+    word = "CPUs"
+
+    def first_view(self) -> TableView:
+        """Topology order where all CPUs can be looked over, the busiest first where they cannot."""
+        view = super().first_view()
+        watch = self.watch_state
+        if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # noqa: PLR2004 - half a screen
+            return replace(view, sort=watch.busy, reverse=True)
+        return view
+
+
+class TopologyScreen(TableScreen):
+    """Packages, dies, caches, cores and CPUs as a tree, each with the value of the whole group."""
+
+    number = "2"
+    word = "topology"
+
+    def first_view(self) -> TableView:
+        """All levels that divide this machine; cores folded where there are too many for a screen."""
+        topology = self.watch_state.session.machine.topology
+        levels = levels_of(topology, TREE_LEVELS)
+        folded: frozenset[RowId] = frozenset()
+        if len(topology.cpus) > 16 and len(levels) > 1:  # noqa: PLR2004 - as for the CPUs
+            folded = frozenset(instance.row for instance in topology.instances(levels[-2]))
+        return replace(super().first_view(), levels=levels, folded=folded, filter=Filter())
+
+    def action_group(self) -> None:
+        """The tree has all levels already."""
+        self.notice("the tree shows every level; → ← fold and unfold, * all")

@@ -1,0 +1,147 @@
+"""APIC ids of CPUs: by the cpuid driver, which executes the instruction on the CPU asked, else by /proc/cpuinfo.
+
+Leaves: Intel SDM vol. 2, CPUID 01H and 0BH; AMD APM vol. 3, CPUID Fn0000_0001 and Fn8000_001E. The driver's file is 16
+bytes at an offset that is the leaf (kernel arch/x86/kernel/cpuid.c).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+
+_SIGNALS = ("apic", "x2apic")
+_DEVICE = "/dev/cpu/{cpu}/cpuid"
+_CPUINFO = "/proc/cpuinfo"
+_FIRST, _TOPOLOGY, _AMD_IDS, _EXTENDED = 0x1, 0xB, 0x8000001E, 0x80000000
+_AMD = frozenset({"AuthenticAMD", "HygonGenuine"})
+_X86 = frozenset({"x86_64", "i386"})
+
+
+class _Constants:
+    """A reader of values that were read when it was made."""
+
+    def __init__(self, values: Mapping[SignalId, Raw]) -> None:
+        self._signals, self._values = tuple(values), tuple(values.values())
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+        return self._signals
+
+    def read(self) -> Sequence[Raw]:
+        """The ids; they do not change while a CPU is online."""
+        return self._values
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+class Apic(PerCpuSource):
+    """The `Source` of APIC ids. Each is read once, when opened."""
+
+    id = "apic"
+    title = "APIC ids"
+    gives = "8-bit and 32-bit APIC id of each CPU"
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read the first CPU's ids."""
+        if machine.model.architecture not in _X86:
+            why = Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")
+            return Probe(dict.fromkeys(_SIGNALS, why))
+        cpu = machine.topology.cpus[0]
+        by_cpuid, told = _by_cpuid(machine, cpu), _by_cpuinfo(machine.host, cpu)
+        origins = {
+            "apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
+            "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid"),
+        }
+        answers: dict[SignalId, Signal | Unavailable] = {}
+        for name, (first, second) in origins.items():
+            if by_cpuid.get(name) is not None:
+                answers[name] = _signal(name, first)
+            elif told.get(name) is not None:
+                answers[name] = _signal(name, second)
+            else:
+                answers[name] = Unavailable(
+                    Reason.NO_DRIVER, f"{_DEVICE.format(cpu=cpu)} and {_CPUINFO} do not tell it", "modprobe cpuid"
+                )
+        return Probe(answers)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
+        """None stays open."""
+        return 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Read the ids of one CPU."""
+        values = {**_by_cpuinfo(machine.host, cpu), **_by_cpuid(machine, cpu)}
+        return _Constants({name: values.get(name) for name in _SIGNALS if name in wanted})
+
+
+def _signal(name: SignalId, origin: str) -> Signal:
+    return Signal(
+        name, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.NONE,
+        origin=origin, document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID",
+    )  # fmt: skip
+
+
+def _x2apic_leaf(machine: Machine) -> str:
+    return f"{_AMD_IDS:#x} EAX" if machine.model.vendor in _AMD else f"{_TOPOLOGY:#x} EDX"
+
+
+def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
+    """The ids as the CPU itself says; empty where the driver is not there or may not be read."""
+    host = machine.host
+    try:
+        descriptor = host.open_file(_DEVICE.format(cpu=cpu))
+    except HostError:
+        return {}
+
+    def leaf(number: int) -> tuple[int, ...]:
+        return struct.unpack("<4I", host.read_at(descriptor, 16, number))
+
+    try:
+        return _ids(leaf, amd=machine.model.vendor in _AMD, topoext="topoext" in machine.model.flags)
+    except (HostError, struct.error):
+        return {}
+    finally:
+        host.close(descriptor)
+
+
+def _ids(leaf: Callable[[int], tuple[int, ...]], *, amd: bool, topoext: bool) -> dict[SignalId, int]:
+    """What the leaves give, none beyond the highest that the CPU announces."""
+    found: dict[SignalId, int] = {"apic": leaf(_FIRST)[1] >> 24}
+    if amd:
+        if topoext and leaf(_EXTENDED)[0] >= _AMD_IDS:  # 80000001H:ECX[22], which the kernel calls topoext
+            found["x2apic"] = leaf(_AMD_IDS)[0]
+    elif leaf(0)[0] >= _TOPOLOGY and leaf(_TOPOLOGY)[1]:  # EBX 0: the leaf is not there
+        found["x2apic"] = leaf(_TOPOLOGY)[3]
+    return found
+
+
+def _by_cpuinfo(host: Host, cpu: int) -> dict[SignalId, int]:
+    """The kernel's record; its initial apicid is 32 bits wide where the CPU has x2APIC ids."""
+    try:
+        text = host.read_text(_CPUINFO)
+    except HostError:
+        return {}
+    for block in text.split("\n\n"):
+        keys = {}
+        for line in block.splitlines():
+            key, _, value = line.partition(":")
+            keys[key.strip()] = value.strip()
+        if keys.get("processor") == str(cpu):
+            found: dict[SignalId, int] = {}
+            if keys.get("initial apicid", "").isdecimal():
+                found["apic"] = int(keys["initial apicid"]) & 0xFF
+            if keys.get("apicid", "").isdecimal():
+                found["x2apic"] = int(keys["apicid"])
+            return found
+    return {}

@@ -1,0 +1,91 @@
+"""The time around a CPU's readings: when they began, when they ended, and the time of day at their end.
+
+Two sources over the host's clocks: `ClockStart` is first in SOURCES and `ClockEnd` last, and a worker reads its sources
+in that order, so the two enclose everything that is read on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+
+_DOCUMENT = "clock_gettime(2)"
+
+
+class _ClockReader:
+    """Asks the host's clocks at every read."""
+
+    def __init__(self, clocks: Mapping[SignalId, Callable[[], int]]) -> None:
+        self._clocks = tuple(clocks.values())
+        self._signals = tuple(clocks)
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+        return self._signals
+
+    def read(self) -> Sequence[Raw]:
+        """Nanoseconds."""
+        return [clock() for clock in self._clocks]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _signal(name: SignalId, reduce: Reduce, origin: str) -> Signal:
+    return Signal(
+        name, Scope.CPU, Unit.SECOND, Behavior.GAUGE, reduce, origin=origin, document=_DOCUMENT, scale=1e-9,
+    )  # fmt: skip
+
+
+class _Clock(PerCpuSource):
+    """A source over clocks of the host."""
+
+    _signals: Mapping[SignalId, Signal]
+
+    def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - every host has clocks
+        """Always there."""
+        return Probe(dict(self._signals))
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
+        """None: the host's clocks need none."""
+        return 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
+        """A reader of the wanted clocks; nothing is opened."""
+        clocks = _clocks(machine.host)
+        return _ClockReader({name: clocks[name] for name in self._signals if name in wanted})
+
+
+def _clocks(host: Host) -> Mapping[SignalId, Callable[[], int]]:
+    return {"clock.start": host.now_ns, "clock.end": host.now_ns, "clock.wall": host.wall_ns}
+
+
+class ClockStart(_Clock):
+    """The `Source` of the time before a CPU's other readings."""
+
+    id = "clock-start"
+    title = "clock before"
+    gives = "when the readings of each CPU began"
+    _signals: Mapping[SignalId, Signal] = {
+        "clock.start": _signal("clock.start", Reduce.MIN, "monotonic clock before a CPU's readings"),
+    }
+
+
+class ClockEnd(_Clock):
+    """The `Source` of the time after a CPU's other readings."""
+
+    id = "clock-end"
+    title = "clock after"
+    gives = "when the readings of each CPU ended, and the time of day then"
+    _signals: Mapping[SignalId, Signal] = {
+        "clock.end": _signal("clock.end", Reduce.MAX, "monotonic clock after a CPU's readings"),
+        "clock.wall": _signal("clock.wall", Reduce.MAX, "time of day after a CPU's readings"),
+    }

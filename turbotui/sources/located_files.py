@@ -1,0 +1,107 @@
+"""Base of sources whose signals are files of one value each, found once and read on the CPU nearest to them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+from turbotui.sources.sysfs_files import Decode, FileReader, ValueFile, number
+from turbotui.sources.unreadable import unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A signal and where it is read.
+
+    Attributes:
+        signal: its facts.
+        path: the file that a reading CPU opens, None where its part of the machine has none.
+        decode: applied to the bytes of the file.
+    """
+
+    signal: Signal
+    path: Callable[[int], str | None]
+    decode: Decode = number
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """What a look at the machine gave: for every signal its file or why there is none, and a line for the doctor."""
+
+    found: Mapping[SignalId, Located | Unavailable]
+    note: str = ""
+
+
+class LocatedFiles(PerCpuSource, ABC):
+    """A source over single files; what was found is kept for the machine it was found on."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[Host, Topology, Mapping[SignalId, Located]] | None = None
+
+    @abstractmethod
+    def _find(self, machine: Machine) -> Sightings:
+        """Look for the files, without reading counters."""
+
+    def probe(self, machine: Machine) -> Probe:
+        """Find the files and read each signal's first one once."""
+        seen = self._find(machine)
+        self._remember(machine, seen)
+        return Probe({name: _tried(machine, found) for name, found in seen.found.items()}, seen.note)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each wanted signal on each reading CPU."""
+        found = {} if self._seen is None else self._seen[2]
+        return readers * sum(name in wanted for name in found)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the wanted files as they belong to one CPU; one that is not there gives None.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        if self._seen is None or self._seen[0] is not machine.host or self._seen[1] is not machine.topology:
+            self._remember(machine, self._find(machine))
+        files = []
+        for name, located in ({} if self._seen is None else self._seen[2]).items():
+            if name in wanted:
+                path = located.path(cpu)
+                files.append(ValueFile(name, () if path is None else (path,), located.decode))
+        return FileReader(machine.host, cpu, files, inside_cpu=False)
+
+    def _remember(self, machine: Machine, seen: Sightings) -> None:
+        located = {name: found for name, found in seen.found.items() if isinstance(found, Located)}
+        self._seen = (machine.host, machine.topology, located)
+
+
+def everywhere(path: str) -> Callable[[int], str | None]:
+    """The same file whichever CPU reads it."""
+    return lambda _cpu: path
+
+
+def _tried(machine: Machine, found: Located | Unavailable) -> Signal | Unavailable:
+    """The signal if one of its files can be read now, else why the first one cannot."""
+    if isinstance(found, Unavailable):
+        return found
+    refused: HostError | None = None
+    for instance in machine.topology.instances(found.signal.scope):
+        path = found.path(instance.cpus[0])
+        if path is None:
+            continue
+        try:
+            machine.host.read_text(path)
+        except HostError as error:
+            refused = refused or error
+            continue
+        return found.signal
+    if refused is None:
+        return Unavailable(Reason.OFFLINE, f"{found.signal.origin}: belongs to nothing that is measured")
+    return unreadable(refused, "run as root" if refused.name in ("EACCES", "EPERM") else "")

@@ -1,0 +1,144 @@
+"""Uncore clocks in sysfs, as the intel_uncore_frequency drivers show them.
+
+Files: kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst. Older parts have one clock a die, in
+package_PP_die_DD; parts with TPMI have one for each fabric cluster, in uncoreNN, which names its package, power domain
+and cluster in files. There the old directories stay, without a current clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.sysfs_files import read_number
+
+DIRECTORY = "/sys/devices/system/cpu/intel_uncore_frequency"
+_DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
+_CURRENT = "current_freq_khz"
+_DIE = re.compile(r"package_(\d+)_die_(\d+)")
+_CLUSTER = re.compile(r"uncore(\d+)")
+_WHOLE = "uncore.cur"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """A fabric cluster's directory and the ids in its files."""
+
+    name: str
+    package: int
+    domain: int
+    cluster: int
+
+    @property
+    def signal(self) -> SignalId:
+        return f"uncore.{self.domain}.{self.cluster}.cur"
+
+
+class UncoreFrequency(LocatedFiles):
+    """The `Source` of the uncore's clocks."""
+
+    id = "uncore-frequency"
+    title = "uncore frequency"
+    gives = "clock of the uncore (mesh, ring, fabric), by die or by fabric cluster"
+
+    def _find(self, machine: Machine) -> Sightings:
+        host = machine.host
+        try:
+            names = host.list_dir(DIRECTORY)
+        except HostError:
+            return Sightings({_WHOLE: _absent(machine)})
+        clusters = _clusters(host, names)
+        if clusters:
+            return _by_cluster(machine.topology, clusters)
+        return Sightings({_WHOLE: _by_die(machine, names)})
+
+
+def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
+    """The clusters with their ids, in the order of their directories' numbers."""
+    numbered = sorted((int(match[1]), name) for name in names if (match := _CLUSTER.fullmatch(name)))
+    found = []
+    for _, name in numbered:
+        ids = [
+            read_number(host, f"{DIRECTORY}/{name}/{file}")
+            for file in ("package_id", "domain_id", "fabric_cluster_id")
+        ]
+        package, domain, cluster = ids
+        if package is not None and domain is not None and cluster is not None:
+            found.append(_Cluster(name, package, domain, cluster))
+    return found
+
+
+def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> Sightings:
+    found: dict[SignalId, Located | Unavailable] = {
+        _WHOLE: Unavailable(
+            Reason.NO_HARDWARE, f"{DIRECTORY}: this uncore has a clock for each fabric cluster, in uncoreNN"
+        )
+    }
+    doubles = []
+    paths: dict[SignalId, dict[int, str]] = {}
+    for cluster in clusters:
+        of_package = paths.setdefault(cluster.signal, {})
+        if cluster.package in of_package:
+            doubles.append(cluster.name)
+        else:
+            of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
+    for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
+        origin = ", ".join(by_package[package] for package in sorted(by_package))
+        found[name] = Located(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package))
+    note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
+    return Sightings(found, note)
+
+
+def _ids(name: SignalId) -> tuple[int, int]:
+    _, domain, cluster, _ = name.split(".")
+    return int(domain), int(cluster)
+
+
+def _in_package(topology: Topology, paths: Mapping[int, str]) -> Callable[[int], str | None]:
+    return lambda cpu: paths.get(topology.places[cpu].package)
+
+
+def _by_die(machine: Machine, names: Sequence[str]) -> Located | Unavailable:
+    topology = machine.topology
+    paths = {
+        (int(match[1]), int(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}"
+        for name in names
+        if (match := _DIE.fullmatch(name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")
+    }
+    if not paths:
+        return Unavailable(Reason.NO_DRIVER, f"{DIRECTORY}: no directory has a {_CURRENT}", "it needs Linux 5.14")
+    several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))
+
+    def path(cpu: int) -> str | None:
+        place = topology.places[cpu]
+        # A machine that does not number its dies has one, which the driver calls 0.
+        return paths.get((place.package, max(place.die, 0)))
+
+    origin = f"{DIRECTORY}/package_*_die_*/{_CURRENT}" if len(paths) > 1 else next(iter(paths.values()))
+    return Located(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path)
+
+
+def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:
+    return Signal(
+        name, scope, Unit.HERTZ, Behavior.GAUGE, Reduce.MEAN, origin=origin, document=_DOCUMENT, scale=1e3,
+    )  # fmt: skip
+
+
+def _absent(machine: Machine) -> Unavailable:
+    detail = f"{DIRECTORY} is not there"
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{detail}: guests are not shown the uncore")
+    if machine.model.vendor != "GenuineIntel":
+        return Unavailable(Reason.NO_HARDWARE, f"{detail}: the driver knows Intel's uncore only")
+    return Unavailable(
+        Reason.NO_DRIVER, detail, "modprobe intel_uncore_frequency, or intel_uncore_frequency_tpmi on newer servers"
+    )

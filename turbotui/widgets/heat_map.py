@@ -1,0 +1,314 @@
+"""The map: one mark a CPU, siblings stacked, cores of a cache together, packages boxed side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import Tone, alarm, cell_text, number
+from turbotui.widgets.painter import Piece
+from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+
+SHADES: tuple[tuple[float, str, Tone], ...] = (
+    (0.05, "·", Tone.RULE),
+    (0.25, "░", Tone.DIM),
+    (0.50, "▒", Tone.SPARK),
+    (0.75, "▓", Tone.KEY),
+    (1.00, "█", Tone.SUMMARY),
+)
+"""Up to which share of the scale, with which mark, in which tone: readable without colour."""
+
+UNKNOWN_MARK = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One package on the map."""
+
+    row: RowId
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where everything stands.
+
+    Attributes:
+        cell: characters a CPU takes, its gap included.
+        places: CPU -> character and line of its mark.
+        boxes: packages.
+        width, height: characters and lines in use.
+    """
+
+    cell: int
+    places: dict[int, tuple[int, int]]
+    boxes: tuple[Box, ...]
+    width: int
+    height: int
+
+
+CELLS = (16, 10, 4, 3, 2, 1)
+"""Characters a CPU may take: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
+
+NAME_WIDTH = 16
+"""Room for a package's name in its frame."""
+
+
+def plan_map(topology: Topology, width: int, height: int) -> Plan:
+    """The largest marks with which all packages fit; if nothing fits, the smallest."""
+    packages = topology.instances(Scope.PACKAGE)
+    best: Plan | None = None
+    for cell in CELLS:
+        for across in range(min(len(packages), max(1, width // 8)), 0, -1):
+            best = _lay_out(topology, width, cell, across)
+            if best.height <= height and best.width <= width:
+                return best
+    return best or Plan(1, {}, (), 0, 0)
+
+
+def _lay_out(topology: Topology, width: int, cell: int, across: int) -> Plan:
+    packages = topology.instances(Scope.PACKAGE)
+    room = (width + 1) // across - 5
+    # As wide as the widest package needs, and as its name does.
+    shapes = [_fill(topology, package.row, {}, (0, 0), room, cell) for package in packages]
+    inner = max([used for _, used in shapes], default=0)
+    outer = max(inner + 4, NAME_WIDTH if room >= NAME_WIDTH else 0)
+    places: dict[int, tuple[int, int]] = {}
+    boxes: list[Box] = []
+    top = 0
+    for start in range(0, len(packages), across):
+        line = packages[start : start + across]
+        tall = max(lines for lines, _ in shapes[start : start + across]) + 2
+        for at, package in enumerate(line):
+            left = at * (outer + 1)
+            _fill(topology, package.row, places, (left + 2, top + 1), room, cell)
+            boxes.append(Box(package.row, left, top, outer, tall))
+        top += tall
+    return Plan(cell, places, tuple(boxes), min(across, len(packages)) * (outer + 1) - 1, top)
+
+
+def _fill(topology: Topology, package: RowId, places: dict[int, tuple[int, int]], origin: tuple[int, int], room: int,
+          cell: int) -> tuple[int, int]:
+    """Place the cores of a package line by line; gives lines and characters used."""
+    cores = topology.instances(Scope.CORE)
+    members = [cores[position] for position in topology.parts(package, Scope.CORE)]
+    deepest = max((len(core.cpus) for core in members), default=1)
+    x = y = used = 0
+    cache: int | None = None
+    for core in members:
+        mine = topology.index(Scope.L3, core.cpus[0])
+        if cache is not None and mine != cache and x:
+            x += 1
+        cache = mine
+        if x + cell > max(room, cell) and x:
+            x = 0
+            y += deepest + (1 if deepest > 1 else 0)
+        for depth, cpu in enumerate(core.cpus):
+            places[cpu] = (origin[0] + x, origin[1] + y + depth)
+        x += cell
+        used = max(used, x)
+    return y + deepest, used
+
+
+class HeatMap(Widget):
+    """All CPUs at once, each as a mark for the value of one column."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
+
+    DEFAULT_CSS = tone_css("HeatMap") + " HeatMap { height: 1fr; }"
+
+    can_focus = False
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another CPU."""
+
+        heat_map: HeatMap
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.frame: Frame | None = None
+        self.column: Column | None = None
+        self.top = 1.0
+        self.cpu: int | None = None
+        self._plan = Plan(1, {}, (), 0, 0)
+        self._by_line: dict[int, list[tuple[int, int]]] = {}
+        self._strips: dict[int, tuple[list[Piece], Strip]] = {}
+        self._palette = Palette(self)
+
+    @property
+    def plan(self) -> Plan:
+        """Where everything stands."""
+        return self._plan
+
+    def show_frame(self, frame: Frame, column: Column, top: float) -> None:
+        """Show a column of a frame; `top` is the end of the scale."""
+        arrange = self.frame is None or self.frame.topology is not frame.topology
+        self.frame, self.column, self.top = frame, column, top
+        if arrange:
+            self._arrange()
+        if self.cpu not in frame.topology.places:
+            self.cpu = frame.topology.cpus[0] if frame.topology.cpus else None
+        self._redraw()
+
+    def _arrange(self) -> None:
+        if self.frame is None or not self.size.width:
+            return
+        self._plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
+        self._by_line = {}
+        for cpu, (x, y) in self._plan.places.items():
+            self._by_line.setdefault(y, []).append((x, cpu))
+        for line in self._by_line.values():
+            line.sort()
+        self._strips.clear()
+
+    def _redraw(self) -> None:
+        """Refresh the lines that changed."""
+        dirty = []
+        for y in range(self.size.height):
+            pieces = self._pieces(y)
+            known = self._strips.get(y)
+            if known is None or known[0] != pieces:
+                self._strips[y] = (pieces, self._palette.strip(pieces, self.size.width))
+                dirty.append(y)
+        if dirty:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
+        self.post_message(self.Moved(self))
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        known = self._strips.get(y)
+        if known is None:
+            pieces = self._pieces(y)
+            known = self._strips[y] = (pieces, self._palette.strip(pieces, self.size.width))
+        return known[1]
+
+    def _pieces(self, y: int) -> list[Piece]:
+        if y == self.size.height - 1:
+            return self._legend()
+        pieces: list[Piece] = []
+        at = 0
+
+        def put(x: int, text: str, tone: Tone) -> None:
+            nonlocal at
+            if x > at:
+                pieces.append((" " * (x - at), Tone.PLAIN))
+                at = x
+            pieces.append((text, tone))
+            at += len(text)
+
+        marks = self._by_line.get(y, [])
+        for box in self._plan.boxes:
+            if not box.y <= y < box.y + box.height:
+                continue
+            if y in {box.y, box.y + box.height - 1}:
+                put(box.x, self._edge(box, top=y == box.y), Tone.RULE)
+                continue
+            put(box.x, "│", Tone.RULE)
+            for x, cpu in marks:
+                if box.x < x < box.x + box.width:
+                    text, tone = self._mark(cpu)
+                    put(x, text, tone)
+            put(box.x + box.width - 1, "│", Tone.RULE)
+        return pieces
+
+    def _edge(self, box: Box, *, top: bool) -> str:
+        inner = box.width - 2
+        if not top:
+            return "└" + "─" * inner + "┘"
+        instance = None if self.frame is None else self.frame.topology.instance(box.row)
+        label = box.row.key[0] if instance is None else instance.label
+        name = f"─ package {label} " if inner >= 14 else f" {label} "  # noqa: PLR2004 - as long as the words
+        return "┌" + name[:inner].ljust(inner, "─") + "┐"
+
+    def _mark(self, cpu: int) -> Piece:
+        if self.frame is None or self.column is None:
+            return UNKNOWN_MARK, Tone.DIM
+        value = self.frame.cell(self.column, cpu_row(cpu))
+        mark, tone = UNKNOWN_MARK, Tone.DIM
+        if isinstance(value, int | float):
+            share = value / self.top if self.top > 0 else 0.0
+            mark, tone = next(((mark, tone) for limit, mark, tone in SHADES if share < limit), SHADES[-1][1:])
+            tone = alarm(self.column, value) or tone
+        cell = self._plan.cell
+        text = mark * max(1, min(cell - 1, 3))
+        if cell >= CELLS[1]:
+            text += f" {cpu:>4}"
+        if cell >= CELLS[0]:
+            text += f" {cell_text(self.column, value, 6)}"
+        return text, Tone.CELL if cpu == self.cpu else tone
+
+    def _legend(self) -> list[Piece]:
+        column = self.column
+        if column is None:
+            return []
+        pieces: list[Piece] = [(f" {column.id}  ", Tone.SORTED)]
+        for limit, mark, tone in SHADES:
+            last = limit >= 1.0
+            bound = SHADES[-2][0] if last else limit
+            text = number(bound * self.top, 0 if self.top >= 10 else 2, 7)  # noqa: PLR2004 - small scales need decimals
+            pieces += [(mark * 2, tone), (f" {'from' if last else 'below'} {text}   ", Tone.DIM)]
+        pieces.append((f"{column.unit}   {UNKNOWN_MARK} unknown", Tone.DIM))
+        return pieces
+
+    # Moving
+
+    def move(self, across: int, down: int) -> None:
+        """Move to the nearest CPU in a direction."""
+        here = None if self.cpu is None else self._plan.places.get(self.cpu)
+        if here is None:
+            return
+        best: tuple[float, int] | None = None
+        for cpu, (x, y) in self._plan.places.items():
+            dx, dy = x - here[0], y - here[1]
+            if (across and (dx * across <= 0 or dy)) or (down and dy * down <= 0):
+                continue
+            distance = abs(dx) if across else abs(dy) * 1000.0 + abs(dx)
+            if best is None or distance < best[0]:
+                best = (distance, cpu)
+        if best is not None:
+            self.select(best[1])
+
+    def step(self, by: int) -> None:
+        """Move by CPUs in the order of the table."""
+        if self.frame is None or self.cpu is None:
+            return
+        cpus: Sequence[int] = self.frame.topology.cpus
+        self.select(cpus[max(0, min(len(cpus) - 1, cpus.index(self.cpu) + by))])
+
+    def select(self, cpu: int) -> None:
+        """Put the cursor on a CPU."""
+        self.cpu = cpu
+        self._redraw()
+
+    def on_resize(self) -> None:
+        """Arrange anew."""
+        self._arrange()
+        self._strips.clear()
+        self._redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor there."""
+        for x, cpu in self._by_line.get(event.y, []):
+            if x <= event.x < x + self._plan.cell:
+                self.select(cpu)
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()
+        self._strips.clear()
