@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
@@ -81,7 +83,7 @@ class TurbotuiApp(App[int]):
 
     TITLE = "turbotui"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         *bindings_for(Where.APP),
         *((spec.number, f"show_screen('{spec.id}')", spec.word) for spec in SCREENS),
     ]
@@ -266,7 +268,8 @@ class TurbotuiApp(App[int]):
                 continue
             yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
         for spec in SCREENS:
-            yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(f"show_screen('{spec.id}')", self))
+            call = f"show_screen('{spec.id}')"
+            yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(call, self))
 
-    def _runner(self, call: str, namespace: App[int] | Screen[object]) -> Callable[[], object]:
+    def _runner(self, call: str, namespace: DOMNode) -> Callable[[], object]:
         return lambda: self.run_worker(self.run_action(call, default_namespace=namespace))

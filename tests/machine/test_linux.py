@@ -26,7 +26,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_are_those_under_the_sysroot(tree: Path):
+def test_files_are_those_under_the_sysroot(tree: Path) -> None:
     host = LinuxHost(str(tree))
     assert host.kind is HostKind.RECORDED
     assert host.name == "elsewhere"
@@ -40,7 +40,7 @@ def test_files_are_those_under_the_sysroot(tree: Path):
     assert host.privileges().capabilities == 0
 
 
-def test_registers_are_read_at_their_address(tree: Path):
+def test_registers_are_read_at_their_address(tree: Path) -> None:
     host = LinuxHost(str(tree))
     descriptor = host.open_msr(2)
     try:
@@ -49,7 +49,7 @@ def test_registers_are_read_at_their_address(tree: Path):
         host.close(descriptor)
 
 
-def test_devices_cannot_be_written_and_do_not_outlive_exec(tree: Path):
+def test_devices_cannot_be_written_and_do_not_outlive_exec(tree: Path) -> None:
     host = LinuxHost(str(tree))
     descriptor = host.open_msr(2)
     try:
@@ -60,17 +60,17 @@ def test_devices_cannot_be_written_and_do_not_outlive_exec(tree: Path):
         host.close(descriptor)
 
 
-def test_bytes_that_are_not_text_are_replaced(tree: Path):
+def test_bytes_that_are_not_text_are_replaced(tree: Path) -> None:
     (tree / "odd").write_bytes(b"a\xffb")
     assert LinuxHost(str(tree)).read_text("/odd") == "a\ufffdb"
 
 
-def test_a_file_longer_than_one_read_is_whole(tree: Path):
+def test_a_file_longer_than_one_read_is_whole(tree: Path) -> None:
     (tree / "long").write_text("0123456789" * 20_000)
     assert len(LinuxHost(str(tree)).read_text("/long")) == 200_000
 
 
-def test_failures_are_host_errors_with_the_errno(tree: Path):
+def test_failures_are_host_errors_with_the_errno(tree: Path) -> None:
     host = LinuxHost(str(tree))
     with pytest.raises(HostError) as caught:
         host.read_text("/nowhere")
@@ -89,7 +89,7 @@ def test_failures_are_host_errors_with_the_errno(tree: Path):
     assert caught.value.errno == errno.EBADF
 
 
-def test_no_descriptor_is_lost_by_a_failed_read(tree: Path):
+def test_no_descriptor_is_lost_by_a_failed_read(tree: Path) -> None:
     host = LinuxHost(str(tree))
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_no_descriptor_is_lost_by_a_failed_read(tree: Path):
     assert os.listdir("/proc/self/fd") == before
 
 
-def test_a_tree_of_files_does_not_count_or_pin_on_this_machine(tree: Path):
+def test_a_tree_of_files_does_not_count_or_pin_on_this_machine(tree: Path) -> None:
     host = LinuxHost(str(tree))
     with pytest.raises(HostError) as caught:
         host.perf_event_open(PerfAttr(1, 3), -1, 0, -1)
@@ -108,19 +108,21 @@ def test_a_tree_of_files_does_not_count_or_pin_on_this_machine(tree: Path):
     assert caught.value.errno == errno.ENOSYS
 
 
-def test_a_live_tree_counts_and_pins(tree: Path):
+def test_a_live_tree_counts_and_pins(tree: Path) -> None:
     host = LinuxHost(str(tree), live=True)
     assert host.kind is HostKind.REAL
     assert host.pins
     assert host.read_text("/sys/devices/system/cpu/online") == "0-3\n"
 
 
-def test_a_missing_sysroot_is_one_sentence(tmp_path: Path):
-    with pytest.raises(MachineError, match=r"^The sysroot '.*missing' cannot be read: No such file or directory; .*\.$"):
+def test_a_missing_sysroot_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        MachineError, match=r"^The sysroot '.*missing' cannot be read: No such file or directory; .*\.$"
+    ):
         LinuxHost(str(tmp_path / "missing"))
 
 
-def test_a_file_is_no_sysroot(tmp_path: Path):
+def test_a_file_is_no_sysroot(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(MachineError, match="Not a directory"):
         LinuxHost(str(tmp_path / "file"))
@@ -129,28 +131,28 @@ def test_a_file_is_no_sysroot(tmp_path: Path):
 V1 = "9:name=systemd:/\n4:memory:/a/b\n3:cpuset:/box\n0::/a/b\n"
 
 
-def test_the_nearest_cpuset_wins():
+def test_the_nearest_cpuset_wins() -> None:
     files = {
         "/sys/fs/cgroup/a/cpuset.cpus.effective": "2-3\n",
         "/sys/fs/cgroup/cpuset.cpus.effective": "0-7\n",
     }
-    assert effective_cpuset("0::/a/b\n", lambda path: files.get(path, "")) == {2, 3}
+    assert effective_cpuset("0::/a/b\n", lambda path: files.get(path, "")) == frozenset({2, 3})
 
 
-def test_the_root_cgroup_is_the_last_resort():
+def test_the_root_cgroup_is_the_last_resort() -> None:
     files = {"/sys/fs/cgroup/cpuset.cpus.effective": "0-7\n"}
-    assert effective_cpuset("0::/../../other\n", lambda path: files.get(path, "")) == set(range(8))
+    assert effective_cpuset("0::/../../other\n", lambda path: files.get(path, "")) == frozenset(range(8))
 
 
-def test_version_1_hierarchies_count_too():
+def test_version_1_hierarchies_count_too() -> None:
     files = {"/sys/fs/cgroup/cpuset/box/cpuset.effective_cpus": "5\n"}
-    assert effective_cpuset(V1, lambda path: files.get(path, "")) == {5}
+    assert effective_cpuset(V1, lambda path: files.get(path, "")) == frozenset({5})
 
 
-def test_no_cpuset_is_no_restriction():
+def test_no_cpuset_is_no_restriction() -> None:
     assert effective_cpuset(V1, lambda path: "") is None
     assert effective_cpuset("", lambda path: "0\n") is None
 
 
-def test_an_unreadable_list_is_no_restriction():
+def test_an_unreadable_list_is_no_restriction() -> None:
     assert effective_cpuset("0::/\n", lambda path: "garbage\n") is None

@@ -39,14 +39,14 @@ def host() -> LinuxHost:
     return LinuxHost()
 
 
-def test_it_is_this_machine(host: LinuxHost):
+def test_it_is_this_machine(host: LinuxHost) -> None:
     assert host.kind is HostKind.REAL
     assert host.name == os.uname().nodename
     assert host.pins
     assert host.exists("/proc/self/status")
 
 
-def test_privileges_are_this_process_s(host: LinuxHost):
+def test_privileges_are_this_process_s(host: LinuxHost) -> None:
     rights = host.privileges()
     assert rights.uid == os.geteuid()
     assert rights.descriptors == resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -55,13 +55,13 @@ def test_privileges_are_this_process_s(host: LinuxHost):
     assert rights.capabilities == int(mask, 16)
 
 
-def test_usable_cpus_are_none_or_a_part_of_the_online_ones(host: LinuxHost):
+def test_usable_cpus_are_none_or_a_part_of_the_online_ones(host: LinuxHost) -> None:
     usable = host.usable_cpus()
     online = parse_cpulist(host.read_text("/sys/devices/system/cpu/online"))
     assert usable is None or usable < online
 
 
-def test_a_narrowed_affinity_is_seen_and_kept():
+def test_a_narrowed_affinity_is_seen_and_kept() -> None:
     everything = os.sched_getaffinity(0)
     if len(everything) < 2:
         pytest.skip("this process has one CPU")
@@ -80,7 +80,7 @@ def test_a_narrowed_affinity_is_seen_and_kept():
     assert seen == [frozenset({one})]
 
 
-def test_pinning_moves_the_calling_thread_only(host: LinuxHost):
+def test_pinning_moves_the_calling_thread_only(host: LinuxHost) -> None:
     cpu = max(os.sched_getaffinity(0))
     before = os.sched_getaffinity(0)
     inside: list[set[int]] = []
@@ -96,20 +96,20 @@ def test_pinning_moves_the_calling_thread_only(host: LinuxHost):
     assert os.sched_getaffinity(0) == before
 
 
-def test_pinning_to_a_cpu_that_is_not_there_is_einval(host: LinuxHost):
+def test_pinning_to_a_cpu_that_is_not_there_is_einval(host: LinuxHost) -> None:
     with pytest.raises(HostError) as caught:
         host.pin_this_thread([8191])
     assert caught.value.errno == errno.EINVAL
 
 
-def test_the_clock_is_the_raw_monotonic_one(host: LinuxHost):
+def test_the_clock_is_the_raw_monotonic_one(host: LinuxHost) -> None:
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     now = host.now_ns()
     assert before <= now <= time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     assert abs(host.wall_ns() - time.time_ns()) < 1_000_000_000
 
 
-def test_a_software_group_counts_what_this_thread_does(host: LinuxHost):
+def test_a_software_group_counts_what_this_thread_does(host: LinuxHost) -> None:
     cpu = min(os.sched_getaffinity(0))
     leader = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), cpu)
     sibling = open_or_skip(host, PerfAttr(SOFTWARE, PAGE_FAULTS), cpu, leader)
@@ -142,7 +142,7 @@ def test_a_software_group_counts_what_this_thread_does(host: LinuxHost):
     assert second[4] - first[4] >= PAGES, "each first touch of a page is a fault"
 
 
-def test_counters_do_not_survive_exec(host: LinuxHost):
+def test_counters_do_not_survive_exec(host: LinuxHost) -> None:
     descriptor = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), min(os.sched_getaffinity(0)))
     try:
         assert not os.get_inheritable(descriptor)
@@ -150,7 +150,7 @@ def test_counters_do_not_survive_exec(host: LinuxHost):
         host.close(descriptor)
 
 
-def test_a_small_buffer_is_enospc(host: LinuxHost):
+def test_a_small_buffer_is_enospc(host: LinuxHost) -> None:
     descriptor = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), min(os.sched_getaffinity(0)))
     try:
         with pytest.raises(HostError) as caught:
@@ -160,7 +160,7 @@ def test_a_small_buffer_is_enospc(host: LinuxHost):
         host.close(descriptor)
 
 
-def test_a_software_sibling_of_another_cpu_is_einval(host: LinuxHost):
+def test_a_software_sibling_of_another_cpu_is_einval(host: LinuxHost) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         pytest.skip("this process has one CPU")
@@ -173,7 +173,7 @@ def test_a_software_sibling_of_another_cpu_is_einval(host: LinuxHost):
         host.close(leader)
 
 
-def test_a_cpu_that_is_not_there_is_refused(host: LinuxHost):
+def test_a_cpu_that_is_not_there_is_refused(host: LinuxHost) -> None:
     rights = host.privileges()
     if not (rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)):
         pytest.skip("without CAP_PERFMON the answer is EACCES")

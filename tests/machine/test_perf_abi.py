@@ -37,7 +37,7 @@ LAYOUT = {
 }
 
 
-def test_layout_is_the_kernels():
+def test_layout_is_the_kernels() -> None:
     found = {}
     for name, _ in PerfEventAttr._fields_:
         member = getattr(PerfEventAttr, name)
@@ -46,7 +46,7 @@ def test_layout_is_the_kernels():
     assert ctypes.sizeof(PerfEventAttr) == 144
 
 
-def test_structure_carries_what_counting_needs():
+def test_structure_carries_what_counting_needs() -> None:
     attr = PerfAttr(type=11, config=0x1FF24, config1=2, config2=3, config3=4, flags=1 << 20, read_format=0xB)
     words = bytes(structure_of(attr))
     assert int.from_bytes(words[0:4], "little") == 11
@@ -71,12 +71,12 @@ def test_structure_carries_what_counting_needs():
         ("s390x", 8, None),
     ],
 )
-def test_call_numbers(machine: str, pointer: int, number: int | None):
+def test_call_numbers(machine: str, pointer: int, number: int | None) -> None:
     assert syscall_number(machine, pointer) == number
 
 
 @pytest.mark.real
-def test_the_kernel_answers_with_an_errno():
+def test_the_kernel_answers_with_an_errno() -> None:
     with pytest.raises(HostError) as caught:
         perf_event_open(PerfAttr(type=0x7FFFFFF0, config=0), -1, 0, -1)
     # ENOENT: no such PMU. EACCES, EPERM, ENOSYS: perf is closed to this process altogether.

@@ -31,24 +31,24 @@ AMD = Pmu(
 )
 
 
-def test_terms_go_to_their_bits():
+def test_terms_go_to_their_bits() -> None:
     attr = encode(AMD, "event=0x1c2,umask=0x2,cmask=3,inv=1,ldlat=0x10,threshold=1")
     # AMD's event select has its upper four bits in config[35:32] (AMD APM vol. 2, PERF_CTL).
     assert attr.config == 0x1_0380_02C2
     assert (attr.type, attr.config1, attr.config2, attr.config3) == (4, 0x10, 0, 1 << 5)
 
 
-def test_a_name_brings_its_terms():
+def test_a_name_brings_its_terms() -> None:
     assert encode(AMD, "misses").config == 0x0964
     assert encode(AMD, "edges").config == 1 << 18 | 1
 
 
-def test_written_terms_win_over_those_of_a_name():
+def test_written_terms_win_over_those_of_a_name() -> None:
     assert encode(AMD, "misses,umask=0xff").config == 0xFF64
     assert encode(AMD, "umask=0xff,misses").config == 0xFF64
 
 
-def test_words_of_the_attribute_can_be_given_whole():
+def test_words_of_the_attribute_can_be_given_whole() -> None:
     attr = encode(AMD, "config=0x123,config1=0x45,config2=6,config3=7")
     assert (attr.config, attr.config1, attr.config2, attr.config3) == (0x123, 0x45, 6, 7)
 
@@ -70,7 +70,7 @@ def test_words_of_the_attribute_can_be_given_whole():
         ("config", "needs a value"),
     ],
 )
-def test_what_cannot_be_encoded_is_said(event: str, says: str):
+def test_what_cannot_be_encoded_is_said(event: str, says: str) -> None:
     with pytest.raises(EventError, match=says):
         encode(AMD, event)
 
@@ -85,17 +85,17 @@ def test_what_cannot_be_encoded_is_said(event: str, says: str):
         ("config:8-15,40-47", 0, (*range(8, 16), *range(40, 48))),
     ],
 )
-def test_formats(text: str, word: int, bits: tuple[int, ...]):
+def test_formats(text: str, word: int, bits: tuple[int, ...]) -> None:
     assert parse_format("f", text) == Format("f", word, bits)
 
 
 @pytest.mark.parametrize("text", ["", "config", "config:", "config:64", "config:7-0", "config9:0", "attr:0-7"])
-def test_formats_that_are_none(text: str):
+def test_formats_that_are_none(text: str) -> None:
     assert parse_format("f", text) is None
 
 
 @given(st.sets(st.integers(0, 63), min_size=1), st.data())
-def test_a_value_can_be_read_back_from_its_bits(bits: set[int], data: st.DataObject):
+def test_a_value_can_be_read_back_from_its_bits(bits: set[int], data: st.DataObject) -> None:
     place = Format("f", 0, tuple(sorted(bits)))
     value = data.draw(st.integers(0, (1 << len(bits)) - 1))
     word = place.place(value)
@@ -104,7 +104,7 @@ def test_a_value_can_be_read_back_from_its_bits(bits: set[int], data: st.DataObj
 
 
 @given(st.sets(st.integers(0, 63), min_size=1, max_size=63))
-def test_one_more_than_the_largest_value_is_refused(bits: set[int]):
+def test_one_more_than_the_largest_value_is_refused(bits: set[int]) -> None:
     with pytest.raises(EventError):
         Format("f", 0, tuple(sorted(bits))).place(1 << len(bits))
 
@@ -127,7 +127,7 @@ def tree(files: dict[str, str]) -> TreeHost:
     return TreeHost({f"{BASE}/power/{path}": text for path, text in files.items()})
 
 
-def test_a_pmu_is_read_from_its_folder():
+def test_a_pmu_is_read_from_its_folder() -> None:
     pmu = read_pmu(tree(POWER), "power")
     assert pmu is not None
     assert (pmu.name, pmu.type, pmu.cpumask, pmu.cpus) == ("power", 23, (0, 56), ())
@@ -140,16 +140,16 @@ def test_a_pmu_is_read_from_its_folder():
     assert encode(pmu, "energy-pkg").config == 2
 
 
-def test_what_is_missing_is_left_empty():
+def test_what_is_missing_is_left_empty() -> None:
     pmu = read_pmu(tree({"type": "5\n", "cpumask": "not a list\n"}), "power")
     assert pmu == Pmu("power", 5)
 
 
 @pytest.mark.parametrize("files", [{"cpumask": "0\n"}, {"type": "\n"}, {"type": "x\n"}])
-def test_without_a_type_there_is_no_pmu(files: dict[str, str]):
+def test_without_a_type_there_is_no_pmu(files: dict[str, str]) -> None:
     assert read_pmu(tree(files), "power") is None
 
 
-def test_pmus_are_listed():
+def test_pmus_are_listed() -> None:
     assert list_pmus(tree(POWER)) == ("power",)
     assert list_pmus(TreeHost({"/proc/stat": ""})) == ()

@@ -27,6 +27,9 @@ class Row:
     def delta(self, signal: str) -> float | None:
         return self.deltas.get(signal, self.anything)
 
+    def total(self, signal: str) -> float | None:
+        return self.delta(signal)
+
     def rate(self, signal: str) -> float | None:
         delta = self.delta(signal)
         return None if delta is None or not self.seconds else delta / self.seconds

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowinputs import Row
+
 from turbotui.quantities.catalog import STATIC_COLUMNS, formulas, idle
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import Scope

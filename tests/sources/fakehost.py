@@ -73,7 +73,6 @@ class FakeHost:
 
     def kill(self, cpu: int) -> None:
         self.dead[cpu] = self.now
-        self.files["/sys/devices/system/cpu/online"] = "7"
 
     def read_text(self, path: str) -> str:
         content = self.files.get(path, errno.ENOENT)

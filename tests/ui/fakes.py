@@ -104,7 +104,7 @@ def load_of(cpu: int, tick: int) -> float:
     """Busy share of a CPU in the interval before a tick: CPU 3 always busiest, then falling with the number."""
     if cpu == 3:
         return 0.97
-    return round(0.9 / (1 + cpu) + 0.02 * ((tick * 7 + cpu * 3) % 5), 4)
+    return round(0.8 / (1 + cpu) + 0.02 * ((tick * 7 + cpu * 3) % 5), 4)
 
 
 def clock_of(cpu: int, tick: int) -> float:

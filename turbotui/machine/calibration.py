@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import Circumstances, explain_msr_open, explain_msr_read
+from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
 from turbotui.machine.registers import read_once
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -24,6 +24,7 @@ _FSB_FREQ = 0xCD
 _RAPL_UNIT = 0x606
 _DEFAULT_TDP_WATT = 135.0  # turbostat-spec 2.5: where neither register nor platform tells
 _PEAK_TO_TDP = 2.0  # short-term power limits reach about twice TDP on client parts; a wrap must not be missed then
+_DEFAULT_TIME_EXPONENT = 10  # what a field of 0 means (turbostat-spec 2.5)
 _GUESSED_TJ_MAX = 100  # turbostat-spec 5, row 41
 _CPUID_TSC, _CPUID_FREQUENCY = 0x15, 0x16  # Intel SDM vol. 2, CPUID
 _WORD = 0xFFFFFFFF
@@ -46,12 +47,15 @@ class RaplUnits:
 
     Attributes:
         tdp_watt: thermal design power, by MSR 0x614, the platform, or 135 W.
+        power_watt, time_second: one count of power limits and of throttled time.
     """
 
     energy_joule: float
     dram_joule: float
     psys_joule: float
     tdp_watt: float
+    power_watt: float
+    time_second: float
     origin: str
 
     def wrap_seconds(self, joule: float) -> float:
@@ -99,6 +103,8 @@ def rapl_units(machine: Machine, facts: Circumstances) -> RaplUnits | Unavailabl
         dram_joule=features.dram_unit_joule or energy,
         psys_joule=features.psys_unit_joule or energy,
         tdp_watt=_tdp(machine, power, facts),
+        power_watt=power,
+        time_second=2.0 ** -(raw >> 16 & 0xF or _DEFAULT_TIME_EXPONENT),
         origin=f"MSR {address:#x}",
     )
 
@@ -113,12 +119,14 @@ def _tdp(machine: Machine, power_unit: float, facts: Circumstances) -> float:
 
 
 def tj_max(machine: Machine, facts: Circumstances) -> Constant:
-    """MSR 0x1A2[23:16] in °C, assumed 100 where registers can be read but this one does not tell.
+    """MSR 0x1A2[23:16] in °C, or what a person told; assumed 100 where registers can be read but this one is silent.
 
     It is the fixed target, not lowered by the TCC offset: the digital readouts count from it (turbostat-spec 5).
     """
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
+    if machine.tcc is not None:
+        return Known(float(machine.tcc), "told by --TCC")
     raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
     if isinstance(raw, Unavailable):
         if raw.reason in (Reason.NO_DRIVER, Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS, Reason.OFFLINE):
@@ -167,7 +175,8 @@ def base_hz(machine: Machine, facts: Circumstances) -> Constant:
 def _base_by_ratio(machine: Machine, facts: Circumstances) -> Constant:
     features = machine.platform.features
     if not features.has_nhm_msrs or features.bclk is None:
-        return Unavailable(Reason.UNKNOWN_MODEL, f"MSR {_PLATFORM_INFO:#x}: not defined for this model")
+        reason = Reason.NO_HARDWARE if machine.platform.known else Reason.UNKNOWN_MODEL
+        return Unavailable(reason, f"MSR {_PLATFORM_INFO:#x}: not defined for this model")
     raw = read_msr(machine, _PLATFORM_INFO, facts)
     if isinstance(raw, Unavailable):
         return raw
@@ -214,6 +223,21 @@ def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
     return Known(found.pop() * 1e3, path.format(cpu=first_cpu(machine)))
 
 
+def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
+    """The crystal that always-running timers count, by CPUID 0x15 ECX, or the platform's (Intel SDM vol. 2)."""
+    leaf = _cpuid(machine, _CPUID_TSC, facts)
+    if not isinstance(leaf, Unavailable) and leaf[2]:
+        return Known(float(leaf[2]), "CPUID 0x15 ECX")
+    fixed = machine.platform.features.crystal_hz
+    if fixed:
+        return Known(float(fixed), f"this model's crystal of {fixed / 1e6:g} MHz")
+    if isinstance(leaf, Unavailable):
+        return leaf
+    return Unavailable(
+        Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the crystal is not told"
+    )
+
+
 def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
     """The TSC's clock by CPUID 0x15: crystal times EBX / EAX (Intel SDM vol. 2). The crystal may be the platform's.
 
@@ -222,20 +246,20 @@ def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if isinstance(leaf, Unavailable):
         return leaf
-    denominator, numerator, crystal, _ = leaf
-    origin = "CPUID 0x15"
-    if crystal == 0:
-        crystal = machine.platform.features.crystal_hz
-        origin += f" with this model's crystal of {crystal / 1e6:g} MHz"
-    if not (denominator and numerator and crystal):
+    denominator, numerator, _, _ = leaf
+    crystal = crystal_hz(machine, facts)
+    if isinstance(crystal, Unavailable) or not (denominator and numerator):
         return Unavailable(
             Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE, "CPUID 0x15: the TSC clock is not told"
         )
-    return Known(crystal * numerator / denominator, origin)
+    origin = "CPUID 0x15" if crystal.origin.startswith("CPUID") else f"CPUID 0x15 with {crystal.origin}"
+    return Known(crystal.value * numerator / denominator, origin)
 
 
-def tsc_tweak(machine: Machine, base: Constant, tsc: Constant) -> Constant:
+def tsc_tweak(machine: Machine, base: Constant, tsc: Constant, facts: Circumstances) -> Constant:
     """base_hz / tsc_hz on platforms whose residencies count base-clock cycles, else 1 (turbostat-spec 2.1)."""
+    if not facts.x86:
+        return Unavailable(Reason.NO_HARDWARE, "a TSC exists on x86 only")
     if not machine.platform.features.tsc_tweak:
         return Known(1.0, "this model counts residency in TSC cycles")
     if isinstance(base, Unavailable):
@@ -247,15 +271,11 @@ def tsc_tweak(machine: Machine, base: Constant, tsc: Constant) -> Constant:
 
 def _cpuid(machine: Machine, leaf: int, facts: Circumstances) -> tuple[int, int, int, int] | Unavailable:
     """EAX, EBX, ECX, EDX of a leaf by the cpuid driver: 16 bytes at offset leaf (kernel arch/x86/kernel/cpuid.c)."""
-    if not facts.x86:
-        return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
-    path = f"/dev/cpu/{first_cpu(machine)}/cpuid"
+    cpu = first_cpu(machine)
     try:
-        descriptor = machine.host.open_file(path)
+        descriptor = machine.host.open_file(f"/dev/cpu/{cpu}/cpuid")
     except HostError as error:
-        remedy = "modprobe cpuid" if error.name == "ENOENT" else "run as root"
-        reason = Reason.NO_DRIVER if error.name == "ENOENT" else Reason.NOT_PERMITTED
-        return Unavailable(reason, f"{path}: {error.name}", remedy)
+        return explain_cpuid_open(error, cpu, facts)
     try:
         # The driver answers a leaf above the highest one with that one's data, so the maximum is asked first.
         highest, *_ = struct.unpack("<4I", machine.host.read_at(descriptor, 16, 0))

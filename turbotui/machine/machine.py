@@ -12,13 +12,19 @@ from turbotui.machine.topology import Topology, read_topology
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Everything that sources may know before they read a counter."""
+    """Everything that sources may know before they read a counter.
+
+    Attributes:
+        tcc: the temperature in °C from which thermal readouts count down, where a person has told it; None where the
+            machine is to be believed.
+    """
 
     host: Host
     topology: Topology
     model: CpuModel
     platform: Platform
     privileges: Privileges
+    tcc: int | None = None
 
     def with_topology(self, topology: Topology) -> Machine:
         """The same machine after CPUs came or went."""

@@ -31,6 +31,7 @@ class Circumstances:
         x86: whether it can have model-specific registers.
         core_pmu: whether sysfs lists a PMU of the cores.
         msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" where the kernel does not tell.
+        cpuid_config: CONFIG_X86_CPUID, likewise.
     """
 
     privileges: Privileges
@@ -38,6 +39,7 @@ class Circumstances:
     x86: bool
     core_pmu: bool
     msr_config: str = ""
+    cpuid_config: str = ""
 
 
 def circumstances(machine: Machine) -> Circumstances:
@@ -48,7 +50,8 @@ def circumstances(machine: Machine) -> Circumstances:
         hypervisor=machine.model.hypervisor,
         x86=x86,
         core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
-        msr_config=_msr_config(machine.host) if x86 else "",
+        msr_config=_driver_config(machine.host, "MSR") if x86 else "",
+        cpuid_config=_driver_config(machine.host, "CPUID") if x86 else "",
     )
 
 
@@ -81,6 +84,18 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
     if found is None:
         return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
     return found(device, facts)
+
+
+def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
+    """Why /dev/cpu/N/cpuid could not be opened."""
+    device = f"/dev/cpu/{cpu}/cpuid"
+    if not facts.x86:
+        return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
+    if error.errno == errno.ENOENT:
+        return _no_driver(device, "cpuid", facts.cpuid_config)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", "run as root")
+    return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
 
 
 def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unavailable:
@@ -210,13 +225,24 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
 
 
 def _no_device(device: str, facts: Circumstances) -> Unavailable:
-    if facts.msr_config == "n":
+    return _no_driver(device, "msr", facts.msr_config)
+
+
+def _no_driver(device: str, driver: str, config: str) -> Unavailable:
+    if config == "n":
+        option = f"CONFIG_X86_{driver.upper()}"
         return Unavailable(
             Reason.NO_DRIVER,
-            f"{device}: this kernel was built without the msr driver (CONFIG_X86_MSR is not set)",
-            "use a kernel with CONFIG_X86_MSR=m or y",
+            f"{device}: this kernel was built without the {driver} driver ({option} is not set)",
+            f"use a kernel with {option}=m or y",
         )
-    return Unavailable(Reason.NO_DRIVER, f"{device}: the msr driver is not loaded", "modprobe msr")
+    if config == "y":
+        return Unavailable(
+            Reason.NO_DRIVER,
+            f"{device}: the {driver} driver is in the kernel, but there is no such device file",
+            "let the container have the device, or mount devtmpfs on /dev",
+        )
+    return Unavailable(Reason.NO_DRIVER, f"{device}: the {driver} driver is not loaded", f"modprobe {driver}")
 
 
 def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
@@ -259,8 +285,8 @@ _MSR_OPEN: dict[int, Callable[[str, Circumstances], Unavailable]] = {
 }
 
 
-def _msr_config(host: Host) -> str:
-    """CONFIG_X86_MSR by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read."""
+def _driver_config(host: Host, name: str) -> str:
+    """CONFIG_X86_<name> by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read."""
     try:
         release = host.read_text("/proc/sys/kernel/osrelease").strip()
     except HostError:
@@ -269,7 +295,7 @@ def _msr_config(host: Host) -> str:
         text = read(host, release)
         if text is not None:
             return next(
-                (line.partition("=")[2] for line in text.splitlines() if line.startswith("CONFIG_X86_MSR=")), "n"
+                (line.partition("=")[2] for line in text.splitlines() if line.startswith(f"CONFIG_X86_{name}=")), "n"
             )
     folder = f"/lib/modules/{release}"
     try:
@@ -277,9 +303,10 @@ def _msr_config(host: Host) -> str:
         modules = host.read_text(f"{folder}/modules.dep")
     except HostError:
         return ""
-    if "/msr.ko" in builtin:
+    module = f"/{name.lower()}.ko"
+    if module in builtin:
         return "y"
-    return "m" if "/msr.ko" in modules else "n"
+    return "m" if module in modules else "n"
 
 
 def _running_config(host: Host, _release: str) -> str | None:

@@ -28,6 +28,8 @@ class Scaling(Enum):
     DRAM_ENERGY = "the RAPL energy unit, or the fixed one of the platform's memory"
     PSYS_ENERGY = "the RAPL energy unit, or the fixed one of the platform"
     BELOW_TJ_MAX = "degrees below tj_max"
+    RAPL_TIME = "the RAPL time unit"
+    RAPL_POWER = "the RAPL power unit"
 
 
 Condition = Callable[[FeatureSet, CpuModel], bool]
@@ -43,6 +45,7 @@ class Register:
         present: whether a platform should have it; `None` for a platform that is not known is decided by flags alone.
         limit: the package C-state limit that the firmware must allow at least.
         valid_bit: bit that must be set for the reading to mean anything; -1: none.
+        zero_is_unset: a field of 0 says that nothing was set, not a quantity of 0.
     """
 
     address: int
@@ -59,6 +62,7 @@ class Register:
     low_bit: int = 0
     limit: PackageLimit | None = None
     valid_bit: int = -1
+    zero_is_unset: bool = False
 
     @property
     def title(self) -> str:
@@ -69,6 +73,15 @@ class Register:
     def is_energy(self) -> bool:
         """Whether the register counts joules."""
         return self.scaling in (Scaling.ENERGY, Scaling.DRAM_ENERGY, Scaling.PSYS_ENERGY)
+
+    @property
+    def needs_units(self) -> bool:
+        """Whether the RAPL units are needed to understand it."""
+        return self.is_energy or self.scaling in (Scaling.RAPL_TIME, Scaling.RAPL_POWER)
+
+    def field(self, raw: int) -> int:
+        """The register's field, unscaled."""
+        return raw >> self.low_bit & ((1 << self.width_bits) - 1)
 
 
 _SDM = "Intel SDM vol. 4"
@@ -150,6 +163,28 @@ def _energy(
     )
 
 
+def _throttled(register: RaplRegister, name: str, signal: SignalId) -> Register:
+    return Register(
+        register.value,
+        name,
+        signal,
+        Scope.PACKAGE,
+        Unit.SECOND,
+        Behavior.COUNTER,
+        Reduce.SUM,
+        f"{_SDM}, {name}",
+        _rapl(register),
+        Scaling.RAPL_TIME,
+        width_bits=32,
+    )
+
+
+def _package_c0(address: int, name: str, signal: SignalId) -> Register:
+    return _residency(
+        address, name, signal, Scope.PACKAGE, _feature(lambda features: features.has_ext_cst_msrs)
+    )
+
+
 REGISTERS: tuple[Register, ...] = (
     # Read one after the other in this order, so the three that are divided by each other are close in time.
     _cycles(0x10, "IA32_TIME_STAMP_COUNTER", "tsc", "tsc"),
@@ -207,6 +242,13 @@ REGISTERS: tuple[Register, ...] = (
         _package(PackageState.C10),
         limit=PackageLimit.PC10,
     ),
+    # Counts cycles of each core in C0, so it may advance several times as fast as the TSC.
+    _package_c0(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", "c0.pkg.total"),
+    _package_c0(0x659, "MSR_PKG_ANY_CORE_C0_RES", "c0.pkg.any"),
+    _package_c0(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", "c0.pkg.gfx"),
+    _package_c0(0x65B, "MSR_PKG_BOTH_CORE_GFXE_C0_RES", "c0.pkg.both"),
+    _throttled(RaplRegister.PKG_PERF_STATUS, "MSR_PKG_PERF_STATUS", "throttled.pkg"),
+    _throttled(RaplRegister.DRAM_PERF_STATUS, "MSR_DRAM_PERF_STATUS", "throttled.ram"),
     _energy(RaplRegister.PKG_ENERGY_STATUS, "MSR_PKG_ENERGY_STATUS", "energy.pkg", Scope.PACKAGE),
     _energy(RaplRegister.CORE_ENERGY_STATUS, "MSR_PP0_ENERGY_STATUS", "energy.cores", Scope.PACKAGE),
     _energy(RaplRegister.GFX_ENERGY_STATUS, "MSR_PP1_ENERGY_STATUS", "energy.gpu", Scope.PACKAGE),
@@ -255,9 +297,11 @@ REGISTERS: tuple[Register, ...] = (
 """Every register that can become a signal. Two rows may give the same signal; at most one is present on a platform."""
 
 
-def present_registers(platform: Platform, model: CpuModel) -> tuple[Register, ...]:
-    """The registers that a platform should have, in table order."""
-    return tuple(register for register in REGISTERS if register.present(platform.features, model))
+def present_registers(
+    platform: Platform, model: CpuModel, registers: tuple[Register, ...] = REGISTERS
+) -> tuple[Register, ...]:
+    """The registers of a table that a platform should have, in table order."""
+    return tuple(register for register in registers if register.present(platform.features, model))
 
 
 def decode(data: bytes) -> int:

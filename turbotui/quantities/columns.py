@@ -40,6 +40,9 @@ class Inputs(Protocol):
     def delta(self, signal: SignalId) -> float | None:
         """Increase over the interval, reduced by the signal's rule."""
 
+    def total(self, signal: SignalId) -> float | None:
+        """Increase over the interval summed over all instances, whatever the signal's rule; None if one is unknown."""
+
     def rate(self, signal: SignalId) -> float | None:
         """Increase per second, each instance divided by its own elapsed time before reducing."""
 

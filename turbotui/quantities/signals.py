@@ -41,6 +41,7 @@ class Reduce(Enum):
     MEAN = "mean"
     MAX = "max"
     MIN = "min"
+    UNION = "union"  # of bits: set where any instance has it set
     SAME = "same"  # equal everywhere, else unknown
     NONE = "none"  # has no meaning above its own scope
 

@@ -41,8 +41,8 @@ class Frame:
     `older` is None on the first tick: gauges and constants are known then, deltas are not.
     """
 
-    __slots__ = ("_cells", "_deltas", "_elapsed", "_rates", "_rows", "_texts", "_values", "census", "newer", "older",
-                 "topology")
+    __slots__ = ("_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_rows", "_texts", "_values", "census", "newer",
+                 "older", "topology")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
         self.older = older
@@ -54,6 +54,7 @@ class Frame:
         self._values: dict[SignalId, Numbers] = {}
         self._elapsed: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
+        self._gaps: dict[SignalId, bool] = {}
         self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
         self._rows: dict[RowId, RowInputs] = {}
 
@@ -234,6 +235,14 @@ class Frame:
             found = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
         return found
 
+    def has_gaps(self, name: SignalId) -> bool:
+        """Whether a number of this signal is unknown for some instance of the machine."""
+        found = self._gaps.get(name)
+        if found is None:
+            counter = self.census.signals[name].behavior is Behavior.COUNTER
+            found = self._gaps[name] = None in (self.deltas(name) if counter else self.levels(name))
+        return found
+
     def _can(self, column: Column) -> bool:
         signals = self.census.signals
         return all(name in signals for name in column.needs)
@@ -303,6 +312,15 @@ class RowInputs:
         """See `columns.Inputs.delta`."""
         return self._reduced(signal, self._frame.deltas)
 
+    def total(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        items = self._pick(self._frame.deltas(signal), known)
+        have = [item for item in items if item is not None]
+        return sum(have) if have and len(have) == len(items) else None
+
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
         return self._reduced(signal, self._frame.rates)
@@ -341,9 +359,9 @@ class RowInputs:
     def incomplete(self, signal: SignalId) -> bool:
         """Whether a number of this signal is known for some instances of the row and unknown for others."""
         known = self._known(signal)
-        if known is None:
-            return False
         frame = self._frame
+        if known is None or not frame.has_gaps(signal):
+            return False
         items = self._pick(frame.deltas(signal) if known.behavior is Behavior.COUNTER else frame.levels(signal), known)
         return None in items and any(item is not None for item in items)
 
@@ -375,6 +393,10 @@ class RowInputs:
         signal = self._known(name)
         if signal is None:
             return None
+        scope = self._row.scope
+        if self._cpu is not None and scope is not Scope.SYSTEM and signal.scope.rank >= scope.rank:
+            # One instance, nothing to reduce: by far the most frequent case.
+            return values(name)[self._frame.topology.index(signal.scope, self._cpu)]
         have = [item for item in self._pick(values(name), signal) if item is not None]
         if not have:
             return None
@@ -385,11 +407,19 @@ def _same(values: Sequence[float]) -> float | None:
     return values[0] if all(value == values[0] for value in values) else None
 
 
+def _union(values: Sequence[float]) -> float:
+    bits = 0
+    for value in values:
+        bits |= int(value)
+    return float(bits)
+
+
 _REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
     Reduce.SUM: sum,
     Reduce.MEAN: lambda values: sum(values) / len(values),
     Reduce.MAX: max,
     Reduce.MIN: min,
+    Reduce.UNION: _union,
     Reduce.SAME: _same,
     Reduce.NONE: lambda _values: None,
 }

@@ -56,6 +56,17 @@ class Ring:
         return ordered if count is None else ordered[-count:]
 
     @property
+    def length(self) -> int:
+        """How many values it holds."""
+        return len(self._values)
+
+    def lengthen(self, length: int) -> None:
+        """Hold more values from now on."""
+        if length > len(self._values):
+            self._values = array("f", [_GAP]) * (length - len(self._values)) + array("f", self.values())
+            self._at = 0
+
+    @property
     def mean(self) -> float | None:
         """Mean of the known values since the last reset."""
         return self.total / self.count if self.count else None
@@ -64,25 +75,35 @@ class Ring:
 class History:
     """Rings by row and column. A ring exists from the first time its cell was asked to be kept."""
 
-    def __init__(self, length: int = 120) -> None:
+    def __init__(self, length: int = 60) -> None:
         self.length = length
         self.pushed = 0
         self._rings: dict[ColumnId, dict[RowId, Ring]] = {}
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
-    def push(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId]) -> None:
-        """Keep these columns of these rows in this frame. A cell may be asked for twice; it is kept once."""
+    def push(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId], *, length: int = 0) -> None:
+        """Keep these columns of these rows in this frame. A cell may be asked for twice; it is kept once.
+
+        Args:
+            frame: the newest one.
+            columns: of which cells.
+            rows: of which cells.
+            length: intervals that these cells are kept for; 0 for the history's own length.
+        """
         seq = frame.seq
+        length = length or self.length
         for column in columns:
             rings = self._rings.setdefault(column.id, {})
             for row in rows:
                 ring = rings.get(row)
                 if ring is None:
-                    ring = rings[row] = Ring(self.length)
+                    ring = rings[row] = Ring(length)
+                elif ring.length < length:
+                    ring.lengthen(length)
                 if ring.last == seq:
                     continue
                 # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
-                for _ in range(min(seq - ring.last - 1, self.length) if ring.last >= 0 else 0):
+                for _ in range(min(seq - ring.last - 1, ring.length) if ring.last >= 0 else 0):
                     ring.push(None)
                 ring.last = seq
                 value = frame.cell(column, row)

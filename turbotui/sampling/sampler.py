@@ -65,6 +65,7 @@ class Sampler:
         self._cpus_seen = self._cpus_now()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._early: asyncio.Event | None = None
+        self._end_first = False
         self._patience: asyncio.Timeout | None = None
         self._looked = 0.0
         self._stopping = False
@@ -76,7 +77,8 @@ class Sampler:
             self._next_wanted = wanted
 
     def end_interval(self) -> None:
-        """End the interval now."""
+        """End the interval now; before `run` has begun, the first one as soon as there is one."""
+        self._end_first = True
         loop, early = self._loop, self._early
         if loop is not None and early is not None:
             with contextlib.suppress(RuntimeError):  # the loop closed between the look and the call: nothing to end
@@ -107,6 +109,8 @@ class Sampler:
         ended = self._early = asyncio.Event()
         if self._stopping:
             return
+        if self._end_first:
+            ended.set()
         try:
             await self._tick(loop)
             deadline = loop.time() + (self.interval if first is None else min(first, self.interval))

@@ -50,29 +50,99 @@ _ROWS = (Where.TABLE, Where.MAP, Where.LIST)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
-    Action("columns", "columns", ("C", "f2"), "C F2", "Choose columns: search, show, hide, read what they mean.",
-           "columns", _TABLE, rank=0),
+    Action(
+        "columns",
+        "columns",
+        ("C", "f2"),
+        "C F2",
+        "Choose columns: search, show, hide, read what they mean.",
+        "columns",
+        _TABLE,
+        rank=0,
+    ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
-    Action("search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _TABLE, rank=2),
+    Action(
+        "search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _TABLE, rank=2
+    ),
     Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _TABLE),
-    Action("filter", "filter", ("backslash", "f4"), "\\ F4",
-           "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.", "filter", _TABLE, rank=3),
-    Action("group", "group", ("t", "f5"), "t F5", "Flat, or grouped by package, die, L3, node or core.", "group",
-           _TABLE, rank=3),
-    Action("sort_menu", "sort_menu", ("o", "f6"), "o F6", "Choose the column to sort by, or to colour the map by.", "sort", _CELLS, rank=1),
-    Action("sort_next", "sort_step(1)", ("greater_than_sign",), ">", "Sort (colour the map) by the next column.", "", _CELLS),
-    Action("sort_previous", "sort_step(-1)", ("less_than_sign",), "<", "Sort (colour the map) by the previous column.", "", _CELLS),
+    Action(
+        "filter",
+        "filter",
+        ("backslash", "f4"),
+        "\\ F4",
+        "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.",
+        "filter",
+        _TABLE,
+        rank=3,
+    ),
+    Action(
+        "group",
+        "group",
+        ("t", "f5"),
+        "t F5",
+        "Flat, or grouped by package, die, L3, node or core.",
+        "group",
+        _TABLE,
+        rank=3,
+    ),
+    Action(
+        "sort_menu",
+        "sort_menu",
+        ("o", "f6"),
+        "o F6",
+        "Choose the column to sort by, or to colour the map by.",
+        "sort",
+        _CELLS,
+        rank=1,
+    ),
+    Action(
+        "sort_next",
+        "sort_step(1)",
+        ("greater_than_sign",),
+        ">",
+        "Sort (colour the map) by the next column.",
+        "",
+        _CELLS,
+    ),
+    Action(
+        "sort_previous",
+        "sort_step(-1)",
+        ("less_than_sign",),
+        "<",
+        "Sort (colour the map) by the previous column.",
+        "",
+        _CELLS,
+    ),
     Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
-    Action("explain", "explain", ("e",), "e", "Explain the cell: formula, numbers, sources, or why it is missing.",
-           "explain", _CELLS, rank=1),
+    Action(
+        "explain",
+        "explain",
+        ("e",),
+        "e",
+        "Explain the cell: formula, numbers, sources, or why it is missing.",
+        "explain",
+        _CELLS,
+        rank=1,
+    ),
     Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
-    Action("tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4),
+    Action(
+        "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
+    ),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
-    Action("follow", "follow", ("F",), "F", "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
-           "follow", _TABLE, rank=5),
+    Action(
+        "follow",
+        "follow",
+        ("F",),
+        "F",
+        "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
+        "follow",
+        _TABLE,
+        rank=5,
+    ),
     Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
-    Action("pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause",
-           rank=2),
+    Action(
+        "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
+    ),
     Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
@@ -88,7 +158,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
     Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _CELLS),
     Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _CELLS),
-    Action("column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS),
+    Action(
+        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS
+    ),
     Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _CELLS),
     Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
@@ -100,8 +172,15 @@ ACTIONS: tuple[Action, ...] = (
 def bindings_for(where: Where) -> list[BindingType]:
     """The Textual bindings of one place."""
     return [
-        Binding(",".join(action.keys), action.call, action.label or action.help, id=action.id,
-                show=bool(action.label), priority=action.priority, key_display=action.shown)
+        Binding(
+            ",".join(action.keys),
+            action.call,
+            action.label or action.help,
+            id=action.id,
+            show=bool(action.label),
+            priority=action.priority,
+            key_display=action.shown,
+        )
         for action in ACTIONS
         if where in action.where
     ]

@@ -67,8 +67,10 @@ class WatchScreen(Screen[None]):
     # Called by the app
 
     def show_frame(self) -> None:
-        """Show the frame that the watch holds now. Called for every frame while this screen is on top or under a
-        modal."""
+        """Show the frame that the watch holds now.
+
+        Called for every frame while this screen is on top or under a window.
+        """
         self.show_summary()
 
     def show_columns(self) -> None:
@@ -165,7 +167,8 @@ class WatchScreen(Screen[None]):
                 gauges.append(Gauge("Hot", watch.heat, None))
             else:
                 row, degrees = hottest
-                gauges.append(Gauge("Hot", watch.heat, degrees, note=self._where(row), alarm=alarm(watch.heat, degrees)))
+                past_limit = alarm(watch.heat, degrees)
+                gauges.append(Gauge("Hot", watch.heat, degrees, note=self._where(row), alarm=past_limit))
         if watch.interrupts is not None:
             gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
         return gauges
@@ -192,7 +195,7 @@ class WatchScreen(Screen[None]):
             text = f" {number} {word}" if width >= 110 else f" {number}"
             tabs.append(((text, Tone.SORTED if here else Tone.DIM), f"app.show_screen('{name}')"))
         right = sum(len(piece[0]) for piece, _ in tabs) + 1
-        usable = [action for action in ACTIONS if action.label and (Where.APP in action.where or self.where in action.where)]
+        usable = [action for action in ACTIONS if action.label and not {Where.APP, self.where}.isdisjoint(action.where)]
         kept: list[str] = []
         used = 1
         for action in sorted(usable, key=lambda action: action.rank):

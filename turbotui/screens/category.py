@@ -37,7 +37,7 @@ class CategoryKeys(Window[str]):
         at = 1
         for letter, word, _ in (*CATEGORY_KEYS, ("c", "picker", ())):
             pieces += [(letter, Tone.KEY), (f" {word}  ", Tone.PLAIN)]
-            hot.append(Hot(0, at, at + len(word) + 3, f"screen.toggle('{letter}')"))
+            hot.append(Hot(0, at, at + len(word) + 3, f"screen.category('{letter}')"))
             at += len(word) + 4
         self.query_one(PieceLines).show([pieces], hot)
 
@@ -45,9 +45,9 @@ class CategoryKeys(Window[str]):
         """Take the letter; any other key closes."""
         event.stop()
         event.prevent_default()
-        self.action_toggle(event.character or "")
+        self.action_category(event.character or "")
 
-    def action_toggle(self, letter: str) -> None:
+    def action_category(self, letter: str) -> None:
         """Toggle the category of a letter."""
         if letter == "c":
             self.dismiss("")
@@ -57,7 +57,8 @@ class CategoryKeys(Window[str]):
                 continue
             count, shown = self._watch.toggle_categories(frozenset(Category[name] for name in names))
             if count:
-                self.dismiss(f"{word}: {count} {'column' if count == 1 else 'columns'} {'shown' if shown else 'hidden'}")
+                noun = "column" if count == 1 else "columns"
+                self.dismiss(f"{word}: {count} {noun} {'shown' if shown else 'hidden'}")
             else:
                 self.dismiss(f"{word}: this machine offers no such column; C lists them all with the reasons")
             return

@@ -74,13 +74,8 @@ class DoctorScreen(WatchScreen):
         for source in sources:
             given = source.gives if len(source.gives) < gives else source.gives[: gives - 2] + "…"
             why = "; ".join(text for text in (source.detail, source.remedy) if text)
-            items.append(
-                Item(
-                    ((f" {source.title:<{wide}}", Tone.PLAIN), _STATES[source.state], (f"  {given:<{gives}}", Tone.PLAIN),
-                     (why, Tone.DIM)),
-                    source.id,
-                )
-            )
+            name, what = (f" {source.title:<{wide}}", Tone.PLAIN), (f"  {given:<{gives}}", Tone.PLAIN)
+            items.append(Item((name, _STATES[source.state], what, (why, Tone.DIM)), source.id))
         self._list.show(items)
         self.watch_state.want(self.wanted)
 

@@ -20,8 +20,7 @@ from turbotui.widgets.rows import row_name
 
 
 class Graph(Window[None]):
-    """The history of one cell as a curve, from the moment somebody first looked at it, or longer where it has a
-    spark."""
+    """The history of one cell as a curve, from when it was first on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "close", "close", show=False),
@@ -67,7 +66,7 @@ class Graph(Window[None]):
         curve = self.query_one("#curve", PieceLines)
         width, height = curve.size
         ring = watch.history.ring(column.id, self._home)
-        if width < 20 or height < 4:  # noqa: PLR2004 - no room for an axis and a curve
+        if width < 20 or height < 4:  # no room for an axis and a curve
             return
         if ring is None or not ring.count or ring.mean is None:
             sentence = "kept from now on: the curve begins with the next interval"
@@ -80,11 +79,15 @@ class Graph(Window[None]):
         margin = max(len(label) for label in labels) + 1
         rows = height - 2
         values = ring.values()
+        across = (width - margin - 1) * 2
+        if len(values) < across:
+            values = [values[at * len(values) // across] for at in range(across)]
         lines: list[list[Piece]] = []
         for at, text in enumerate(braille(values, top, width - margin - 1, rows)):
             label = labels[0] if at == 0 else labels[1] if at == rows // 2 else labels[2] if at == rows - 1 else ""
-            lines.append([(label.rjust(margin - 1) + " ", Tone.DIM), ("┤" if label else "│", Tone.RULE), (text, Tone.SPARK)])
-        span = min(len(values), (width - margin - 1) * 2) * watch.interval
+            axis = "┤" if label else "│"
+            lines.append([(label.rjust(margin - 1) + " ", Tone.DIM), (axis, Tone.RULE), (text, Tone.SPARK)])
+        span = min(ring.length, across) * watch.interval
         axis = f"{span:.0f} s ago".ljust(width - margin - 4) + "now"
         lines.append([(" " * (margin + 1) + axis, Tone.DIM)])
         low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))

@@ -36,7 +36,8 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> list[
         items.append(Item(((where.value, Tone.SORTED),)))
         items += [Item(((f"  {action.shown:<12}", Tone.KEY), (action.help, Tone.PLAIN))) for action in members]
         if where is Where.APP:
-            items += [Item(((f"  {number:<12}", Tone.KEY), (f"Screen: {word}.", Tone.PLAIN))) for _, number, word in screens]
+            for _, number, word in screens:
+                items.append(Item(((f"  {number:<12}", Tone.KEY), (f"Screen: {word}.", Tone.PLAIN))))
         items.append(Item(()))
     items.append(Item((("Marks", Tone.SORTED),)))
     items += [Item(((f"  {mark:<12}", Tone.KEY), (text, Tone.PLAIN))) for mark, text in MARKS]

@@ -81,9 +81,8 @@ class MapScreen(WatchScreen):
         row = cpu_row(cpu)
         topology = frame.topology
         words = [row_name(topology, row)]
-        for scope in (Scope.CORE, Scope.PACKAGE):
-            if topology.varies(scope):
-                words.append(row_name(topology, topology.row(scope, cpu)))
+        around = [scope for scope in (Scope.CORE, Scope.PACKAGE) if topology.varies(scope)]
+        words += [row_name(topology, topology.row(scope, cpu)) for scope in around]
         shown = [self._column, *(column for column in self._choices() if column is not self._column)]
         words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
         return " · ".join(words)

@@ -17,6 +17,14 @@ from turbotui.widgets.cells import Tone, scope_word
 from turbotui.widgets.listing import Item, Listing
 
 
+class SearchField(Input):
+    """A field that leaves the space key to the list: no name of a column has one."""
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """Take every printable key but space."""
+        return key != "space" and super().check_consume_key(key, character)
+
+
 class Picker(Window[None]):
     """The column picker."""
 
@@ -25,7 +33,7 @@ class Picker(Window[None]):
         Binding("down", "move(1)", "down", priority=True, show=False),
         Binding("pageup", "move(-10)", "page up", priority=True, show=False),
         Binding("pagedown", "move(10)", "page down", priority=True, show=False),
-        Binding("space,enter", "toggle", "show or hide", priority=True),
+        Binding("space,enter", "show_or_hide", "show or hide", priority=True),
         Binding("f2,f10", "close", "close", priority=True, show=False),
     ]
 
@@ -46,7 +54,7 @@ class Picker(Window[None]):
         with Vertical(classes="window") as window:
             window.border_title = "columns"
             window.border_subtitle = "type to search · Space show/hide · Esc close"
-            yield Input(placeholder="search", select_on_focus=False)
+            yield SearchField(placeholder="search", select_on_focus=False)
             yield Listing()
             yield Static("", id="about", markup=False)
 
@@ -82,9 +90,8 @@ class Picker(Window[None]):
             return Item(((f" -  {column.id:<10} ", Tone.DIM), (why.sentence(), Tone.DIM)), column.id)
         mark = "✓" if self._watch.is_visible(column) else " "
         unit = column.unit or ""
-        return Item(
-            ((f" {mark}  ", Tone.KEY), (f"{column.id:<10} ", Tone.PLAIN), (f"{unit:<4} {column.help}", Tone.DIM)), column.id
-        )
+        name = (f"{column.id:<10} ", Tone.PLAIN)
+        return Item(((f" {mark}  ", Tone.KEY), name, (f"{unit:<4} {column.help}", Tone.DIM)), column.id)
 
     def on_input_changed(self) -> None:
         """Search as one types."""
@@ -97,7 +104,8 @@ class Picker(Window[None]):
             self.query_one("#about", Static).update("no column matches")
             return
         unit = f", {column.unit}" if column.unit else ""
-        lines = [f"{column.id}: per {scope_word(column.scope)}{unit}", column.help, f"= {column.formula}", column.document]
+        first = f"{column.id}: per {scope_word(column.scope)}{unit}"
+        lines = [first, column.help, f"= {column.formula}", column.document]
         why = self._watch.why_absent(column)
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")
@@ -105,13 +113,13 @@ class Picker(Window[None]):
 
     def on_listing_chosen(self) -> None:
         """A click shows and hides too."""
-        self.action_toggle()
+        self.action_show_or_hide()
 
     def action_move(self, by: int) -> None:
         """Move in the list."""
         self.query_one(Listing).move(by)
 
-    def action_toggle(self) -> None:
+    def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""
         column = self._watch.session.catalog.get(self.query_one(Listing).key)
         if column is not None and self._watch.toggle(column):

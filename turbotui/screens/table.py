@@ -72,7 +72,7 @@ class TableScreen(WatchScreen):
     @property
     def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
         """What the table draws."""
-        return self._table.visible
+        return self._table.drawn
 
     def show_frame(self) -> None:
         """Table first, then the lines around it."""
@@ -357,7 +357,7 @@ class CpuScreen(TableScreen):
         """Topology order where all CPUs can be looked over, the busiest first where they cannot."""
         view = super().first_view()
         watch = self.watch_state
-        if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # noqa: PLR2004 - half a screen
+        if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # half a small screen
             return replace(view, sort=watch.busy, reverse=True)
         return view
 
@@ -373,7 +373,7 @@ class TopologyScreen(TableScreen):
         topology = self.watch_state.session.machine.topology
         levels = levels_of(topology, TREE_LEVELS)
         folded: frozenset[RowId] = frozenset()
-        if len(topology.cpus) > 16 and len(levels) > 1:  # noqa: PLR2004 - as for the CPUs
+        if len(topology.cpus) > 16 and len(levels) > 1:
             folded = frozenset(instance.row for instance in topology.instances(levels[-2]))
         return replace(super().first_view(), levels=levels, folded=folded, filter=Filter())
 

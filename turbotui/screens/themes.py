@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 TUI_DEFAULTS = {
     "tui-dim": "#6b7681",
@@ -78,6 +78,7 @@ SIXTEEN = Theme(
     panel="ansi_default",
     boost="ansi_default",
     variables={
+        **BUILTIN_THEMES["ansi-dark"].variables,
         "tui-dim": "ansi_bright_black",
         "tui-rule": "ansi_bright_black",
         "tui-title": "ansi_default",

@@ -54,6 +54,9 @@ class WatchedSession(Protocol):
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""
 
+LONG = 600
+"""Intervals kept of the whole machine, and of cells that somebody looked into."""
+
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
 _WATTS = ("PkgWatt", "SysWatt", "CorWatt")
@@ -244,21 +247,22 @@ class Watch:
             self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
         if frame.older is None:
             return
-        self.history.push(frame, self.headline, (SYSTEM_ROW,))
+        self.history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
         for name in sparks:
             column = self.session.catalog.get(name)
             if column is not None:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
                 self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope), *coarser))
         numbers = [column for column in self.columns if not identity(column) and column.decimals >= 0]
-        self.history.push(frame, numbers, (SYSTEM_ROW,))
+        self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         columns, rows = shown
+        there = [row for row in rows if frame.topology.instance(row) is not None]
         for column in columns:
             if column.decimals >= 0:
-                homes = (home for row in rows if (home := frame.home(column, row)) is not None)
-                self.history.push(frame, (column,), tuple(dict.fromkeys(homes)))
+                found = there if column.scope is Scope.CPU else [frame.home(column, row) for row in there]
+                self.history.push(frame, (column,), tuple(dict.fromkeys(home for home in found if home is not None)))
         for column, row in self.kept:
-            self.history.push(frame, (column,), (row,))
+            self.history.push(frame, (column,), (row,), length=LONG)
 
     def keep(self, column: Column, row: RowId) -> None:
         """Keep the history of a cell that somebody looked at, from now on."""

@@ -6,37 +6,57 @@ rights than the MSR driver, and knows units and widths by itself.
 
 from __future__ import annotations
 
+from turbotui.sources.amd_energy import AmdEnergy
+from turbotui.sources.apic import Apic
+from turbotui.sources.clock import ClockEnd, ClockStart
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
+from turbotui.sources.energy_bias import EnergyBias
+from turbotui.sources.graphics import Graphics
 from turbotui.sources.hwmon import Hwmon
-from turbotui.sources.msr import Msr
+from turbotui.sources.low_power_idle import LowPowerIdle
+from turbotui.sources.msr import Msr, MsrSettings
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
+from turbotui.sources.perf_l2 import PerfL2
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
 from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.platform_constants import PlatformConstants
+from turbotui.sources.pmt import Pmt
 from turbotui.sources.powercap import Powercap
 from turbotui.sources.proc_interrupts import ProcInterrupts
 from turbotui.sources.proc_softirqs import ProcSoftirqs
 from turbotui.sources.proc_stat import ProcStat
 from turbotui.sources.source import Source
 from turbotui.sources.thermal_throttle import ThermalThrottle
+from turbotui.sources.uncore_frequency import UncoreFrequency
 
 SOURCES: tuple[Source, ...] = (
+    ClockStart(),  # encloses the others with ClockEnd
     PerfMsr(),
     PerfCstate(),
     PerfPower(),
     PerfSoftware(),
     PerfHardware(),
+    PerfL2(),
     PlatformConstants(),
+    Apic(),
     Msr(),
     Cpuidle(),
     Cpufreq(),
+    EnergyBias(),
+    UncoreFrequency(),
+    Graphics(),
+    LowPowerIdle(),
+    Pmt(),
     ThermalThrottle(),
     Hwmon(),
+    AmdEnergy(),
     Powercap(),
+    MsrSettings(),
     ProcStat(),
     ProcInterrupts(),
     ProcSoftirqs(),
+    ClockEnd(),
 )

@@ -6,16 +6,19 @@ Which registers: `turbotui.machine.registers`. Each is tried alone, so one that 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
+from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import PackageLimit
 from turbotui.machine.registers import REGISTERS, Register, Scaling, decode, present_registers
+from turbotui.machine.setting_registers import SETTING_REGISTERS
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
@@ -30,12 +33,20 @@ _PACKAGE_ENERGY = "energy.pkg"
 class MsrReader:
     """An open MSR device and the registers to read from it.
 
+    Args:
+        host: the machine.
+        cpu: whose device.
+        registers: what to read; several may be fields of one register, which is then read once.
+        less: address of a register to the address of the one that is taken off it.
+
     Raises:
         CpuGone: the CPU is offline.
         HostError: the device does not open.
     """
 
-    def __init__(self, host: Host, cpu: int, registers: Sequence[Register]) -> None:
+    def __init__(
+        self, host: Host, cpu: int, registers: Sequence[Register], less: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         self._host = host
         try:
             self._descriptor = host.open_msr(cpu)
@@ -45,6 +56,9 @@ class MsrReader:
             raise
         self._registers = tuple((register.address, register.valid_bit) for register in registers)
         self._signals = tuple(register.signal for register in registers)
+        addresses = [register.address for register in registers]
+        self._less = {address: other for address, other in less.items() if address in addresses}
+        self._addresses = tuple(dict.fromkeys((*addresses, *self._less.values())))
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
@@ -57,17 +71,24 @@ class MsrReader:
         Raises:
             CpuGone: the CPU went offline.
         """
-        return [self._read(address, valid_bit) for address, valid_bit in self._registers]
+        words = {address: self._read(address) for address in self._addresses}
+        for address, other in self._less.items():
+            word, deeper = words[address], words[other]
+            words[address] = None if word is None or deeper is None else word - deeper
+        found: list[Raw] = []
+        for address, valid_bit in self._registers:
+            word = words[address]
+            found.append(None if word is None or (valid_bit >= 0 and not word >> valid_bit & 1) else word)
+        return found
 
-    def _read(self, address: int, valid_bit: int) -> int | None:
+    def _read(self, address: int) -> int | None:
         try:
             data = self._host.read_at(self._descriptor, 8, address)
         except HostError as error:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             return None
-        raw = decode(data)
-        return None if valid_bit >= 0 and not raw >> valid_bit & 1 else raw
+        return decode(data)
 
     def close(self) -> None:
         """Close the device."""
@@ -95,13 +116,14 @@ class _Seen:
 
 
 class Msr:
-    """The MSR device of each CPU."""
+    """The MSR device of each CPU, for the registers of one table."""
 
     id = "msr"
     title = "MSR device"
     gives = "TSC, cycles, SMIs, C-state residency, energy and temperatures, by register"
     shared = False
     counts_from_open = False
+    registers: tuple[Register, ...] = REGISTERS
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
@@ -116,12 +138,12 @@ class Msr:
             descriptor = machine.host.open_msr(cpu)
         except HostError as error:
             why = explain_msr_open(error, cpu, facts)
-            return Probe(dict.fromkeys((register.signal for register in REGISTERS), why))
+            return Probe(dict.fromkeys((register.signal for register in self.registers), why))
         try:
             usable = self._probe_registers(machine, descriptor, facts, signals)
         finally:
             machine.host.close(descriptor)
-        for register in REGISTERS:
+        for register in self.registers:
             if register.signal not in signals:
                 signals[register.signal] = _not_on_this_model(machine, register, facts)
         self._seen = _Seen(machine.host, machine.topology, usable)
@@ -140,7 +162,8 @@ class Msr:
         """
         if self._seen is None or self._seen.host is not machine.host or self._seen.topology is not machine.topology:
             self.probe(machine)
-        return MsrReader(machine.host, cpu, self._chosen(wanted))
+        less = self._less() if c6_counts_c7(machine, cpu) else {}
+        return MsrReader(machine.host, cpu, self._chosen(wanted), less)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Refused: each CPU has a device of its own.
@@ -150,6 +173,13 @@ class Msr:
         """
         raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
+    def _less(self) -> dict[int, int]:
+        """The C6 register that counts C7 too, and C7's own, where both can be read."""
+        usable = () if self._seen is None else self._seen.usable
+        by_signal = {register.signal: register.address for register in usable}
+        deep, deeper = by_signal.get("cstate.core.c6"), by_signal.get("cstate.core.c7")
+        return {} if deep is None or deeper is None else {deep: deeper}
+
     def _chosen(self, wanted: frozenset[SignalId]) -> list[Register]:
         usable = () if self._seen is None else self._seen.usable
         return [register for register in usable if register.signal in wanted]
@@ -158,10 +188,10 @@ class Msr:
         self, machine: Machine, descriptor: int, facts: Circumstances, signals: dict[SignalId, Signal | Unavailable]
     ) -> tuple[Register, ...]:
         """Try each register of this platform; answers go to `signals`, what works is given back."""
-        registers = present_registers(machine.platform, machine.model)
+        registers = present_registers(machine.platform, machine.model, self.registers)
         limit, origin = package_limit(machine, facts)
         scales = _Scales(
-            units=rapl_units(machine, facts) if any(register.is_energy for register in registers) else _NO_ENERGY,
+            units=rapl_units(machine, facts) if any(register.needs_units for register in registers) else _NO_ENERGY,
             tj_max=tj_max(machine, facts),
             limit=limit,
             limit_origin=origin,
@@ -176,7 +206,7 @@ class Msr:
         package = signals.get(_PACKAGE_ENERGY)
         if isinstance(package, Unavailable):
             # A package that counts no energy has no energy counters worth believing (turbostat-spec 2.5).
-            for register in [register for register in usable if register.is_energy]:
+            for register in [register for register in usable if register.needs_units]:
                 signals[register.signal] = Unavailable(
                     package.reason, f"{register.title}: off because {package.detail}"
                 )
@@ -197,15 +227,16 @@ class Msr:
             raw = decode(machine.host.read_at(descriptor, 8, register.address))
         except HostError as error:
             return explain_msr_read(error, register.title, facts)
-        if register.is_energy:
-            if isinstance(scales.units, Unavailable):
-                return scales.units
-            if raw == 0:
-                # As the kernel's own driver, which takes a zero counter for an absent one (perf_msr_probe).
-                return Unavailable(
-                    Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-                    f"{register.title}: the energy counter reads 0",
-                )
+        if register.needs_units and isinstance(scales.units, Unavailable):
+            return scales.units
+        if register.is_energy and raw == 0:
+            # As the kernel's own driver, which takes a zero counter for an absent one (perf_msr_probe).
+            return Unavailable(
+                Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+                f"{register.title}: the energy counter reads 0",
+            )
+        if register.zero_is_unset and register.field(raw) == 0:
+            return Unavailable(Reason.NO_HARDWARE, f"{register.title} ({register.name}): reads 0, so nothing is set")
         if register.scaling is Scaling.BELOW_TJ_MAX and isinstance(scales.tj_max, Unavailable):
             return scales.tj_max
         return _signal(machine, register, scales)
@@ -224,6 +255,10 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
             Scaling.PSYS_ENERGY: units.psys_joule,
         }[register.scaling]
         wrap = units.wrap_seconds(scale)
+    elif register.scaling is Scaling.RAPL_TIME and isinstance(units, RaplUnits):
+        scale = units.time_second
+    elif register.scaling is Scaling.RAPL_POWER and isinstance(units, RaplUnits):
+        scale = units.power_watt
     elif register.scaling is Scaling.BELOW_TJ_MAX and not isinstance(hottest, Unavailable):
         scale, offset = -1.0, hottest.value
         origin = f"{register.title}, below tj_max {hottest.value:g} °C ({hottest.origin})"
@@ -243,6 +278,15 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
         offset=offset,
         wrap_seconds=wrap,
     )
+
+
+class MsrSettings(Msr):
+    """The MSR device of each CPU, for what files tell better where they can be read."""
+
+    id = "msr-settings"
+    title = "MSR settings"
+    gives = "power limits, hints, and what holds packages and cores back, by register"
+    registers = SETTING_REGISTERS
 
 
 def _package_scope(machine: Machine) -> Scope:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import Pmu, read_pmu
@@ -14,11 +15,13 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.deeper import C7, WithoutDeeper, with_deeper
 from turbotui.sources.perf_power import domain_scope
 from turbotui.sources.perf_source import (
     Findings,
     Offer,
     OfferGroup,
+    PerfReader,
     PerfSource,
     absent_pmu,
     mask_readers,
@@ -63,6 +66,18 @@ class PerfCstate(PerfSource):
     title = "perf cstate"
     gives = "hardware residency of core, module and package C-states"
 
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
+        """Open the groups that hold wanted signals; on E cores C6 is returned without the C7 counted into it.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: none of the wanted counters opens any more.
+        """
+        self._look_once(machine)
+        if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):
+            return super().open(machine, cpu, wanted)
+        return WithoutDeeper(super().open(machine, cpu, with_deeper(wanted)), wanted)
+
     def _find(self, machine: Machine) -> Findings:
         facts = circumstances(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
@@ -70,7 +85,7 @@ class PerfCstate(PerfSource):
         for bank in _BANKS:
             pmu = read_pmu(machine.host, bank.pmu)
             if pmu is None:
-                signals |= absent_pmu(bank.pmu, bank.states)
+                signals |= absent_pmu(bank.pmu, bank.states, facts)
                 continue
             group, answers = _find_states(machine, pmu, bank, facts)
             signals |= answers

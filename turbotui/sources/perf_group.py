@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.quantities.signals import Raw, SignalId
@@ -19,7 +18,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.source import CpuGone
 
 _HEADER_WORDS = 3  # nr, enabled, running
-_ONLINE = "/sys/devices/system/cpu/online"
+_SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that and by a tenth
 _GONE = (errno.ENODEV, errno.ENXIO)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
@@ -124,7 +123,7 @@ class PerfGroupReader:
         Raises:
             CpuGone: the CPU went offline.
         """
-        words = [group.read(self._host, self._is_offline) for group in self._open_groups]
+        words = [group.read(self._host) for group in self._open_groups]
         return [
             None if place is None or (found := words[place[0]]) is None else found[place[1]] for place in self._picks
         ]
@@ -148,13 +147,6 @@ class PerfGroupReader:
         self._signals = (*known, *sorted(wanted - open_at.keys()))
         self._picks = tuple(open_at.get(signal) for signal in self._signals)
 
-    def _is_offline(self) -> bool:
-        """Whether the kernel does not list the CPU as online; false where there is no list."""
-        try:
-            return self._cpu not in parse_cpulist(self._host.read_text(_ONLINE))
-        except (HostError, ValueError):
-            return False
-
 
 class _Group:
     """A leader, its siblings, and where each signal is in the words of a read."""
@@ -170,9 +162,11 @@ class _Group:
         self._count = len(events)
         self._layout = struct.Struct(f"={_HEADER_WORDS + self._count}Q")
         self._enabled = -1
+        self._ended = 0
 
-    def read(self, host: Host, offline: Callable[[], bool]) -> tuple[int, ...] | None:
+    def read(self, host: Host) -> tuple[int, ...] | None:
         """The words of one read, None if the group counts no more although its CPU is there."""
+        started = host.now_ns()
         try:
             data = host.read_counter(self._descriptors[0], self._layout.size)
         except HostError as error:
@@ -182,17 +176,17 @@ class _Group:
         if len(data) != self._layout.size:
             # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
             # group apart, as it does when the CPU goes offline.
-            if not data or offline():
-                raise CpuGone("the counter group ended")
-            return None
+            raise CpuGone("the counter group ended")
         words = self._layout.unpack(data)
         if words[0] != self._count:
             raise CpuGone("the counter group was taken apart")
-        # The time a counter was enabled stands still once its CPU is offline, and the counts stay as they were: that
-        # would show as an idle CPU.
-        if words[1] == self._enabled and offline():
-            raise CpuGone("the CPU went offline")
-        self._enabled = words[1]
+        # Once its CPU was offline a counter stands still for good, even when the CPU is back [seen on Linux 6.18]: that
+        # would show as an idle CPU. Its time_enabled stands still too; on a CPU that is there it keeps up with time.
+        # From the end of the last read to the start of this one is at most the time between the two countings.
+        between = started - self._ended
+        if self._enabled >= 0 and (words[1] - self._enabled) * 10 < between * 9 - _SLACK_NS:
+            raise CpuGone("the CPU was offline")
+        self._enabled, self._ended = words[1], host.now_ns()
         return words
 
     def close(self, host: Host) -> None:

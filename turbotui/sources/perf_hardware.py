@@ -80,7 +80,7 @@ class PerfHardware(PerfSource):
                     signals[offer.event.signal] = _signal(offer.event.signal, rows[offer.event.signal], times)
                 if usable:
                     groups.append(OfferGroup(usable, times))
-                    signals |= _time_signals(name, times)
+                    signals |= time_signals(name, times)
             for time in (times.enabled, times.running):
                 if time not in signals:
                     signals[time] = signals[next(iter(rows))]
@@ -122,7 +122,7 @@ def _signal(signal: SignalId, row: _Row, times: Times) -> Signal:
     )
 
 
-def _time_signals(group: str, times: Times) -> dict[SignalId, Signal]:
+def time_signals(group: str, times: Times) -> dict[SignalId, Signal]:
     """The group's clocks: ns as read, seconds as value."""
     return {
         signal: Signal(

@@ -46,10 +46,10 @@ class PerfMsr(PerfSource):
     gives = "TSC, requested and achieved cycles, SMIs"
 
     def _find(self, machine: Machine) -> Findings:
+        facts = circumstances(machine)
         pmu = read_pmu(machine.host, "msr")
         if pmu is None:
-            return Findings((), absent_pmu("msr", _EVENTS))
-        facts = circumstances(machine)
+            return Findings((), absent_pmu("msr", _EVENTS, facts))
         signals: dict[SignalId, Signal | Unavailable] = {}
         offers = []
         for signal, row in _EVENTS.items():

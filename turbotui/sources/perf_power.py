@@ -53,7 +53,7 @@ class PerfPower(PerfSource):
         for name, events in (("power", _DOMAINS), ("power_core", _PER_CORE)):
             pmu = read_pmu(machine.host, name)
             if pmu is None:
-                signals |= absent_pmu(name, events)
+                signals |= absent_pmu(name, events, facts)
                 continue
             scope = Scope.CORE if name == "power_core" else domain_scope(machine, pmu.cpumask)
             group, answers = _find_domains(machine, pmu, events, scope, facts)

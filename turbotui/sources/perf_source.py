@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from turbotui.errors import InternalError
 from turbotui.machine.host import Host
@@ -16,7 +17,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.perf_group import Event, PerfGroupReader, Times, probe_events
-from turbotui.sources.source import Probe, SharedReader
+from turbotui.sources.source import Adjustable, Probe, Reader, SharedReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,10 @@ class _Seen:
         return self.host is machine.host and self.topology is machine.topology
 
 
+class PerfReader(Reader, Adjustable, Protocol):
+    """A reader whose wanted signals can change without restarting counters."""
+
+
 class PerfSource(ABC):
     """A source over perf. What was found is kept for the machine it was found on, so that opening costs no look."""
 
@@ -97,15 +102,14 @@ class PerfSource(ABC):
         """One for each counter of each group that holds a wanted signal, on each reader."""
         return readers * sum(len(group.offers) for group in self._touched(wanted))
 
-    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfGroupReader:
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> PerfReader:
         """Open the groups that hold wanted signals, as far as this CPU reads them.
 
         Raises:
             CpuGone: the CPU is offline.
             HostError: none of the wanted counters opens any more.
         """
-        if self._seen is None or not self._seen.holds(machine):
-            self.probe(machine)
+        self._look_once(machine)
         groups: list[Sequence[Event]] = []
         times: dict[int, Times] = {}
         for group in self._touched(wanted):
@@ -124,14 +128,22 @@ class PerfSource(ABC):
         """
         raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
+    def _look_once(self, machine: Machine) -> None:
+        """Probe, unless what was found holds for this machine."""
+        if self._seen is None or not self._seen.holds(machine):
+            self.probe(machine)
+
     def _touched(self, wanted: frozenset[SignalId]) -> list[OfferGroup]:
         groups = () if self._seen is None else self._seen.groups
         return [group for group in groups if group.ids() & wanted]
 
 
-def absent_pmu(pmu: str, signals: Iterable[SignalId], remedy: str = "") -> dict[SignalId, Signal | Unavailable]:
+def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:
     """The same answer for every signal of a PMU that the kernel does not have."""
-    why = Unavailable(Reason.NO_HARDWARE, f"perf {pmu}: the kernel has no such PMU here", remedy)
+    if facts.hypervisor:
+        why = Unavailable(Reason.VIRTUALISED, f"perf {pmu}: this virtual machine is not given that PMU")
+    else:
+        why = Unavailable(Reason.NO_HARDWARE, f"perf {pmu}: the kernel has no such PMU for this processor")
     return dict.fromkeys(signals, why)
 
 

@@ -62,7 +62,7 @@ class PlatformConstants:
         answers: dict[SignalId, Constant] = {
             "base_hz": base,
             "tsc_hz": tsc,
-            "tsc_tweak": tsc_tweak(machine, base, tsc),
+            "tsc_tweak": tsc_tweak(machine, base, tsc, facts),
             "tj_max": tj_max(machine, facts),
         }
         return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})

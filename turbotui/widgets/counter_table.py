@@ -124,9 +124,9 @@ class CounterTable(ScrollView):
         self._repaint(everything=True)
 
     def _new_painter(self, offset: int = 0) -> Painter:
-        fixed, moving = slots_of(self.view, self._seconds)
         width = self.scrollable_content_region.width
-        return Painter(self.view, fixed, moving, self.history, width, min(offset, max(0, len(moving) - 1)))
+        fixed, moving = slots_of(self.view, self._seconds, width)
+        return Painter(self.view, fixed, moving, self.history, width, min(offset, len(moving)))
 
     def _rearrange(self) -> None:
         painter = self._painter
@@ -151,19 +151,17 @@ class CounterTable(ScrollView):
             return
         before = self._position(self.cursor)
         keep = None
-        chosen = self.view.filter
-        if chosen.text:
-            keep = frozenset(
-                row
-                for row in frame.rows(Scope.CPU)
-                if chosen.passes(row_words(frame.topology, row), lambda column, row=row: frame.cell(column, row))  # type: ignore[misc]  # mypy cannot type a default
-            )
+        if self.view.filter.text:
+            keep = frozenset(row for row in frame.rows(Scope.CPU) if self._passes(frame, row))
         self.lines = tree_lines(frame.topology, self.view.levels, self._order, keep=keep, folded=self.view.folded)
         self._places = {line.row: at for at, line in enumerate(self.lines)}
         size = Size(self._painter.width, self._fixed + len(self.lines))
         if size != self.virtual_size:
             self.virtual_size = size
         self._follow(before)
+
+    def _passes(self, frame: Frame, row: RowId) -> bool:
+        return self.view.filter.passes(row_words(frame.topology, row), lambda column: frame.cell(column, row))
 
     def _follow(self, before: int | None) -> None:
         """Put the cursor where the person's choice wants it after rows have changed places."""
@@ -223,7 +221,7 @@ class CounterTable(ScrollView):
         return [slot.column for slot in (*fixed, *painter.moving) if not slot.spark]
 
     @property
-    def visible(self) -> tuple[list[Column], list[RowId]]:
+    def drawn(self) -> tuple[list[Column], list[RowId]]:
         """Columns and rows that are drawn, pinned ones included."""
         top = self.scroll_offset.y
         rows = [line.row for line in self.lines[top : top + self.page]]
@@ -299,6 +297,12 @@ class CounterTable(ScrollView):
             at += by
         if 0 <= at < len(slots):
             self.select_slot(at)
+        elif at < 0 and self._painter.offset:
+            # Past the first column lies the choice by priority again.
+            self._slot = None
+            self._painter.offset = 0
+            self._rearrange()
+            self._repaint()
 
     def select_column(self, column: Column) -> None:
         """Put the cursor into a column."""
@@ -387,14 +391,15 @@ class CounterTable(ScrollView):
     def _strip(self, y: int) -> Strip:
         if y == 0:
             if self._header is None:
-                self._header = self._palette.strip(self._painter.header(self._geometry), self._painter.width, Tone.TITLE)
+                titles = self._painter.header(self._geometry)
+                self._header = self._palette.strip(titles, self._painter.width, Tone.TITLE)
             return self._header
         line = self._line_at(y)
         if line is None or self.frame is None:
             return self._blank()
         row = line.row
         current = row == self.current and (y >= self._fixed or row in self._pinned_rows)
-        base = Tone.CURSOR if current else Tone.SUMMARY if row == SYSTEM_ROW or row == TAGS_ROW else Tone.PLAIN
+        base = Tone.CURSOR if current else Tone.SUMMARY if row in {SYSTEM_ROW, TAGS_ROW} else Tone.PLAIN
         cached = self._painted.get(row)
         if cached is not None and cached.generation == self._generation and cached.base is base:
             return cached.strip
@@ -425,7 +430,7 @@ class CounterTable(ScrollView):
         """Choose columns for the new width and keep the cursor in sight."""
         width = self.scrollable_content_region.width
         if width != self._painter.width:
-            self._painter.width = width
+            self._painter = self._new_painter(self._painter.offset)
             self._rearrange()
         self._relist()
         self._reveal()

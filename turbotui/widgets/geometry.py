@@ -63,19 +63,20 @@ def _needed(slots: Sequence[Slot]) -> int:
 def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Geometry:
     """Choose and place slots.
 
-    Without an offset the slots with the highest priority stay (a low `Column.priority` number; a spark leaves before
-    its column) in their own order. With an offset, that many slots are left out on the left and as many as fit follow.
+    At offset 0 the slots with the highest priority stay (a low `Column.priority` number; a spark leaves before its
+    column) in their own order. At offset n as many as fit follow from the n-th slot on (1 is the first), so that every
+    slot can be reached.
 
     Args:
         slots: all that the person wants to see, in print order.
         edge: width of the identity part.
         width: of the line.
-        offset: slots scrolled away on the left.
+        offset: 0, or the number of the first slot to draw.
     """
     room = max(0, width - edge - 1)
     chosen = list(range(len(slots)))
     if offset > 0:
-        chosen = chosen[min(offset, len(slots) - 1) :]
+        chosen = chosen[min(offset, len(slots)) - 1 :]
         while len(chosen) > 1 and not _fits([slots[index] for index in chosen], room):
             chosen.pop()
     elif not _fits(slots, room):
@@ -101,7 +102,7 @@ def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Ge
         tuple(chosen),
         edge,
         width,
-        more_left=bool(chosen) and offset > 0,
+        more_left=bool(chosen) and offset > 1,
         more_right=len(chosen) < len(slots) and (offset == 0 or (bool(chosen) and chosen[-1] < len(slots) - 1)),
     )
 
@@ -110,9 +111,9 @@ def offset_showing(slots: Sequence[Slot], edge: int, width: int, offset: int, wa
     """The offset nearest to the present one at which slot `wanted` is drawn."""
     if wanted in arrange(slots, edge, width, offset).indices:
         return offset
-    if wanted < offset:
-        return wanted
-    for trial in range(max(1, offset), len(slots)):
+    if offset and wanted < offset - 1:
+        return wanted + 1
+    for trial in range(max(1, offset), len(slots) + 1):
         if wanted in arrange(slots, edge, width, trial).indices:
             return trial
-    return max(0, wanted)
+    return wanted + 1

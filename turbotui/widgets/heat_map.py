@@ -84,7 +84,7 @@ def _lay_out(topology: Topology, width: int, cell: int, across: int) -> Plan:
     packages = topology.instances(Scope.PACKAGE)
     room = (width + 1) // across - 5
     # As wide as the widest package needs, and as its name does.
-    shapes = [_fill(topology, package.row, {}, (0, 0), room, cell) for package in packages]
+    shapes = [_fill(topology, package.row, {}, (0, 0), room, cell=cell) for package in packages]
     inner = max([used for _, used in shapes], default=0)
     outer = max(inner + 4, NAME_WIDTH if room >= NAME_WIDTH else 0)
     places: dict[int, tuple[int, int]] = {}
@@ -95,14 +95,14 @@ def _lay_out(topology: Topology, width: int, cell: int, across: int) -> Plan:
         tall = max(lines for lines, _ in shapes[start : start + across]) + 2
         for at, package in enumerate(line):
             left = at * (outer + 1)
-            _fill(topology, package.row, places, (left + 2, top + 1), room, cell)
+            _fill(topology, package.row, places, (left + 2, top + 1), room, cell=cell)
             boxes.append(Box(package.row, left, top, outer, tall))
         top += tall
     return Plan(cell, places, tuple(boxes), min(across, len(packages)) * (outer + 1) - 1, top)
 
 
 def _fill(topology: Topology, package: RowId, places: dict[int, tuple[int, int]], origin: tuple[int, int], room: int,
-          cell: int) -> tuple[int, int]:
+          *, cell: int) -> tuple[int, int]:
     """Place the cores of a package line by line; gives lines and characters used."""
     cores = topology.instances(Scope.CORE)
     members = [cores[position] for position in topology.parts(package, Scope.CORE)]
@@ -232,7 +232,7 @@ class HeatMap(Widget):
             return "└" + "─" * inner + "┘"
         instance = None if self.frame is None else self.frame.topology.instance(box.row)
         label = box.row.key[0] if instance is None else instance.label
-        name = f"─ package {label} " if inner >= 14 else f" {label} "  # noqa: PLR2004 - as long as the words
+        name = f"─ package {label} " if inner >= 14 else f" {label} "  # as long as the words
         return "┌" + name[:inner].ljust(inner, "─") + "┐"
 
     def _mark(self, cpu: int) -> Piece:
@@ -260,7 +260,7 @@ class HeatMap(Widget):
         for limit, mark, tone in SHADES:
             last = limit >= 1.0
             bound = SHADES[-2][0] if last else limit
-            text = number(bound * self.top, 0 if self.top >= 10 else 2, 7)  # noqa: PLR2004 - small scales need decimals
+            text = number(bound * self.top, 0 if self.top >= 10 else 2, 7)  # small scales need decimals
             pieces += [(mark * 2, tone), (f" {'from' if last else 'below'} {text}   ", Tone.DIM)]
         pieces.append((f"{column.unit}   {UNKNOWN_MARK} unknown", Tone.DIM))
         return pieces

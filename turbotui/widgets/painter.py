@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Cell, Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -47,20 +47,33 @@ def nice_top(peak: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
 
 
-def slots_of(view: TableView, seconds: float) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+_FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
+"""Identity columns, the most telling first."""
+
+
+def _identity_slots(columns: Sequence[Column], width: int) -> tuple[Slot, ...]:
+    """The ids that there is room for: not more than a good sixth of the line, the CPU in any case."""
+    slots = [slot_for(column) for column in columns if identity(column)]
+    room = max(10, width * 3 // 16)
+    kept: list[Slot] = []
+    for slot in sorted(slots, key=lambda slot: _FINENESS.index(slot.column.id) if slot.column.id in _FINENESS else 99):
+        if not kept or sum(other.outer for other in kept) + slot.outer <= room:
+            kept.append(slot)
+    return tuple(slot for slot in slots if slot in kept)
+
+
+def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
     """Identity slots, and the others with the sparks between them."""
-    fixed: list[Slot] = []
     moving: list[Slot] = []
     for column in view.columns:
         if identity(column):
-            fixed.append(slot_for(column))
             continue
         moving.append(slot_for(column))
         width = view.sparks.get(column.id, 0)
         if width:
             moving.append(Slot(column, width, _span(HISTORY * seconds), spark=True))
     moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
-    return tuple(fixed), tuple(moving)
+    return _identity_slots(view.columns, width), tuple(moving)
 
 
 def _span(seconds: float) -> str:
@@ -76,7 +89,7 @@ class Painter:
         fixed, moving: identity slots, and the others.
         history: for sparks.
         width: of a line.
-        offset: slots scrolled away on the left.
+        offset: see `geometry.arrange`.
     """
 
     view: TableView
@@ -85,6 +98,7 @@ class Painter:
     history: History
     width: int
     offset: int = 0
+    _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
 
     @property
     def tree(self) -> bool:
@@ -159,8 +173,9 @@ class Painter:
             chosen: index of the slot under the cursor when the cursor is on this row.
         """
         row = line.row
-        pieces: list[Piece] = [(self._label(frame, line), Tone.TITLE if self.tree and line.open is not None else Tone.PLAIN)]
-        if not self.tree:
+        if self.tree:
+            pieces = [(self._label(frame, line), Tone.PLAIN if line.open is None else Tone.TITLE)]
+        else:
             pieces = self._identity(frame, row)
         pieces.append((RULE, Tone.RULE))
         before: Slot | None = None
@@ -175,7 +190,7 @@ class Painter:
         return _merged(pieces)
 
     def _identity(self, frame: Frame, row: RowId) -> list[Piece]:
-        if row == SYSTEM_ROW or row == TAGS_ROW:
+        if row in {SYSTEM_ROW, TAGS_ROW}:
             word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
             return [(word.rjust(self.label_width), Tone.PLAIN)]
         pieces: list[Piece] = []
@@ -222,17 +237,25 @@ class Painter:
                 return " ", " " * slot.width, Tone.DIM
             return " ", cell_text(column, None, slot.width), Tone.DIM
         text = cell_text(column, value, slot.width)
-        own = row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
+        own = column.scope is Scope.CPU or row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
         tone = alarm(column, value)
         if tone is not None:
             return ALARM_MARKS[tone], text, tone if own else Tone.DIM
         mark = " "
-        if row != TAGS_ROW:
-            if frame.partial(column, row):
+        if row is not TAGS_ROW:
+            if row.scope is not Scope.CPU and frame.partial(column, row):
                 mark = MARK_PARTIAL
-            elif frame.estimated(column, row):
+            elif self._scaled(frame, column) and frame.estimated(column, row):
                 mark = MARK_ESTIMATED
         return mark, text, Tone.PLAIN if own else Tone.DIM
+
+    def _scaled(self, frame: Frame, column: Column) -> bool:
+        """Whether a column has a counter that could be multiplexed at all."""
+        known = self._may_be_scaled.get(column.id)
+        if known is None:
+            signals = (frame.census.signals.get(name) for name in (*column.needs, *column.wants))
+            known = self._may_be_scaled[column.id] = any(signal is not None and signal.running for signal in signals)
+        return known
 
     def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
         column = slot.column

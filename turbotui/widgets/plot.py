@@ -14,8 +14,10 @@ def braille(values: Sequence[float], top: float, width: int, height: int, bottom
 
     Args:
         values: oldest first.
-        top, bottom: of the scale.
-        width, height: in characters.
+        top: of the scale.
+        width: in characters.
+        height: in characters.
+        bottom: of the scale.
 
     Returns:
         `height` lines of `width` characters.

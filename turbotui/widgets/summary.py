@@ -1,7 +1,8 @@
-"""The two lines on top: which machine, since when, at what cost; and what the whole of it does. Pure text with tones."""
+"""The two lines on top: which machine, at what cost, and what the whole of it does. Nothing here knows Textual."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,7 +140,7 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[P
         mark = "▲ " if gauge.alarm is Tone.AMBER else "! " if gauge.alarm is Tone.RED else ""
         pieces.append((mark + _figure(gauge), gauge.alarm or (Tone.DIM if gauge.value is None else Tone.SUMMARY)))
         if gauge.values and size:
-            known = [value for value in gauge.values if value == value]  # NaN is not itself
+            known = [value for value in gauge.values if not math.isnan(value)]
             top = gauge.top or nice_top(max(known, default=0.0))
             pieces.append((" " + spark(gauge.values, top, size, seq), Tone.SPARK))
         if gauge.note:

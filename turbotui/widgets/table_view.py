@@ -1,4 +1,4 @@
-"""What a person has chosen to see in a table: columns, order, grouping, filter, tags, folds. Frozen; keys replace it."""
+"""What a person has chosen to see in a table: columns, order, grouping, filter, tags, folds."""
 
 from __future__ import annotations
 

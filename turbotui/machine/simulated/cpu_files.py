@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.simulated import basis as b
+from turbotui.machine.simulated.cpu_power_files import cppc_files, low_power_idle, throttle_files, uncore_files
 from turbotui.machine.simulated.kernel_counts import idle_usage
-from turbotui.machine.simulated.layout import Place, cpu_list, cpu_mask
+from turbotui.machine.simulated.layout import Place, cpu_mask
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.shapes import CoreType, IdleState, Isa
 from turbotui.machine.simulated.tree import File, Folder, Node, fixed, folder, whole
@@ -25,11 +27,13 @@ class CpuFiles:
     def _system(self) -> dict[str, Node]:
         model, shape = self._model, self._shape
         total = len(model.layout.places)
-        everyone = fixed(cpu_list(range(total)))
+        everyone = fixed(format_cpulist(range(total)))
         children: dict[str, Node] = {f"cpu{cpu}": Folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)}  # type: ignore[misc]
         children["present"] = children["possible"] = everyone
-        children["online"] = File(lambda _now: f"{cpu_list(self._up(range(total)))}\n")
-        children["offline"] = File(lambda _now: f"{cpu_list(cpu for cpu in range(total) if not model.online[cpu])}\n")
+        children["online"] = File(lambda _now: f"{format_cpulist(self._up(range(total)))}\n")
+        children["offline"] = File(
+            lambda _now: f"{format_cpulist(cpu for cpu in range(total) if not model.online[cpu])}\n"
+        )
         children["kernel_max"] = fixed(8191)
         children["isolated"] = fixed("")
         children["smt"] = folder(
@@ -37,6 +41,7 @@ class CpuFiles:
         )
         children["cpuidle"] = folder(
             {
+                **(low_power_idle(model) if shape.client else {}),
                 "current_driver": fixed(shape.idle_driver),
                 "current_governor": fixed(shape.idle_governor),
                 "current_governor_ro": fixed(shape.idle_governor),
@@ -67,16 +72,16 @@ class CpuFiles:
         if shape.driver == "amd-pstate-epp":
             children["amd_pstate"] = folder({"status": fixed("active"), "prefcore": fixed("enabled")})
         if shape.isa is Isa.INTEL:
-            children["intel_uncore_frequency"] = Folder(self._uncore)
+            children["intel_uncore_frequency"] = Folder(lambda: uncore_files(model))
         return children
 
     def _up(self, cpus: Iterable[int]) -> list[int]:
         return [cpu for cpu in cpus if self._model.online[cpu]]
 
     def _cpu(self, cpu: int) -> dict[str, Node]:
-        shape = self._shape
-        place = self._model.layout.places[cpu]
-        online = self._model.online
+        model, shape = self._model, self._shape
+        place = model.layout.places[cpu]
+        online = model.online
         children: dict[str, Node] = {
             "uevent": fixed(f"DRIVER=processor\nOF_NAME=cpu{cpu}"),
             "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")}),
@@ -107,8 +112,10 @@ class CpuFiles:
                     )
                 }
             )
+        if shape.driver in ("cppc_cpufreq", "amd-pstate-epp"):
+            children["acpi_cppc"] = Folder(lambda: cppc_files(model, place))
         if shape.isa is Isa.INTEL:
-            children["thermal_throttle"] = Folder(lambda: self._throttle(place))
+            children["thermal_throttle"] = Folder(lambda: throttle_files(model, place))
             children["power"] = folder({"control": fixed("auto"), "energy_perf_bias": fixed(6)})
         if shape.hybrid:
             children["cpu_capacity"] = fixed(kind.capacity)
@@ -124,7 +131,7 @@ class CpuFiles:
         text = self._texts.get((mask, cpus))
         if text is None:
             up = self._up(cpus)
-            text = f"{cpu_mask(up, len(self._model.online)) if mask else cpu_list(up)}\n"
+            text = f"{cpu_mask(up, len(self._model.online)) if mask else format_cpulist(up)}\n"
             self._texts[mask, cpus] = text
         return text
 
@@ -253,44 +260,5 @@ class CpuFiles:
             children["energy_performance_preference"] = fixed(shape.epp)
             children["energy_performance_available_preferences"] = fixed(
                 "default performance balance_performance balance_power power"
-            )
-        return children
-
-    def _throttle(self, place: Place) -> dict[str, Node]:
-        """Kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle; times in milliseconds."""
-        core, package = self._model.core[place.core], self._model.package[place.package]
-        cpu = place.cpu
-
-        def count(one: b.Basis, index: int, factor: float) -> File:
-            return whole(lambda now: int(one.at(index, now) * factor), cpu=cpu)
-
-        return {
-            "core_throttle_count": count(core, b.CORE_THROTTLES, 1.0),
-            "core_throttle_total_time_ms": count(core, b.CORE_THROTTLED, 1e3),
-            "core_throttle_max_time_ms": count(core, b.CORE_THROTTLED, 250.0),
-            "core_power_limit_count": fixed(0),
-            "package_throttle_count": count(package, b.PKG_THROTTLES, 1.0),
-            "package_throttle_total_time_ms": count(package, b.PKG_THROTTLED, 1e3),
-            "package_throttle_max_time_ms": count(package, b.PKG_THROTTLED, 250.0),
-            "package_power_limit_count": fixed(0),
-        }
-
-    def _uncore(self) -> dict[str, Node]:
-        """Kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst."""
-        model = self._model
-        children: dict[str, Node] = {}
-        for package in range(self._shape.packages):
-
-            def current(_now: float, package: int = package) -> int:
-                return int(model.package[package].rate[b.PKG_UNCORE_CYCLES] / 1000)
-
-            children[f"package_{package:02d}_die_00"] = folder(
-                {
-                    "current_freq_khz": whole(current),
-                    "min_freq_khz": fixed(800000),
-                    "max_freq_khz": fixed(2200000),
-                    "initial_min_freq_khz": fixed(800000),
-                    "initial_max_freq_khz": fixed(2200000),
-                }
             )
         return children

@@ -25,7 +25,7 @@ AMD_FLAGS: Final = (
 )
 GUEST_FLAGS: Final = f"{_X86} {_AVX512} hypervisor cmp_legacy topoext vmmcall clzero avx_vnni"
 ARM_FLAGS: Final = (
-    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 "
-    "asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull svebitperm "
-    "svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh bti"
+    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
+    "sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm sb dcpodp sve2 sveaes svepmull "
+    "svebitperm svesha3 svesm4 flagm2 frint svei8mm svebf16 i8mm bf16 dgh bti"
 )

@@ -25,6 +25,12 @@ APERF: Final = form_of({**{CPU_CYCLES + kind: 1.0 for kind in range(KINDS)}, CPU
 MPERF_SECONDS: Final = form_of({**{CPU_BUSY + kind: 1.0 for kind in range(KINDS)}, CPU_IDLE: 1.0})
 """Seconds in C0: running, and polling (x86, where cpuidle's state 0 is POLL)."""
 
+
+def c0_seconds(kind: CoreType) -> Form:
+    """Seconds that a CPU runs instructions, polling included where the machine polls."""
+    return MPERF_SECONDS if kind.idle[0].depth == 0 else form_of({CPU_BUSY + work: 1.0 for work in range(KINDS)})
+
+
 _FMA: Final = 2.0
 """A fused multiply-add counts twice in every floating-point event used here (carm-spec section 5)."""
 

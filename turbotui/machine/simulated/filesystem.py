@@ -12,7 +12,7 @@ from turbotui.machine.simulated.pmu import Pmu
 from turbotui.machine.simulated.pmu_files import devices
 from turbotui.machine.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.machine.simulated.proc_files import ProcFiles
-from turbotui.machine.simulated.tree import Folder, Node, folder, place
+from turbotui.machine.simulated.tree import File, Folder, Node, folder, place
 
 
 def machine_tree(model: Model, pmus: Iterable[Pmu], paranoid: Mapping[str, int]) -> tuple[Folder, Folder]:
@@ -34,5 +34,7 @@ def machine_tree(model: Model, pmus: Iterable[Pmu], paranoid: Mapping[str, int])
     ):
         if found:
             place(children, path, folder(found))
-    place(children, "/sys/kernel", folder({}))
+    # No latency request is in force: the default of 2,000 s in microseconds (linux kernel/power/qos.c).
+    unlimited = (2_000_000_000).to_bytes(4, "little")
+    place(children, "/dev/cpu_dma_latency", File(lambda _now: unlimited, 0o600))
     return folder(children), cpus

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.errors import UsageError
-from turbotui.machine.host import CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.simulated.clock import Clock, RealClock
 from turbotui.machine.simulated.filesystem import machine_tree
 from turbotui.machine.simulated.model import Model
@@ -110,7 +110,10 @@ class SimulatedHost:
         now = self._model.now()
         if file.cpu >= 0 and not self._model.online[file.cpu]:
             raise HostError(errno.ENODEV, path)
-        return file.content(now)
+        content = file.content(now)
+        if file.public >= 0 and not self._rights.privileges.has(CAP_SYS_ADMIN):
+            return content[: file.public]
+        return content
 
     def read_text(self, path: str) -> str:
         """The whole of a text file.

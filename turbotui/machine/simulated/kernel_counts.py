@@ -1,6 +1,7 @@
 """What the kernel counts for a CPU, as forms over its integrals.
 
-Time by /proc/stat's fields, interrupts, softirqs, context switches. Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.
+Time by /proc/stat's fields, interrupts, softirqs, context switches.
+Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.
 """
 
 from __future__ import annotations

@@ -39,22 +39,6 @@ class Layout:
     node_cpus: tuple[tuple[int, ...], ...]
 
 
-def cpu_list(cpus: Iterable[int]) -> str:
-    """The kernel's list format (lib/vsprintf.c %*pbl): "0-3,8"."""
-    parts: list[str] = []
-    first = last = -2
-    for cpu in sorted(cpus):
-        if cpu == last + 1:
-            last = cpu
-            continue
-        if first >= 0:
-            parts.append(f"{first}-{last}" if last > first else f"{first}")
-        first = last = cpu
-    if first >= 0:
-        parts.append(f"{first}-{last}" if last > first else f"{first}")
-    return ",".join(parts)
-
-
 def cpu_mask(cpus: Iterable[int], total: int) -> str:
     """The kernel's mask format (%*pb): groups of 32 bits in hex, highest first."""
     bits = sum(1 << cpu for cpu in cpus)

@@ -10,7 +10,7 @@ from turbotui.machine.simulated.layout import Layout
 from turbotui.machine.simulated.shapes import Phase, Role, Shape
 from turbotui.machine.simulated.workloads import LIGHT
 
-LEVELS: Final = 128
+LEVELS: Final = 512
 """Utilisation is a multiple of 1/LEVELS, so that its consequences can be tabulated."""
 
 
@@ -47,7 +47,7 @@ class Load:
 
     def _deal(self) -> list[Role]:
         """One role for each CPU; the second sibling of a core gets the quiet role unless the role is for both."""
-        quiet = Role(LIGHT, (0.0, 0.02), (0.5, 2.0), (0.0, 0.008), (4.0, 12.0), both=False, share=0.0)
+        quiet = Role(LIGHT, (0.004, 0.02), (0.5, 2.0), (0.001, 0.006), (4.0, 12.0), both=False, share=0.0)
         roles = self._programme.roles
         cores = list(range(len(self._layout.core_cpus)))
         self._random.shuffle(cores)
@@ -95,7 +95,7 @@ class Load:
         on = self._on[cpu] = not self._on[cpu]
         low, high = role.level if on else role.rest_level
         shortest, longest = role.on if on else role.rest
-        self._own[cpu] = (round((low + (high - low) * draw()) * LEVELS), role.kind if on else LIGHT)
+        self._own[cpu] = (max(1, round((low + (high - low) * draw()) * LEVELS)), role.kind if on else LIGHT)
         return shortest + (longest - shortest) * draw()
 
     def _wander(self, touched: set[int]) -> float:

@@ -28,6 +28,8 @@ _UPTIME = 93_784.0
 """Seconds since boot when the simulation starts: long enough that 32-bit energy counters have wrapped."""
 _CORE_TAU = 0.4
 """Seconds in which a core's temperature follows its power."""
+_WAKE_OVERLAP = 0.15
+"""How much of the cores' wakefulness coincides: 1 none of it, towards 0 all."""
 _WRITE_SHARE = 0.45
 """DRAM bytes written for each byte read."""
 
@@ -102,11 +104,12 @@ class Model:
     def now(self) -> float:
         """Bring the state up to the clock, and say what time it is in seconds since the simulation began."""
         now = (self._clock.now_ns() - self._zero_ns) * 1e-9
-        while self._next <= now:
-            behind = now - self._next
-            step = max(self.shape.step, behind / _MOST_STEPS)
-            self._step(self._next, step)
-            self._next += step
+        if self._next <= now:
+            step = max(self.shape.step, (now - self._next) / _MOST_STEPS)
+            while self._next <= now:
+                self._step(self._next, step)
+                self._next += step
+            self._next = min(self._next, now + self.shape.step)
         return now
 
     @property
@@ -243,7 +246,9 @@ class Model:
         cores_watts = sum([rate[b.CORE_JOULES] for rate in rates])
         weighted = sum([rate[b.CORE_ANY_C0] for rate in rates])
         any_c0 = 1.0 - prod([1.0 - rate[b.CORE_ANY_C0] for rate in rates])
-        asleep = prod([rate[b.CORE_C6] + rate[b.CORE_C7] for rate in rates])
+        deep = [rate[b.CORE_C6] + rate[b.CORE_C7] for rate in rates]
+        # Cores do not wake independently (timers are aligned), but a package never sleeps longer than any core.
+        asleep = min(*deep, prod(deep) ** _WAKE_OVERLAP)
         read = sum([self._bytes[core] for core in members])
         gpu = min(1.0, 0.04 + 0.7 * weighted / len(members)) if power.gpu else 0.0
         traffic = read * (1.0 + _WRITE_SHARE) + gpu * 4e9

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Mapping
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.simulated.basis import Form, scaled
-from turbotui.machine.simulated.layout import cpu_list
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.nvidia_tables import CYCLES, TEGRA241, TEGRA410, Kind
 from turbotui.machine.simulated.pmu import Context, Counter, EventFile, Pmu
@@ -110,7 +110,7 @@ def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[Pmu]:
                 counters=kind.counters,
                 files={
                     "identifier": kind.identifier,
-                    "associated_cpus": cpu_list(cpus),
+                    "associated_cpus": format_cpulist(cpus),
                     **({"peer": kind.peer} if kind.peer else {}),
                 },
             )

@@ -12,6 +12,8 @@ from turbotui.machine.simulated.tree import File, Node, fixed, folder
 
 VENDOR: Final = 0x10DE
 _DEVICE: Final = 0x22D0
+_PUBLIC: Final = 64
+"""Bytes of configuration space that an unprivileged reader gets (linux drivers/pci/pci-sysfs.c)."""
 _CAPABILITY: Final = 0x240
 """Where the designated vendor-specific capability stands; any place above 0x100 would do."""
 
@@ -85,7 +87,7 @@ def root_ports(shape: Shape) -> Mapping[str, Node]:
             space = configuration_space(port)
             found[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
                 {
-                    "config": File(lambda _now, space=space: space),  # type: ignore[misc]
+                    "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
                     "vendor": fixed(f"{VENDOR:#06x}"),
                     "device": fixed(f"{_DEVICE:#06x}"),
                     "class": fixed("0x060400"),

@@ -249,9 +249,14 @@ class PerfEvents:
         self._share_out(pmu, together, now)
 
     def cpu_left(self, events: Iterable[Event], cpu: int, now: float) -> None:
-        """The CPU went offline: its counters keep their last value for good."""
+        """The CPU went offline: its counters keep their last value for good.
+
+        Those of an uncore PMU go on: the kernel moves them to another CPU (perf_pmu_migrate_context).
+        """
         for event in events:
             group = event.group
-            if group.cpu == cpu and not group.dead:
+            pmu = group.hardware
+            moved = pmu is not None and pmu.context is Context.UNCORE
+            if group.cpu == cpu and not group.dead and not moved:
                 group.settle(now)
                 group.dead = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from turbotui.machine.simulated.layout import cpu_list
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.pmu import Context, Pmu
 from turbotui.machine.simulated.tree import File, Folder, Node, fixed, folder, place
@@ -32,12 +32,12 @@ def _folder(model: Model, pmu: Pmu) -> Folder:
         children["events"] = folder(events)
     if pmu.readers is not None:
         readers = pmu.readers
-        children["cpumask"] = File(lambda _now: f"{cpu_list(readers())}\n")
+        children["cpumask"] = File(lambda _now: f"{format_cpulist(readers())}\n")
     if pmu.cpus_file:
         mine = pmu.cpus
         everyone: Iterable[int] = range(len(model.online)) if mine is None else mine
         known = tuple(sorted(everyone))
-        children["cpus"] = File(lambda _now: f"{cpu_list(cpu for cpu in known if model.online[cpu])}\n")
+        children["cpus"] = File(lambda _now: f"{format_cpulist(cpu for cpu in known if model.online[cpu])}\n")
     for name, text in pmu.files.items():
         place(children, name, fixed(text))
     return folder(children)

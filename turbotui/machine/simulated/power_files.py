@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.simulated import basis as b
-from turbotui.machine.simulated.layout import cpu_list
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.registers import energy_unit, psys_unit, ram_unit
 from turbotui.machine.simulated.shapes import Isa
@@ -126,7 +126,7 @@ def _k10temp(model: Model, package: int) -> dict[str, Node]:
         "device": folder(
             {
                 "uevent": fixed(f"DRIVER=k10temp\nPCI_SLOT_NAME=0000:00:{0x18 + package:02x}.3"),
-                "local_cpulist": fixed(cpu_list(model.layout.package_cpus[package])),
+                "local_cpulist": fixed(format_cpulist(model.layout.package_cpus[package])),
             }
         ),
         "temp1_label": fixed("Tctl"),
@@ -163,13 +163,13 @@ def nodes(model: Model) -> Mapping[str, Node]:
     """/sys/devices/system/node (kernel Documentation/ABI/stable/sysfs-devices-node)."""
     layout, shape = model.layout, model.shape
     count = len(layout.node_cpus)
-    everyone = cpu_list(range(count))
+    everyone = format_cpulist(range(count))
     children: dict[str, Node] = {name: fixed(everyone) for name in ("online", "possible", "has_cpu", "has_memory")}
     kib = (shape.memory_gib << 20) // count
     for node, cpus in enumerate(layout.node_cpus):
 
         def local(_now: float, cpus: tuple[int, ...] = cpus) -> str:
-            return f"{cpu_list(cpu for cpu in cpus if model.online[cpu])}\n"
+            return f"{format_cpulist(cpu for cpu in cpus if model.online[cpu])}\n"
 
         children[f"node{node}"] = folder(
             {

@@ -17,7 +17,10 @@ SERVER: Final = Programme(
         Role(MEMORY, (0.7, 1.0), (4.0, 12.0), (0.01, 0.05), (2.0, 8.0), both=False, share=0.12),
         Role(INTEGER, (0.2, 0.5), (1.0, 4.0), (0.05, 0.2), (1.0, 4.0), both=True, share=0.1),
     ),
-    phases=(Phase(COMPUTE, 1.0, first=20.0, every=75.0, length=14.0, stagger=25.0),),
+    phases=(
+        Phase(LIGHT, 0.004, first=5.0, every=75.0, length=10.0, stagger=25.0),
+        Phase(COMPUTE, 1.0, first=20.0, every=75.0, length=14.0, stagger=25.0),
+    ),
     hot_kind=INTEGER,
     hot_stay=(2.0, 7.0),
 )

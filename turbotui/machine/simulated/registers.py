@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from turbotui.machine.simulated import basis as b
-from turbotui.machine.simulated.events_common import APERF, MPERF_SECONDS
+from turbotui.machine.simulated.events_common import APERF, MPERF_SECONDS, c0_seconds
 from turbotui.machine.simulated.layout import Place
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.shapes import Isa, Shape
@@ -75,7 +75,7 @@ def _core_c6(model: Model, place: Place, now: float) -> int:
 def core_c1_seconds(model: Model, place: Place, now: float) -> float:
     """Time this CPU was neither running nor its core in a deeper state."""
     one, core = model.cpu[place.cpu], model.core[place.core]
-    running = one.value(MPERF_SECONDS, now)
+    running = one.value(c0_seconds(model.shape.core_types[place.type]), now)
     deeper = core.at(b.CORE_C3, now) + core.at(b.CORE_C6, now) + core.at(b.CORE_C7, now)
     return max(0.0, one.at(b.CPU_ONLINE, now) - running - deeper)
 

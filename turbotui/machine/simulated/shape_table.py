@@ -175,6 +175,7 @@ _FOREST = replace(
     model=0xAF, stepping=3, model_name="Intel(R) Xeon(R) 6780E (simulated)", microcode=0x3000341, packages=1,
     tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
     blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
+    fabric_clusters=4,
     psys_unit=0.0, memory_gib=512,
 )  # fmt: skip
 _ARROW = replace(

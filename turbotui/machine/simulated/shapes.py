@@ -201,6 +201,7 @@ class Shape:
         energy_unit: exponent of the RAPL energy unit, 2^-n J.
         cstate_core, cstate_package: residencies of the perf cstate_core and cstate_pkg PMUs.
         module_register: the module C6 residency register and the cstate_module PMU are there.
+        fabric_clusters: uncore frequency domains in the newer uncoreNN layout; 0 for one folder for each package.
         ram_unit, psys_unit: joules of one count of those RAPL registers where not the common unit.
         driver, governor, epp: cpufreq's.
         idle_driver, idle_governor: cpuidle's.
@@ -235,6 +236,7 @@ class Shape:
     cstate_core: tuple[int, ...] = ()
     cstate_package: tuple[int, ...] = ()
     module_register: bool = False
+    fabric_clusters: int = 0
     driver: str = ""
     governor: str = ""
     governors: str = ""

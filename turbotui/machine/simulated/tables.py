@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from turbotui.machine.simulated.basis import KINDS
@@ -65,6 +66,7 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
     )
 
 
+@functools.cache
 def core_table(kind: CoreType, cores: int) -> CoreTable:
     """The tables of one core type in a package of `cores` cores."""
     turbo = [float(kind.max_mhz)]

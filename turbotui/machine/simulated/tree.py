@@ -13,14 +13,18 @@ Content: TypeAlias = Callable[[float], str | bytes]
 
 
 class File:
-    """A file: its content by machine time, its mode bits, and the CPU it vanishes with (-1: none)."""
+    """A file: its content by machine time, its mode bits, and the CPU it vanishes with (-1: none).
 
-    __slots__ = ("content", "cpu", "mode")
+    `public` is how many bytes those see who lack CAP_SYS_ADMIN, -1 for all of them.
+    """
 
-    def __init__(self, content: Content, mode: int = 0o444, cpu: int = -1) -> None:
+    __slots__ = ("content", "cpu", "mode", "public")
+
+    def __init__(self, content: Content, mode: int = 0o444, cpu: int = -1, public: int = -1) -> None:
         self.content = content
         self.mode = mode
         self.cpu = cpu
+        self.public = public
 
 
 class Folder:

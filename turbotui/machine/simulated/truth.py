@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from turbotui.machine.simulated import basis as b
-from turbotui.machine.simulated.events_common import APERF, MPERF_SECONDS, counts
+from turbotui.machine.simulated.events_common import APERF, c0_seconds, counts
 from turbotui.machine.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.registers import core_c1_seconds
@@ -26,6 +26,7 @@ class CpuTruth:
         idle_seconds: by cpuidle state.
         c1_seconds, c3_seconds, c6_seconds, c7_seconds: of the CPU (C1) and its core.
         core_joules: energy of the core.
+        throttles, throttled_seconds: of the core, for its temperature.
         interrupts: of devices and the local timer and all other rows together.
         switches, migrations: of tasks.
         flops, bytes_loaded, bytes_stored: of the numerical work.
@@ -47,6 +48,8 @@ class CpuTruth:
     c6_seconds: float
     c7_seconds: float
     core_joules: float
+    throttles: float
+    throttled_seconds: float
     interrupts: float
     switches: float
     migrations: float
@@ -112,15 +115,15 @@ class Truth:
             place = model.layout.places[cpu]
             kind = model.shape.core_types[place.type]
             one, core, known = model.cpu[cpu], model.core[place.core], self._counts[place.type]
-            polls = kind.idle[0].depth == 0
+            running = one.value(c0_seconds(kind), now)
             return CpuTruth(
                 seconds=now,
                 online_seconds=one.at(b.CPU_ONLINE, now),
                 tsc=model.tsc(now),
                 busy_seconds=one.value(BUSY, now),
-                c0_seconds=one.value(MPERF_SECONDS if polls else BUSY, now),
+                c0_seconds=running,
                 aperf=one.value(APERF, now),
-                mperf=one.value(MPERF_SECONDS if polls else BUSY, now) * model.shape.reference_hz,
+                mperf=running * model.shape.reference_hz,
                 cycles=one.value(APERF, now),
                 instructions=one.value(known["instructions"], now),
                 idle_seconds=tuple(one.at(b.CPU_IDLE + n, now) for n in range(len(kind.idle))),
@@ -129,6 +132,8 @@ class Truth:
                 c6_seconds=core.at(b.CORE_C6, now),
                 c7_seconds=core.at(b.CORE_C7, now),
                 core_joules=core.at(b.CORE_JOULES, now),
+                throttles=core.at(b.CORE_THROTTLES, now),
+                throttled_seconds=core.at(b.CORE_THROTTLED, now),
                 interrupts=one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values()),
                 switches=one.value(SWITCHES, now),
                 migrations=one.value(MIGRATIONS, now),

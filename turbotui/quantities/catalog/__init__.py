@@ -11,11 +11,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from turbotui.errors import UsageError
-from turbotui.quantities.catalog import frequency, idle, interrupts, kernel, power, thermal, topology
+from turbotui.quantities.catalog import (
+    clock,
+    frequency,
+    graphics,
+    idle,
+    interrupts,
+    kernel,
+    limits,
+    power,
+    thermal,
+    topology,
+    uncore,
+)
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.signals import Signal, SignalId
 
 _BEFORE_CPUIDLE = (
+    *clock.COLUMNS,
     *topology.COLUMNS,
     *frequency.COLUMNS,
     *frequency.CACHE_COLUMNS[:2],
@@ -26,14 +39,17 @@ _BEFORE_CPUIDLE = (
 _AFTER_CPUIDLE = (
     *idle.CORE_COLUMNS,
     *thermal.CORE_COLUMNS,
+    *limits.CORE_COLUMNS,
     *power.CORE_COLUMNS,
     *thermal.PACKAGE_COLUMNS,
+    *limits.PACKAGE_COLUMNS,
+    *graphics.COLUMNS,
     *idle.PACKAGE_COLUMNS,
     *power.PACKAGE_COLUMNS,
-    *power.SYSTEM_COLUMNS,
 )
+_AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
 
-STATIC_COLUMNS: tuple[Column, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE)
+STATIC_COLUMNS: tuple[Column, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +94,20 @@ class Catalog:
 
 
 def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
-    """The catalog of a machine that offers these signals: static columns plus those of its idle states."""
+    """The catalog of a machine that offers these signals: static columns, and those of its idle states and uncore."""
     chosen: dict[ColumnId, Column] = {}
-    for column in (*_BEFORE_CPUIDLE, *idle.cpuidle_columns(signals), *_AFTER_CPUIDLE):
+    order = (
+        *_BEFORE_CPUIDLE,
+        *idle.cpuidle_columns(signals),
+        *_AFTER_CPUIDLE,
+        *uncore.uncore_columns(signals),
+        *_AFTER_UNCORE,
+    )
+    for column in order:
         rival = chosen.get(column.id)
         if rival is None or (not _can(rival, signals) and _can(column, signals)):
             chosen[column.id] = column
     # a variant keeps the place where it stands in the tables: a core's watts among core columns
-    order = (*_BEFORE_CPUIDLE, *idle.cpuidle_columns(signals), *_AFTER_CPUIDLE)
     kept: list[Column] = []
     for column in order:
         mine = chosen[column.id]

@@ -9,6 +9,7 @@ from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
 
 _APERF_DOCUMENT = "Intel SDM vol. 3 section 16.2 (IA32_MPERF, IA32_APERF); AMD APM vol. 2 section 17.3"
+_L2_DOCUMENT = "Intel perfmon event files, L2_RQSTS (raw event 0x24)"
 _CPUFREQ_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 
 
@@ -27,6 +28,14 @@ def _busy_mhz(row: Inputs) -> Cell:
 
 def _gauge_mhz(signal: str) -> Callable[[Inputs], Cell]:
     return lambda row: mega(row.value(signal))
+
+
+def _whole(signal: str) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> Cell:
+        value = row.value(signal)
+        return None if value is None else round(value)
+
+    return compute
 
 
 def _text(signal: str) -> Callable[[Inputs], Cell]:
@@ -134,9 +143,41 @@ COLUMNS = (
     ),
     _setting("MinMHz", "cpufreq.min", "Lowest clock that the policy allows now.", mhz=True),
     _setting("MaxMHz", "cpufreq.max", "Highest clock that the policy allows now.", mhz=True),
-    _setting("Governor", "cpufreq.governor", "cpufreq governor of the CPU.", mhz=False),
+    _setting("Governor", "cpufreq.governor", "Governor that cpufreq chooses the clock of this CPU with.", mhz=False),
     _setting("EPP", "cpufreq.epp", "Energy performance preference handed to the hardware.", mhz=False),
-    _setting("Driver", "cpufreq.driver", "cpufreq driver of the CPU.", mhz=False),
+    Column(
+        id="EPP",
+        category=Category.FREQUENCY,
+        scope=Scope.CPU,
+        unit="",
+        decimals=0,
+        needs=("hwp.epp",),
+        compute=_whole("hwp.epp"),
+        formula="MSR 0x774[31:24]",
+        help="Energy performance preference handed to the hardware: 0 for performance to 255 for power saving.",
+        document="Intel SDM vol. 3 section 16.4 (IA32_HWP_REQUEST)",
+        width=11,
+        priority=7,
+        default=False,
+        extra=True,
+    ),
+    Column(
+        id="EPB",
+        category=Category.FREQUENCY,
+        scope=Scope.CPU,
+        unit="",
+        decimals=0,
+        needs=("epb",),
+        compute=_whole("epb"),
+        formula="power/energy_perf_bias, or MSR 0x1B0[3:0]",
+        help="Energy performance bias: 0 for performance, 6 balanced, 15 for power saving.",
+        document="kernel Documentation/admin-guide/pm/intel_epb.rst",
+        width=3,
+        priority=8,
+        default=False,
+        extra=True,
+    ),
+    _setting("Driver", "cpufreq.driver", "Driver through which cpufreq sets the clock of this CPU.", mhz=False),
 )
 
 CACHE_COLUMNS = (
@@ -184,7 +225,6 @@ CACHE_COLUMNS = (
         document="perf_event_open(2), PERF_COUNT_HW_CACHE_REFERENCES",
         width=5,
         priority=7,
-        default=False,
     ),
     Column(
         id="LLC%hit",
@@ -200,7 +240,37 @@ CACHE_COLUMNS = (
         document="perf_event_open(2), PERF_COUNT_HW_CACHE_MISSES",
         width=6,
         priority=7,
-        default=False,
+        scale_max=100.0,
+    ),
+    Column(
+        id="L2MRPS",
+        category=Category.CACHE,
+        groups=("cache", "llc"),
+        scope=Scope.CPU,
+        unit="M/s",
+        decimals=0,
+        needs=("cache.l2.references",),
+        compute=lambda row: mega(row.rate("cache.l2.references")),
+        formula="ΔL2 references / interval / 1e6",
+        help="Second-level cache references, millions a second, on Intel models whose event codes are known.",
+        document=_L2_DOCUMENT,
+        width=5,
+        priority=7,
+    ),
+    Column(
+        id="L2%hit",
+        category=Category.CACHE,
+        groups=("cache", "llc"),
+        scope=Scope.CPU,
+        unit="%",
+        decimals=2,
+        needs=("cache.l2.references", "cache.l2.hits"),
+        compute=lambda row: percent(row.delta("cache.l2.hits"), row.delta("cache.l2.references")),
+        formula="100 x ΔL2 hits / ΔL2 references",
+        help="Share of second-level cache references that hit.",
+        document=_L2_DOCUMENT,
+        width=6,
+        priority=7,
         scale_max=100.0,
     ),
 )

@@ -50,7 +50,37 @@ def _package(state: int) -> Column:
     )
 
 
+def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Cell], help_text: str) -> Column:
+    return Column(
+        id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute, formula=f"100 x Δ{signal} / (ΔTSC x tsc_tweak)",
+        help=help_text, document="Intel SDM vol. 4, MSR 0x658 to 0x65B", width=6, priority=7,
+    )
+
+
+def _total_c0(row: Inputs) -> Cell:
+    """Not held to 110 %: it grows with the number of cores."""
+    active, ticks = row.delta("c0.pkg.total"), reference_ticks(row)
+    return None if active is None or not ticks else 100.0 * active / ticks
+
+
+def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...], formula: str, help_text: str,
+           document: str) -> Column:
+    return Column(
+        id=title, category=Category.IDLE, groups=groups, scope=scope, unit="%", decimals=2, needs=(signal,),
+        compute=lambda row: percent(row.rate(signal), 1.0), formula=formula, help=help_text, document=document,
+        width=6, priority=7, scale_max=100.0,
+    )
+
+
+_HWIDLE = ("idle", "hwidle")
+_PMT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
+_LPIT = "kernel Documentation/firmware-guide/acpi/lpit.rst"
+
 CORE_COLUMNS = (
+    _slept("CPU%c1e", "pmt.module.c1e", Scope.CPU, groups=(), formula="100 x Δticks / 800 MHz / interval",
+           help_text="Share of the interval that the CPU's module spent in C1E, by the firmware's telemetry.",
+           document=_PMT),
     _core(1, Scope.CPU),
     Column(
         id="CPU%c1", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.CPU, unit="%", decimals=2,
@@ -71,7 +101,28 @@ CORE_COLUMNS = (
     ),
 )
 
-PACKAGE_COLUMNS = tuple(_package(state) for state in _PACKAGE_STATES)
+PACKAGE_COLUMNS = (
+    _package_c0("Totl%C0", "c0.pkg.total", _total_c0,
+                "Cores of the package in C0, added up: 100 for each core that never idled."),
+    _package_c0("Any%C0", "c0.pkg.any", _residency("c0.pkg.any"),
+                "Share of the interval that at least one core of the package was in C0."),
+    _package_c0("GFX%C0", "c0.pkg.gfx", _residency("c0.pkg.gfx"),
+                "Share of the interval that the package's graphics were in C0."),
+    _package_c0("CPUGFX%", "c0.pkg.both", _residency("c0.pkg.both"),
+                "Share of the interval that a core and the graphics were in C0 together."),
+    *(_package(state) for state in _PACKAGE_STATES),
+    _slept("CPU%LPI", "lpi.cpu", Scope.PACKAGE, groups=_HWIDLE,
+           formula="100 x Δlow_power_idle_cpu_residency_us / 1e6 / interval",
+           help_text="Share of the interval that all CPUs were in low-power idle.", document=_LPIT),
+    _slept("SYS%LPI", "lpi.system", Scope.PACKAGE, groups=_HWIDLE,
+           formula="100 x Δlow_power_idle_system_residency_us / 1e6 / interval",
+           help_text="Share of the interval that the whole system was in low-power idle (S0ix).", document=_LPIT),
+)
+
+DIE_COLUMNS = (
+    _slept("Die%c6", "pmt.die.c6", Scope.PACKAGE, groups=_HWIDLE, formula="100 x Δticks / crystal clock / interval",
+           help_text="Share of the interval that the die was in C6, by the firmware's telemetry.", document=_PMT),
+)
 
 
 def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:

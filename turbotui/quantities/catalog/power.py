@@ -37,6 +37,28 @@ def _delta(signal: SignalId) -> Callable[[Inputs], Cell]:
     return lambda row: row.delta(signal)
 
 
+def _throttled(title: str, signal: SignalId, what: str) -> Column:
+    return Column(
+        id=title, category=Category.POWER, groups=("power",), scope=Scope.PACKAGE, unit="%", decimals=2,
+        needs=(signal,), compute=_percent_of_time(signal), formula="100 x Δthrottled time / interval",
+        help=f"Share of the interval that {what} was held back by its power limit; in the summary the sum over "
+        "packages.", document=_DOCUMENT, width=6, priority=6,
+    )
+
+
+def _percent_of_time(signal: SignalId) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> Cell:
+        spent = row.rate(signal)
+        return None if spent is None else 100.0 * spent
+
+    return compute
+
+
+def _nanojoules(row: Inputs) -> Cell:
+    energy, instructions = row.total("energy.pkg"), row.total("instructions")
+    return None if energy is None or not instructions else energy / instructions * 1e9
+
+
 _CORE = (Scope.CORE, "energy.core", "one core")
 _DOMAINS: tuple[tuple[str, Scope, SignalId, str, bool], ...] = (
     ("Pkg", Scope.PACKAGE, "energy.pkg", "the whole package", False),
@@ -50,16 +72,34 @@ CORE_COLUMNS = (_watts("CorWatt", *_CORE), _joules("Cor_J", *_CORE))
 PACKAGE_COLUMNS = (
     *(_watts(f"{name}Watt", scope, signal, what, whole_only=whole) for name, scope, signal, what, whole in _DOMAINS),
     *(_joules(f"{name}_J", scope, signal, what, whole_only=whole) for name, scope, signal, what, whole in _DOMAINS),
+    _throttled("PKG_%", "throttled.pkg", "the package"),
+    _throttled("RAM_%", "throttled.ram", "the package's memory"),
     Column(
         id="PL1", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl1",),
-        compute=lambda row: row.value("limit.pkg.pl1"), formula="powercap long_term power_limit_uw",
+        compute=lambda row: row.value("limit.pkg.pl1"), formula="powercap long_term power_limit_uw, or MSR 0x610[14:0]",
         help="Sustained power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
         extra=True,
     ),
     Column(
         id="PL2", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl2",),
-        compute=lambda row: row.value("limit.pkg.pl2"), formula="powercap short_term power_limit_uw",
+        compute=lambda row: row.value("limit.pkg.pl2"),
+        formula="powercap short_term power_limit_uw, or MSR 0x610[46:32]",
         help="Short-term power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
+        extra=True,
+    ),
+    Column(
+        id="PL4", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl4",),
+        compute=lambda row: row.value("limit.pkg.pl4"),
+        formula="powercap peak_power power_limit_uw, or MSR 0x601[12:0]",
+        help="Peak power limit of the package, which is never exceeded.", document=_POWERCAP, width=5, priority=8,
+        default=False, extra=True,
+    ),
+    Column(
+        id="nJ/ins", category=Category.POWER, scope=Scope.PACKAGE, unit="nJ", decimals=2,
+        needs=("energy.pkg", "instructions"), compute=_nanojoules,
+        formula="1e9 x Δpackage energy / Δinstructions of all its CPUs",
+        help="Energy of the package for each instruction that its CPUs executed, idle power included.",
+        document=f"{_DOCUMENT}; perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS", width=6, priority=8, default=False,
         extra=True,
     ),
     Column(

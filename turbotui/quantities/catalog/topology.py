@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
 
 _DOCUMENT = "kernel Documentation/admin-guide/cputopology.rst"
 
@@ -33,6 +34,33 @@ def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecima
     )
 
 
+def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> Column:
+    return Column(
+        id=title,
+        category=Category.TOPOLOGY,
+        scope=Scope.CPU,
+        unit="",
+        decimals=0,
+        needs=(signal,),
+        compute=_id(signal),
+        formula=f"{formula}, or /proc/cpuinfo",
+        help=help_text,
+        document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID",
+        width=5,
+        priority=9,
+        default=False,
+        hexadecimal=True,
+    )
+
+
+def _id(signal: SignalId) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> Cell:
+        value = row.value(signal)
+        return None if value is None else round(value)
+
+    return compute
+
+
 COLUMNS = (
     _identity("Package", Scope.PACKAGE, "topology/physical_package_id", "Package (socket) the CPU is in."),
     _identity("Die", Scope.DIE, "topology/die_id", "Die within the package; some AMD parts number dies machine-wide."),
@@ -56,6 +84,8 @@ COLUMNS = (
         width=4,
         priority=0,
     ),
+    _apic("APIC", "apic", "Initial APIC id of the CPU, 8 bits wide.", "CPUID 0x1 EBX[31:24]"),
+    _apic("X2APIC", "x2apic", "APIC id of the CPU, 32 bits wide (x2APIC).", "CPUID 0xB EDX; AMD: CPUID 0x8000001E EAX"),
     Column(
         id="Type",
         category=Category.TOPOLOGY,

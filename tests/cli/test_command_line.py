@@ -1,0 +1,134 @@
+"""Words on the command line: what is loaded, what is refused, and with which exit status."""
+
+# ruff: noqa: S603 - the program under test is run with words of these tests
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from turbotui import __version__
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, timeout=60,
+                          check=False, stdin=subprocess.DEVNULL)
+
+
+HEAVY = "textual plotext"
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [("--version", f"{HEAVY} rich"), ("--help", f"{HEAVY} rich"), ("stat --help", f"{HEAVY} rich"),
+     ("doctor --help", HEAVY), ("machines --help", HEAVY), ("columns --help", HEAVY)],
+)
+def test_help_and_version_load_nothing_heavy(words: str, heavy: str) -> None:
+    program = (
+        "import sys\n"
+        "from turbotui.cli import main\n"
+        f"try:\n    main({words.split()!r})\nexcept SystemExit as end:\n    assert end.code == 0, end\n"
+        f"print(*sorted(name for name in sys.modules if name.partition('.')[0] in {heavy.split()!r}),\n"
+        "      file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == "", "loaded for a text that needs none of it"
+    assert "turbotui" in done.stdout
+
+
+def test_stat_never_loads_the_screen() -> None:
+    program = (
+        "import sys\nfrom turbotui.cli import main\n"
+        "status = main(['stat', '-i', '0.05', '-n', '1', '--machine', 'guest'])\n"
+        "print(status, *sorted(name for name in sys.modules if name.partition('.')[0] in {'textual', 'rich'}),\n"
+        "      file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False,
+                          stdin=subprocess.DEVNULL)
+    assert done.stderr.split() == ["0"]
+
+
+def test_help_costs_little_beyond_the_interpreter() -> None:
+    def cpu_seconds(*words: str) -> float:
+        best = 60.0
+        for _ in range(5):
+            before = os.times()
+            subprocess.run([sys.executable, *words], check=True, capture_output=True, timeout=60)
+            after = os.times()
+            used = after.children_user - before.children_user + after.children_system - before.children_system
+            best = min(best, used)
+        return best
+
+    assert cpu_seconds("-m", "turbotui", "--help") - cpu_seconds("-c", "pass") < 0.1
+
+
+def test_version() -> None:
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"turbotui {__version__}\n")
+
+
+def test_help_names_every_command_and_exit_status() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    for word in ("stat", "doctor", "machines", "columns", "Exit status", "--machine", "--sysroot", "--interval"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "part"),
+    [
+        (["frobnicate"], 2, 'unknown command "frobnicate"'),
+        (["stat", "--frob"], 2, "--frob"),
+        (["stat", "--show", "Buzy%"], 2, 'unknown column "Buzy%"; did you mean Busy%'),
+        (["stat", "--hide", "nonsense"], 2, 'unknown column "nonsense"'),
+        (["stat", "--enable", "CPU,,IRQ"], 2, 'unknown column ""'),
+        (["stat", "--show"], 2, "expected one argument"),
+        (["stat", "-i", "x"], 2, 'interval "x" is not a number'),
+        (["stat", "-i", "nan"], 2, 'interval "nan" is not a number'),
+        (["stat", "-i", "inf"], 2, 'interval "inf" is not a number'),
+        (["stat", "-i", "0.01"], 2, "the shortest is 0.05 seconds"),
+        (["stat", "-i", "-1"], 2, "the shortest is 0.05 seconds"),
+        (["stat", "-n", "0"], 2, 'invalid iteration count "0"'),
+        (["stat", "-n", "-3"], 2, 'invalid iteration count "-3"'),
+        (["stat", "-n", "many"], 2, 'invalid iteration count "many"'),
+        (["stat", "-c", "1-0"], 2, "1-0"),
+        (["stat", "-c", "abc"], 2, "abc"),
+        (["stat", "-c", ""], 2, ""),
+        (["stat", "-c", "100000"], 2, "100000"),
+        (["stat", "--machine", "guest", "-c", "4096"], 2, "4096"),
+        (["stat", "--machine", "nowhere"], 2, "nowhere"),
+        (["stat", "--machine", "guest", "--sysroot", "/proc"], 2, "give one of them"),
+        (["stat", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
+        (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
+    ],
+    ids=lambda case: " ".join(case) if isinstance(case, list) else None,
+)
+def test_bad_input_is_one_sentence_and_an_exit_status(words: list[str], status: int, part: str) -> None:
+    done = run(*words)
+    assert done.returncode == status, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("turbotui: ")
+    assert part in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_sysroot_without_a_machine_in_it_is_one_sentence(tmp_path: Path) -> None:
+    done = run("stat", "--sysroot", str(tmp_path))
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    done = run("stat", "--sysroot", str(file))
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_a_terminal_the_dashboard_says_so_and_points_to_stat() -> None:
+    done = run()
+    assert done.returncode == 4
+    assert "turbotui stat" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import errno
+import gzip
+from pathlib import Path
+
+import pytest
+
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_RAWIO, HostError, Privileges
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import (
+    Circumstances,
+    circumstances,
+    explain_cpuid_open,
+    explain_msr_open,
+    explain_msr_read,
+    explain_perf,
+)
+from turbotui.machine.platforms import platform_of
+from turbotui.machine.topology import CpuPlace, topology_of
+from turbotui.quantities.unavailable import Reason
+
+NOBODY = Privileges(1000, 0, 2, (1024, 4096))
+ROOT = Privileges(0, 1 << CAP_PERFMON | 1 << CAP_SYS_RAWIO, 2, (4096, 4096))
+
+
+def facts(
+    privileges: Privileges = ROOT, *, guest: bool = False, core_pmu: bool = True, config: str = "", x86: bool = True
+) -> Circumstances:
+    return Circumstances(privileges, guest, x86, core_pmu, config)
+
+
+HARDWARE, SOFTWARE, DYNAMIC = 0, 1, 11
+
+
+@pytest.mark.parametrize(
+    ("number", "perf_type", "given", "reason", "detail", "remedy"),
+    [
+        (errno.EACCES, DYNAMIC, facts(NOBODY), Reason.NOT_PERMITTED, "perf_event_paranoid is 2", "paranoid=0"),
+        (errno.EACCES, DYNAMIC, facts(NOBODY), Reason.NOT_PERMITTED, "CAP_PERFMON", "setcap cap_perfmon+ep /"),
+        (errno.EPERM, SOFTWARE, facts(ROOT), Reason.NOT_PERMITTED, "although", "seccomp"),
+        (errno.EACCES, SOFTWARE, facts(Privileges(1, 0, 0, (1, 1))), Reason.NOT_PERMITTED, "although", "seccomp"),
+        (errno.EACCES, SOFTWARE, facts(Privileges(1, 0, None, (1, 1))), Reason.NOT_PERMITTED, "refused", "root"),
+        (errno.ENOENT, HARDWARE, facts(guest=True, core_pmu=False), Reason.VIRTUALISED, "no core PMU", "hypervisor"),
+        (errno.ENOENT, HARDWARE, facts(core_pmu=False), Reason.NO_HARDWARE, "no core PMU driver", "dmesg"),
+        (errno.ENOENT, HARDWARE, facts(), Reason.NO_HARDWARE, "no such event", ""),
+        (errno.ENOENT, HARDWARE, facts(guest=True), Reason.VIRTUALISED, "does not count it", ""),
+        (errno.ENOENT, DYNAMIC, facts(guest=True, core_pmu=False), Reason.NO_HARDWARE, "no such event", ""),
+        (errno.EINVAL, DYNAMIC, facts(guest=True), Reason.VIRTUALISED, "does not offer it here", ""),
+        (errno.EINVAL, DYNAMIC, facts(), Reason.NO_HARDWARE, "does not offer it here", ""),
+        (errno.ENODEV, DYNAMIC, facts(), Reason.OFFLINE, "offline", "online"),
+        (errno.EMFILE, DYNAMIC, facts(NOBODY), Reason.NO_DESCRIPTORS, "limit 1024, at most 4096", "ulimit -n 4096"),
+        (errno.EMFILE, DYNAMIC, facts(ROOT), Reason.NO_DESCRIPTORS, "limit 4096, at most 4096", "show fewer columns"),
+        (errno.EBUSY, HARDWARE, facts(), Reason.IN_USE, "another program", "profiler"),
+        (errno.ENOSYS, HARDWARE, facts(), Reason.NOT_PERMITTED, "seccomp", "CONFIG_PERF_EVENTS=y"),
+        (errno.EOPNOTSUPP, HARDWARE, facts(), Reason.NO_HARDWARE, "cannot count", ""),
+        (errno.ENOMEM, HARDWARE, facts(), Reason.FAILED, "ENOMEM", ""),
+    ],
+)
+def test_perf(  # noqa: PLR0917
+    number: int, perf_type: int, given: Circumstances, reason: Reason, detail: str, remedy: str
+) -> None:
+    why = explain_perf(HostError(number, "x"), "perf msr/aperf/", given, perf_type)
+    assert why.reason is reason
+    assert why.detail.startswith("perf msr/aperf/: ")
+    assert detail in why.detail
+    assert remedy in why.remedy
+    assert bool(remedy) == bool(why.remedy)
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "reason", "detail", "remedy"),
+    [
+        (errno.ENOENT, facts(), Reason.NO_DRIVER, "not loaded", "modprobe msr"),
+        (errno.ENOENT, facts(config="m"), Reason.NO_DRIVER, "not loaded", "modprobe msr"),
+        (errno.ENOENT, facts(config="n"), Reason.NO_DRIVER, "CONFIG_X86_MSR is not set", "CONFIG_X86_MSR=m or y"),
+        (errno.ENOENT, facts(config="y"), Reason.NO_DRIVER, "no such device file", "devtmpfs"),
+        (errno.ENOENT, facts(x86=False), Reason.NO_HARDWARE, "x86 only", ""),
+        (errno.EPERM, facts(NOBODY), Reason.NOT_PERMITTED, "CAP_SYS_RAWIO", "setcap cap_sys_rawio+ep /"),
+        (errno.EPERM, facts(ROOT), Reason.NOT_PERMITTED, "although", "container"),
+        (errno.EACCES, facts(NOBODY), Reason.NOT_PERMITTED, "file mode", "chmod o+r /dev/cpu/5/msr"),
+        (errno.ENXIO, facts(), Reason.OFFLINE, "offline", "online"),
+        (errno.EMFILE, facts(NOBODY), Reason.NO_DESCRIPTORS, "/dev/cpu/5/msr", "ulimit -n 4096"),
+        (errno.EIO, facts(), Reason.FAILED, "EIO", ""),
+    ],
+)
+def test_msr_open(number: int, given: Circumstances, reason: Reason, detail: str, remedy: str) -> None:
+    why = explain_msr_open(HostError(number, "x"), 5, given)
+    assert why.reason is reason
+    assert detail in why.detail
+    assert remedy in why.remedy
+    assert bool(remedy) == bool(why.remedy)
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "reason"),
+    [
+        (errno.EIO, facts(), Reason.NO_HARDWARE),
+        (errno.EIO, facts(guest=True), Reason.VIRTUALISED),
+        (errno.ENXIO, facts(), Reason.OFFLINE),
+        (errno.EPERM, facts(), Reason.NOT_PERMITTED),
+        (errno.EINVAL, facts(), Reason.FAILED),
+    ],
+)
+def test_msr_read(number: int, given: Circumstances, reason: Reason) -> None:
+    why = explain_msr_read(HostError(number, "x"), "MSR 0x611", given)
+    assert why.reason is reason
+    assert why.detail.startswith("MSR 0x611: ")
+
+
+def found(root: str, architecture: str = "x86_64") -> Circumstances:
+    model = CpuModel(architecture=architecture)
+    topology = topology_of([CpuPlace(0, 0, 0, 0, 0, 0, 0)])
+    return circumstances(Machine(LinuxHost(root), topology, model, platform_of(model), ROOT))
+
+
+@pytest.mark.parametrize(
+    ("pmu", "core"),
+    [
+        ("cpu", True),
+        ("cpu_core", True),
+        ("armv8_pmuv3_0", True),
+        ("cpum_cf", True),
+        ("msr", False),
+        ("cstate_core", False),
+    ],
+)
+def test_core_pmus_are_told_by_name(tmp_path: Path, pmu: str, core: bool) -> None:
+    (tmp_path / f"sys/bus/event_source/devices/{pmu}").mkdir(parents=True)
+    assert found(str(tmp_path)).core_pmu is core
+
+
+def test_the_kernel_configuration_decides_about_the_msr_driver(tmp_path: Path) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    assert found(str(tmp_path)).msr_config == ""
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.1.0\n")
+    assert found(str(tmp_path)).msr_config == ""
+    modules = tmp_path / "lib/modules/6.1.0"
+    modules.mkdir(parents=True)
+    (modules / "modules.builtin").write_text("kernel/fs/ext4.ko\n")
+    (modules / "modules.dep").write_text("kernel/arch/x86/kernel/msr.ko.xz:\n")
+    assert found(str(tmp_path)).msr_config == "m"
+    (modules / "modules.builtin").write_text("kernel/arch/x86/kernel/msr.ko\n")
+    assert found(str(tmp_path)).msr_config == "y"
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "boot/config-6.1.0").write_text("CONFIG_X86_MSR=m\n")
+    assert found(str(tmp_path)).msr_config == "m"
+    (tmp_path / "proc/config.gz").write_bytes(gzip.compress(b"# CONFIG_X86_MSR is not set\n"))
+    assert found(str(tmp_path)).msr_config == "n"
+    (tmp_path / "proc/config.gz").write_bytes(b"not gzip")
+    assert found(str(tmp_path)).msr_config == "m"
+    assert found(str(tmp_path), "aarch64").msr_config == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "config", "x86", "reason", "remedy"),
+    [
+        (errno.ENOENT, "", True, Reason.NO_DRIVER, "modprobe cpuid"),
+        (errno.ENOENT, "n", True, Reason.NO_DRIVER, "use a kernel with CONFIG_X86_CPUID=m or y"),
+        (errno.ENOENT, "", False, Reason.NO_HARDWARE, ""),
+        (errno.EACCES, "", True, Reason.NOT_PERMITTED, "run as root"),
+        (errno.EIO, "", True, Reason.FAILED, ""),
+    ],
+)
+def test_cpuid_open(number: int, config: str, x86: bool, reason: Reason, remedy: str) -> None:
+    why = explain_cpuid_open(HostError(number, "x"), 3, Circumstances(ROOT, False, x86, True, "", config))
+    assert (why.reason, why.remedy) == (reason, remedy)

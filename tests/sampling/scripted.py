@@ -1,0 +1,272 @@
+"""A scripted machine for the sampler: CPUs that come and go, and sources that answer, wait, fail or crash as told."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.machine import Machine
+from turbotui.machine.platforms import platform_of
+from turbotui.machine.topology import CpuPlace, Topology, read_topology
+from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.census import Census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.snapshot import Snapshot
+from turbotui.sources.source import CpuGone, Probe, Reader, SharedReader
+
+CPUS = "/sys/devices/system/cpu"
+MODEL = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)
+
+
+def place(cpu: int, package: int = 0, core: int | None = None, die: int = 0, l3: int = 0) -> CpuPlace:
+    """A CPU, by default in a core of its own in package 0."""
+    return CpuPlace(cpu, package, die, l3, package, -1, cpu if core is None else core)
+
+
+class FakeHost:
+    """Four CPUs, two packages of two cores, unless told otherwise. `now` moves by hand.
+
+    Attributes:
+        online: CPUs; change it to plug and unplug.
+        usable: the affinity of this process.
+        limit: soft RLIMIT_NOFILE.
+        pinned: CPUs that threads were pinned to, in order.
+    """
+
+    kind = HostKind.SIMULATED
+    name = "fake"
+
+    def __init__(self, places: Iterable[CpuPlace] = (), *, pins: bool = True) -> None:
+        self.places = {one.cpu: one for one in places or [place(cpu, cpu // 2) for cpu in range(4)]}
+        self.online: set[int] = set(self.places)
+        self.usable: frozenset[int] | None = None
+        self.limit = 1024
+        self.now = 1_000_000_000
+        self.pinned: list[int] = []
+        self.pins = pins
+
+    def read_text(self, path: str) -> str:
+        if path == f"{CPUS}/online":
+            return ",".join(map(str, sorted(self.online))) + "\n"
+        if path in {f"{CPUS}/present", f"{CPUS}/possible"}:
+            return ",".join(map(str, sorted(self.places))) + "\n"
+        for cpu in self.online:
+            one, base = self.places[cpu], f"{CPUS}/cpu{cpu}/topology"
+            found = {f"{base}/physical_package_id": one.package, f"{base}/die_id": one.die,
+                     f"{base}/core_id": one.core}.get(path)
+            if found is not None:
+                return f"{found}\n"
+        raise HostError(errno.ENOENT, path)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        raise HostError(errno.ENOENT, path)
+
+    def exists(self, path: str) -> bool:
+        return False
+
+    def open_file(self, path: str) -> int:
+        raise HostError(errno.ENOENT, path)
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        raise HostError(errno.EBADF, str(descriptor))
+
+    def open_msr(self, cpu: int) -> int:
+        raise HostError(errno.ENOENT, str(cpu))
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        raise HostError(errno.ENOENT, "perf")
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        raise HostError(errno.EBADF, str(descriptor))
+
+    def close(self, descriptor: int) -> None:
+        raise HostError(errno.EBADF, str(descriptor))
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        if not set(cpus) & self.online:
+            raise HostError(errno.EINVAL, f"CPUs {cpus}")
+        self.pinned += cpus
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        return self.usable
+
+    def privileges(self) -> Privileges:
+        return Privileges(0, 0, 2, (self.limit, self.limit))
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def wall_ns(self) -> int:
+        return self.now
+
+
+def machine_of(host: FakeHost, cpus: frozenset[int] | None = None) -> Machine:
+    """The machine that `read_machine` would find."""
+    return Machine(host, read_topology(host, cpus), MODEL, platform_of(MODEL), host.privileges())
+
+
+def counter(name: str, scope: Scope = Scope.CPU, reduce: Reduce = Reduce.SUM, *, width_bits: int = 64,
+            wrap_seconds: float = 0.0, running: str = "", enabled: str = "",
+            behavior: Behavior = Behavior.COUNTER, readers: tuple[int, ...] = ()) -> Signal:
+    """A signal of plain counts."""
+    return Signal(name, scope, Unit.COUNT, behavior, reduce, f"register {name} of cpu{{cpu}}", width_bits=width_bits,
+                  wrap_seconds=wrap_seconds, running=running, enabled=enabled, readers=readers)
+
+
+def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> Column:
+    """The increase of the one signal, or the ratio of two, in percent."""
+    def compute(row: object) -> float | None:
+        from turbotui.sampling.frame import RowInputs  # noqa: PLC0415 - only its type
+
+        assert isinstance(row, RowInputs)
+        found = [row.delta(signal) for signal in needs]
+        if len(found) == 1 or found[0] is None:
+            return found[0]
+        return None if not found[1] else 100.0 * found[0] / found[1]
+
+    return Column(name, Category.OTHER, scope, "", 0, tuple(needs), compute, "a / b", "Help.", "none")
+
+
+@dataclass
+class FakeSource:
+    """Signals whose values a function of CPU and signal gives.
+
+    Attributes:
+        script: the raw value; may raise what a reader raises, or anything else.
+        gates: CPUs whose readers wait for the event before they answer.
+        adjustable: readers can change what they return.
+        opened: (CPU, wanted) of every opening.
+        closed: CPUs of every closing.
+        reads: CPUs of every read, in order.
+        each: descriptors of each reader.
+        on_read: called on the reading thread before each read.
+    """
+
+    offer: Sequence[Signal]
+    script: Callable[[int, SignalId], Raw]
+    id: str = "fake"
+    title: str = "fake source"
+    gives: str = "numbers"
+    shared: bool = False
+    counts_from_open: bool = False
+    adjustable: bool = False
+    each: int = 1
+    gates: dict[int, threading.Event] = field(default_factory=dict)
+    opened: list[tuple[int, frozenset[SignalId]]] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    absent: Mapping[SignalId, Unavailable] = field(default_factory=dict)
+    on_read: Callable[[], None] | None = None
+
+    def note_read(self, cpu: int) -> None:
+        self.reads.append(cpu)
+        if self.on_read is not None:
+            self.on_read()
+        gate = self.gates.get(cpu)
+        if gate is not None:
+            assert gate.wait(30), "the test never opened this gate"
+
+    def probe(self, machine: Machine) -> Probe:
+        return Probe({signal.id: signal for signal in self.offer} | dict(self.absent))
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        return self.each * readers
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        host = machine.host
+        assert isinstance(host, FakeHost)
+        if cpu not in host.online:
+            raise CpuGone(f"cpu {cpu}")
+        self.opened.append((cpu, wanted))
+        return FakeAdjustable(self, cpu, wanted) if self.adjustable else FakeReader(self, cpu, wanted)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        self.opened.append((-1, wanted))
+        return FakeShared(self, machine.topology, wanted)
+
+
+class FakeReader:
+    """Reads one CPU of a `FakeSource`."""
+
+    def __init__(self, source: FakeSource, cpu: int, wanted: frozenset[SignalId]) -> None:
+        self.source, self.cpu = source, cpu
+        self.signals = tuple(sorted(wanted))
+
+    def read(self) -> Sequence[Raw]:
+        self.source.note_read(self.cpu)
+        return [self.source.script(self.cpu, name) for name in self.signals]
+
+    def close(self) -> None:
+        self.source.closed.append(self.cpu)
+
+
+class FakeAdjustable(FakeReader):
+    """One that has everything open."""
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        self.signals = tuple(sorted(wanted))
+        return True
+
+
+class FakeShared:
+    """Reads every CPU of a `FakeSource` at once."""
+
+    def __init__(self, source: FakeSource, topology: Topology, wanted: frozenset[SignalId]) -> None:
+        self.source, self.topology = source, topology
+        self.signals = tuple(sorted(wanted))
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        self.source.note_read(-1)
+        return [[self.source.script(cpu, name) for cpu in self.topology.cpus] for name in self.signals]
+
+    def close(self) -> None:
+        self.source.closed.append(-1)
+
+
+class Box:
+    """A mailbox that keeps every frame and may act on each."""
+
+    def __init__(self, act: Callable[[Frame], None] | None = None) -> None:
+        self.frames: list[Frame] = []
+        self._act = act
+
+    def put(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        if self._act is not None:
+            self._act(frame)
+
+
+async def sample(sampler: Sampler, intervals: int | None, act: Callable[[Frame], None] | None = None) -> list[Frame]:
+    """Run a sampler to its end and give its frames."""
+    box = Box(act)
+    sampler.bus.attach(box)
+    await asyncio.wait_for(sampler.run(intervals), 60)
+    return box.frames
+
+
+def census_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,
+              source: FakeSource | None = None) -> Census:
+    """A census of these signals, all from one source."""
+    one = source or FakeSource(signals, lambda _cpu, _name: None)
+    return Census((one,), {}, {signal.id: signal for signal in signals}, {signal.id: one for signal in signals},
+                  missing or {})
+
+
+def snapshot(topology: Topology, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
+             *, seq: int = 0, late: Iterable[int] = (), failed: Iterable[int] = (),
+             fresh: Mapping[SignalId, frozenset[int]] | None = None,
+             unsure: Mapping[SignalId, frozenset[int]] | None = None,
+             failures: Mapping[tuple[str, int], str] | None = None) -> Snapshot:
+    """A snapshot as the assembler would make it."""
+    return Snapshot(seq, 0, seq * 1_000_000_000 + 1, topology, values, stamps, frozenset(late), frozenset(failed),
+                    fresh=fresh or {}, unsure=unsure or {}, failures=failures or {})

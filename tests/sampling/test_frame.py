@@ -1,0 +1,264 @@
+"""Reduction over rows against a model that adds up by hand, on machines of any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scripted import census_of, column, counter, place, snapshot
+
+from turbotui.machine.topology import CpuPlace, Topology, topology_of
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.tagged import tagged_cell
+
+SECOND = 1_000_000_000
+LEVELS = (Scope.CPU, Scope.CORE, Scope.DIE, Scope.PACKAGE, Scope.SYSTEM)
+IDS = st.integers(0, 40)
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> list[CpuPlace]:
+    """Packages x dies x cores x threads with sparse ids that repeat, and CPU numbers in any order."""
+    places: list[CpuPlace] = []
+    for package in draw(st.lists(IDS, min_size=1, max_size=3, unique=True)):
+        for die in draw(st.lists(IDS, min_size=1, max_size=2, unique=True)):
+            for core in draw(st.lists(IDS, min_size=1, max_size=3, unique=True)):
+                places += [place(0, package, core, die)] * draw(st.integers(1, 2))
+    numbers = draw(st.lists(st.integers(0, 200), min_size=len(places), max_size=len(places), unique=True))
+    return [replace(one, cpu=cpu) for one, cpu in zip(places, numbers, strict=True)]
+
+
+def around(one: CpuPlace, scope: Scope) -> tuple[int, ...]:
+    """What tells the instance around a CPU apart, said independently of the topology."""
+    return {Scope.CPU: (one.cpu,), Scope.CORE: (one.package, one.die, one.core), Scope.DIE: (one.package, one.die),
+            Scope.PACKAGE: (one.package,), Scope.SYSTEM: ()}[scope]
+
+
+MODEL: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
+    Reduce.SUM: sum,
+    Reduce.MEAN: lambda found: sum(found) / len(found),
+    Reduce.MAX: max,
+    Reduce.MIN: min,
+    Reduce.SAME: lambda found: found[0] if len(set(found)) == 1 else None,
+}
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), places=machines(), scope=st.sampled_from(LEVELS[:-1]), reduce=st.sampled_from(list(MODEL)))
+def test_a_row_reduces_the_instances_inside_it_and_only_those(
+    data: st.DataObject, places: list[CpuPlace], scope: Scope, reduce: Reduce
+) -> None:
+    topology = topology_of(places)
+    by_cpu = {one.cpu: one for one in places}
+    keys = [around(by_cpu[instance.cpus[0]], scope) for instance in topology.instances(scope)]
+    assert len(keys) == len(set(keys)) == len({around(one, scope) for one in places})
+    maybe = st.none() | st.integers(0, 1000)
+    older = data.draw(st.lists(maybe, min_size=len(keys), max_size=len(keys)))
+    steps = data.draw(st.lists(maybe, min_size=len(keys), max_size=len(keys)))
+    newer = [None if step is None else (before or 0) + step for before, step in zip(older, steps, strict=True)]
+    spans = data.draw(st.lists(st.sampled_from((1, 2, 4)), min_size=len(keys), max_size=len(keys)))
+    signal = counter("x", scope, reduce)
+    first = snapshot(topology, {"x": older}, {"x": [0 if item is None else SECOND for item in older]})
+    second = snapshot(topology, {"x": newer}, {
+        "x": [0 if item is None else SECOND * (1 + span) for item, span in zip(newer, spans, strict=True)]}, seq=1)
+    frame = Frame(first, second, census_of(signal))
+    delta = {key: None if a is None or b is None else b - a for key, a, b in zip(keys, older, newer, strict=True)}
+    rate = {key: None if gain is None else gain / span
+            for (key, gain), span in zip(delta.items(), spans, strict=True)}
+    for level in LEVELS:
+        for instance in topology.instances(level):
+            inside = [one for one in places if around(one, level) == around(by_cpu[instance.cpus[0]], level)]
+            mine = {around(one, scope) for one in inside}
+            inputs = frame.inputs(instance.row)
+            for found, expected in ((inputs.delta("x"), delta), (inputs.rate("x"), rate)):
+                have = [item for key in mine if (item := expected[key]) is not None]
+                model = MODEL[reduce](have) if have else None
+                assert found == (model if model is None else pytest.approx(model)), (level, instance.row)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), places=machines())
+def test_a_ratio_of_a_row_is_recomputed_and_never_averaged(data: st.DataObject, places: list[CpuPlace]) -> None:
+    topology = topology_of(places)
+    size = len(topology.cpus)
+    parts = data.draw(st.lists(st.integers(0, 100), min_size=size, max_size=size))
+    wholes = data.draw(st.lists(st.integers(1, 1000), min_size=size, max_size=size))
+    zeros, stamps = [0] * size, [SECOND] * size
+    later = [2 * SECOND] * size
+    frame = Frame(
+        snapshot(topology, {"part": zeros, "whole": zeros}, {"part": stamps, "whole": stamps}),
+        snapshot(topology, {"part": parts, "whole": wholes}, {"part": later, "whole": later}, seq=1),
+        census_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
+    )
+    share = column("share", ("part", "whole"))
+    assert frame.cell(share, SYSTEM_ROW) == pytest.approx(100 * sum(parts) / sum(wholes))
+    for instance in topology.instances(Scope.PACKAGE):
+        chosen = [topology.index(Scope.CPU, cpu) for cpu in instance.cpus]
+        expected = 100 * sum(parts[at] for at in chosen) / sum(wholes[at] for at in chosen)
+        assert frame.cell(share, instance.row) == pytest.approx(expected)
+        assert tagged_cell(frame, share, instance.cpus) == pytest.approx(expected)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), places=machines())
+def test_tagged_cpus_count_what_they_share_once(data: st.DataObject, places: list[CpuPlace]) -> None:
+    topology = topology_of(places)
+    size = len(topology.instances(Scope.CORE))
+    steps = data.draw(st.lists(st.integers(0, 100), min_size=size, max_size=size))
+    frame = Frame(
+        snapshot(topology, {"e": [0] * size}, {"e": [SECOND] * size}),
+        snapshot(topology, {"e": steps}, {"e": [2 * SECOND] * size}, seq=1),
+        census_of(counter("e", Scope.CORE)),
+    )
+    tags = data.draw(st.sets(st.sampled_from(topology.cpus)))
+    by_cpu = {one.cpu: one for one in places}
+    position = {around(by_cpu[one.cpus[0]], Scope.CORE): at for at, one in enumerate(topology.instances(Scope.CORE))}
+    expected = sum(steps[position[key]] for key in {around(by_cpu[cpu], Scope.CORE) for cpu in tags})
+    assert tagged_cell(frame, column("e", ("e",), Scope.CORE), tags) == (expected if tags else None)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), places=machines())
+def test_cpus_may_come_and_go_between_two_snapshots(data: st.DataObject, places: list[CpuPlace]) -> None:
+    subsets = st.lists(st.sampled_from(places), min_size=1, unique=True)
+    before, after = topology_of(data.draw(subsets)), topology_of(data.draw(subsets))
+    start = {one.cpu: one.cpu * 1000 for one in places}
+    gain = {one.cpu: data.draw(st.integers(0, 999)) for one in places}
+
+    def read(topology: Topology, at: int) -> tuple[list[Raw], list[int]]:
+        return [start[cpu] + at * gain[cpu] for cpu in topology.cpus], [SECOND * (1 + at)] * len(topology.cpus)
+
+    old, new = read(before, 0), read(after, 1)
+    frame = Frame(snapshot(before, {"x": old[0]}, {"x": old[1]}), snapshot(after, {"x": new[0]}, {"x": new[1]}, seq=1),
+                  census_of(counter("x")))
+    staying = set(before.cpus) & set(after.cpus)
+    assert frame.inputs(SYSTEM_ROW).delta("x") == (sum(gain[cpu] for cpu in staying) if staying else None)
+    column_x = column("x", ("x",))
+    assert set(frame.rows(Scope.CPU)) == {cpu_row(cpu) for cpu in after.cpus}
+    for cpu in start:
+        cell, why = frame.cell(column_x, cpu_row(cpu)), frame.why(column_x, cpu_row(cpu))
+        assert cell == (gain[cpu] if cpu in staying else None)
+        if cpu not in after.cpus:
+            assert why is not None
+            assert why.reason is Reason.OFFLINE
+        elif cpu not in staying:
+            assert why is not None
+            assert why.reason is Reason.FIRST_TICK
+        else:
+            assert why is None
+
+
+PAIR = topology_of([place(0), place(1)])
+COLUMN = column("x", ("x",))
+SECOND_CPU = cpu_row(1)
+
+
+def pair(older: Sequence[Raw], newer: Sequence[Raw], signal: Signal | None = None, **facts: object) -> Frame:
+    """Two CPUs, one second."""
+    end = snapshot(PAIR, {"x": newer}, {"x": [0 if item is None else 2 * SECOND for item in newer]}, seq=1)
+    begin = snapshot(PAIR, {"x": older}, {"x": [0 if item is None else SECOND for item in older]})
+    return Frame(begin, replace(end, **facts), census_of(signal or counter("x")))  # type: ignore[arg-type]
+
+
+def reason(frame: Frame, row: RowId = SECOND_CPU) -> Reason | None:
+    """Why the column is unknown in a row; None when it is known."""
+    found = frame.why(COLUMN, row)
+    assert (found is None) == (frame.cell(COLUMN, row) is not None)
+    return None if found is None else found.reason
+
+
+def test_why_tells_the_kinds_of_absence_apart() -> None:
+    assert reason(pair([1, 1], [2, 2])) is None
+    assert reason(pair([1, 5], [2, 4])) is Reason.WENT_BACK
+    assert reason(pair([1, 5], [2, None], late=frozenset({1}))) is Reason.LATE
+    assert reason(pair([1, 5], [2, None], failed=frozenset({1}))) is Reason.OFFLINE
+    assert reason(pair([1, 5], [2, None])) is Reason.FAILED
+    assert reason(pair([1, None], [2, 2])) is Reason.FIRST_TICK
+    assert reason(pair([1, 1], [2, 2], fresh={"x": frozenset({1})})) is Reason.FIRST_TICK
+    assert reason(pair([1, 1], [2, 2]), cpu_row(7)) is Reason.OFFLINE
+    narrow = counter("x", width_bits=32, wrap_seconds=60.0)
+    assert reason(pair([1, 1], [2, 2], narrow, unsure={"x": frozenset({1})})) is Reason.OUT_OF_RANGE
+    first = Frame(None, pair([1, 1], [2, 2]).newer, census_of(counter("x")))
+    assert reason(first) is Reason.FIRST_TICK
+    unread = Frame(None, snapshot(PAIR, {}, {}), census_of(counter("x")))
+    assert reason(unread) is Reason.NOT_READ
+    absent = Unavailable(Reason.NO_DRIVER, "no driver here", "modprobe it")
+    missing = Frame(None, snapshot(PAIR, {}, {}), census_of(missing={"x": absent}))
+    assert missing.why(COLUMN, cpu_row(1)) == absent
+
+
+def test_what_a_reader_said_when_it_failed_is_passed_on() -> None:
+    found = pair([1, 5], [2, None], failures={("fake", 1): "register x: Input/output error (EIO)"})
+    why = found.why(COLUMN, cpu_row(1))
+    assert why is not None
+    assert why.detail == "register x of cpu1 could not be read this time: register x: Input/output error (EIO)"
+
+
+def test_a_sum_of_which_something_is_unknown_is_marked() -> None:
+    assert not pair([1, 1], [2, 2]).partial(COLUMN, SYSTEM_ROW)
+    assert pair([1, 1], [2, None], late=frozenset({1})).partial(COLUMN, SYSTEM_ROW)
+    assert pair([1, 5], [2, 4]).partial(COLUMN, SYSTEM_ROW)
+    assert not pair([1, 5], [2, 4]).partial(COLUMN, cpu_row(0))
+
+
+def test_a_counter_that_began_within_the_interval_gives_no_rate() -> None:
+    frame = pair([100, 100], [150, 7], fresh={"x": frozenset({1})})
+    assert (frame.inputs(cpu_row(0)).rate("x"), frame.inputs(cpu_row(1)).rate("x")) == (50.0, None)
+    assert frame.inputs(SYSTEM_ROW).rate("x") == 50.0
+
+
+def test_a_narrow_counter_wraps_once_or_as_often_as_was_seen() -> None:
+    narrow = counter("x", width_bits=8)
+    older = snapshot(PAIR, {"x": [250, 250]}, {"x": [SECOND] * 2})
+    newer = snapshot(PAIR, {"x": [4, 4]}, {"x": [2 * SECOND] * 2}, seq=1)
+    assert Frame(older, newer, census_of(narrow)).deltas("x") == [10, 10]
+    counted = Frame(replace(older, turns={"x": (5, 5)}), replace(newer, turns={"x": (6, 8)}), census_of(narrow))
+    assert counted.deltas("x") == [10, 10 + 2 * 256]
+
+
+def test_a_multiplexed_count_is_scaled_by_its_own_times_and_marked() -> None:
+    signals = (counter("x", running="ran", enabled="on"), counter("ran", reduce=Reduce.MEAN),
+               counter("on", reduce=Reduce.MEAN))
+    stamps = {name: [SECOND] * 2 for name in ("x", "ran", "on")}
+    later = {name: [2 * SECOND] * 2 for name in stamps}
+    older = snapshot(PAIR, {"x": [0, 0], "ran": [10, 10], "on": [10, 10]}, stamps)
+    newer = snapshot(PAIR, {"x": [30, 30], "ran": [35, 10], "on": [110, 110]}, later, seq=1)
+    frame = Frame(older, newer, census_of(*signals))
+    assert frame.cell(COLUMN, cpu_row(0)) == 30 * 100 / 25
+    assert frame.estimated(COLUMN, cpu_row(0))
+    assert frame.cell(COLUMN, cpu_row(1)) is None
+    assert reason(frame) is Reason.NEVER_RAN
+    whole = snapshot(PAIR, {"x": [30, 30], "ran": [110, 110], "on": [110, 110]}, later, seq=1)
+    assert not Frame(older, whole, census_of(*signals)).estimated(COLUMN, SYSTEM_ROW)
+
+
+def test_texts_are_shown_where_all_agree() -> None:
+    signal = counter("x", behavior=Behavior.GAUGE)
+
+    def text(*items: Raw) -> str | None:
+        frame = Frame(None, snapshot(PAIR, {"x": items}, {"x": [SECOND] * 2}), census_of(signal))
+        return frame.inputs(SYSTEM_ROW).text("x")
+
+    assert text("a", "a") == "a"
+    assert text("a", "b") is None
+    assert text("a", None) is None
+    assert text(1, 1) is None
+
+
+def test_a_row_finer_than_the_column_shows_its_instance_and_says_which_row_prints_it() -> None:
+    smt = topology_of([place(0, core=0), place(1, core=0), place(2, core=1)])
+    frame = Frame(
+        snapshot(smt, {"x": [0, 0]}, {"x": [SECOND] * 2}),
+        snapshot(smt, {"x": [3, 4]}, {"x": [2 * SECOND] * 2}, seq=1),
+        census_of(counter("x", Scope.CORE)),
+    )
+    core = column("x", ("x",), Scope.CORE)
+    assert [frame.cell(core, cpu_row(cpu)) for cpu in (0, 1, 2)] == [3, 3, 4]
+    assert [frame.first_of_home(core, cpu_row(cpu)) for cpu in (0, 1, 2)] == [True, False, True]
+    assert frame.cell(core, SYSTEM_ROW) == 7

@@ -1,0 +1,100 @@
+"""A session: starts, stops, tells what went wrong, and what it costs."""
+
+from __future__ import annotations
+
+import threading
+
+from scripted import FakeHost, FakeSource, counter, machine_of
+
+from turbotui.errors import InternalError
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.session import Session
+from turbotui.sources.source import Source
+
+
+def session_of(*sources: Source, interval: float = 3600.0) -> Session:
+    host = FakeHost()
+    return Session(machine_of(host), sources, interval, host)
+
+
+class Listener:
+    """Keeps frames and tells when the end has come."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.first = threading.Event()
+        self.ended = threading.Event()
+
+    def frame(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        self.first.set()
+
+
+def test_stop_is_prompt_and_may_be_called_again() -> None:
+    session, heard = session_of(), Listener()
+    session.start(heard.frame, on_end=heard.ended.set)
+    assert heard.first.wait(30)
+    session.stop()
+    assert heard.ended.is_set(), "stop returns when sampling has ended"
+    session.stop()
+    session.end_interval()
+    assert session.failure is None
+    assert session.latest is heard.frames[-1]
+
+
+def test_stop_before_the_start_means_that_nothing_is_sampled() -> None:
+    session, heard = session_of(), Listener()
+    session.stop()
+    session.start(heard.frame, on_end=heard.ended.set)
+    assert heard.ended.wait(30)
+    assert heard.frames == []
+    assert session.latest is None
+
+
+def test_stop_without_a_start_does_nothing() -> None:
+    session_of().stop()
+
+
+def test_an_interval_ends_when_asked() -> None:
+    session, heard = session_of(), Listener()
+    session.start(heard.frame, intervals=1, on_end=heard.ended.set)
+    assert heard.first.wait(30)
+    session.end_interval()
+    assert heard.ended.wait(30)
+    assert [frame.seq for frame in heard.frames] == [0, 1]
+    cost = session.own_cost()
+    assert cost.cpu_percent is not None
+    assert cost.cpu_percent >= 0
+    assert cost.rss_bytes is None, "this machine has no /proc/self/statm"
+
+
+def test_a_shorter_interval_than_the_shortest_is_not_set() -> None:
+    session = session_of()
+    session.set_interval(0.0)
+    assert session.interval == SHORTEST_INTERVAL
+
+
+def test_what_ended_the_sampler_is_kept() -> None:
+    def value(_cpu: int, _name: SignalId) -> Raw:
+        raise ZeroDivisionError("a source is wrong")
+
+    session, heard = session_of(FakeSource((counter("tsc"),), value)), Listener()
+    session.want(["TSC_MHz"])
+    session.start(heard.frame, on_end=heard.ended.set)
+    assert heard.ended.wait(30)
+    assert isinstance(session.failure, InternalError)
+    assert "a source is wrong" in str(session.failure)
+    assert heard.frames == []
+
+
+def test_a_listener_that_raises_ends_the_session_with_its_error() -> None:
+    session, heard = session_of(), Listener()
+
+    def broken(_frame: Frame) -> None:
+        raise KeyError("in the view")
+
+    session.start(broken, on_end=heard.ended.set)
+    assert heard.ended.wait(30)
+    assert isinstance(session.failure, KeyError)

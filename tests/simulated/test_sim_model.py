@@ -1,0 +1,209 @@
+"""The model keeps its books: what adds up in a machine adds up here, and the same past gives the same present."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from types import FrameType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sim import SMALL, X86, machine
+
+from turbotui.machine.simulated import SHAPES
+from turbotui.machine.simulated.layout import lay_out
+
+
+def cumulative(truth: object) -> dict[str, float]:
+    instant = {"celsius", "hertz", "idle_seconds", "states"}
+    assert dataclasses.is_dataclass(truth)
+    return {field.name: getattr(truth, field.name) for field in dataclasses.fields(truth) if field.name not in instant}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_has_as_many_cpus_as_its_summary_says(name: str) -> None:
+    host, _ = machine(name)
+    assert sum(1 for entry in host.list_dir("/sys/devices/system/cpu") if entry[3:].isdigit()) == SHAPES[name].cpus
+    assert host.name == name
+    assert host.kind.value == "SIMULATED"
+    assert not host.pins
+
+
+@settings(max_examples=12, deadline=None)
+@given(name=st.sampled_from(SMALL), steps=st.lists(st.floats(0.0, 3.0), min_size=3, max_size=12))
+def test_nothing_ever_counts_down(name: str, steps: list[float]) -> None:
+    host, clock = machine(name)
+    last: tuple[dict[str, float], ...] = ({}, {}, {})
+    for step in steps:
+        clock.advance(step)
+        current = (
+            cumulative(host.model.truth(1)),
+            cumulative(host.model.package_truth(0)),
+            cumulative(host.model.system_truth()),
+        )
+        for before, after in zip(last, current, strict=True):
+            assert [key for key, value in after.items() if value < before.get(key, 0.0) * (1 - 1e-12)] == []
+        last = current
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_second_of_a_cpu_is_spent_once(name: str) -> None:
+    host, clock = machine(name)
+    cpus = range(0, SHAPES[name].cpus, max(1, SHAPES[name].cpus // 12))
+    before = [host.model.truth(cpu) for cpu in cpus]
+    clock.advance(47.3)
+    for old, cpu in zip(before, cpus, strict=True):
+        new = host.model.truth(cpu)
+        busy, idle = new.busy_seconds - old.busy_seconds, sum(new.idle_seconds) - sum(old.idle_seconds)
+        assert new.seconds - old.seconds == pytest.approx(47.3)
+        assert busy + idle == pytest.approx(47.3, abs=1e-6)
+        assert new.online_seconds - old.online_seconds == pytest.approx(47.3)
+
+
+@pytest.mark.parametrize("name", X86)
+def test_hardware_residencies_fill_the_interval_and_never_exceed_the_request(name: str) -> None:
+    host, clock = machine(name)
+    shape = SHAPES[name]
+    before = [host.model.truth(cpu) for cpu in range(shape.cpus)]
+    package = host.model.package_truth(0)
+    clock.advance(31.0)
+    cpu_types = [place.type for place in lay_out(shape).places]
+    for cpu, old in enumerate(before):
+        new = host.model.truth(cpu)
+        parts = {
+            key: getattr(new, key) - getattr(old, key)
+            for key in ("c0_seconds", "c1_seconds", "c3_seconds", "c6_seconds", "c7_seconds")
+        }
+        assert sum(parts.values()) == pytest.approx(31.0, abs=1e-5)
+        deep = sum(parts[key] for key in ("c3_seconds", "c6_seconds", "c7_seconds"))
+        kind = shape.core_types[cpu_types[cpu]]
+        asked = sum(
+            after - earlier
+            for after, earlier, state in zip(new.idle_seconds, old.idle_seconds, kind.idle, strict=True)
+            if state.depth >= 3
+        )
+        assert deep <= asked + 1e-6
+    later = host.model.package_truth(0)
+    assert sum(later.states.values()) - sum(package.states.values()) <= 31.0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_cycles_per_running_second_are_the_frequency(name: str) -> None:
+    host, clock = machine(name)
+    checked = 0
+    for _ in range(40):
+        clock.advance(0.237)
+        old = host.model.truth(0)
+        clock.advance(0.0005)
+        new = host.model.truth(0)
+        if new.hertz == old.hertz and new.busy_seconds > old.busy_seconds:
+            seconds = new.c0_seconds - old.c0_seconds
+            assert (new.aperf - old.aperf) / seconds == pytest.approx(new.hertz, rel=1e-4)
+            checked += 1
+    assert checked > 20
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "laptop", "icelake-2s", "forest-1s"])
+def test_power_stays_within_its_limits_and_energy_adds_up(name: str) -> None:
+    host, clock = machine(name)
+    power = SHAPES[name].power
+    watts: list[float] = []
+    start = old = host.model.package_truth(0)
+    for _ in range(180):
+        clock.advance(0.5)
+        new = host.model.package_truth(0)
+        watts.append((new.joules - old.joules) / 0.5)
+        assert new.joules - old.joules >= (new.cores_joules - old.cores_joules) + (new.gpu_joules - old.gpu_joules)
+        old = new
+    assert min(watts) > 0
+    # A burst may pass PL2 for a few steps of the control loop, never for long.
+    assert sorted(watts)[-4] <= 1.15 * power.pl2
+    longest = round(6 * power.tau)
+    for first in range(0, len(watts) - 2 * longest, 7):
+        assert sum(watts[first : first + 2 * longest]) / (2 * longest) <= 1.25 * power.tdp
+    assert old.joules - start.joules == pytest.approx(sum(watts) * 0.5)
+
+
+def test_a_hot_laptop_throttles_and_says_so_everywhere() -> None:
+    host, clock = machine("laptop")
+    hottest = 0.0
+    before = host.model.package_truth(0)
+    for _ in range(1600):
+        clock.advance(0.05)
+        hottest = max(hottest, host.model.package_truth(0).celsius)
+    after = host.model.package_truth(0)
+    throttled = "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count"
+    assert after.throttles > before.throttles
+    assert int(host.read_text(throttled)) == int(after.throttles)
+    assert SHAPES["laptop"].power.tj_max - 3 <= hottest <= SHAPES["laptop"].power.tj_max + 15
+    assert after.throttled_seconds > before.throttled_seconds
+
+
+def test_between_steps_everything_is_linear() -> None:
+    host, clock = machine("sapphire-2s")
+    clock.advance(7.31)
+    first = host.model.truth(3)
+    clock.advance(0.02)
+    second = host.model.truth(3)
+    clock.advance(0.02)
+    third = host.model.truth(3)
+    assert third.aperf - second.aperf == pytest.approx(second.aperf - first.aperf, rel=1e-6)
+    assert third.core_joules - second.core_joules == pytest.approx(second.core_joules - first.core_joules, rel=1e-6)
+
+
+@settings(max_examples=8, deadline=None)
+@given(cuts=st.lists(st.integers(1, 9_999), max_size=9, unique=True))
+def test_the_past_does_not_depend_on_how_often_one_looked(cuts: list[int]) -> None:
+    once, clock = machine("laptop", seed=7)
+    clock.advance(10.0)
+    often, other = machine("laptop", seed=7)
+    last = 0
+    for cut in [*sorted(cuts), 10_000]:
+        other.advance((cut - last) / 1000)
+        often.read_text("/proc/uptime")
+        last = cut
+    assert often.read_text("/proc/stat") == once.read_text("/proc/stat")
+    assert often.model.truth(5) == once.model.truth(5)
+
+
+def test_seeds_differ() -> None:
+    texts = set()
+    for seed in (1, 2, 3):
+        host, clock = machine("laptop", seed)
+        clock.advance(20)
+        texts.add(host.read_text("/proc/stat"))
+    assert len(texts) == 3
+
+
+def test_a_long_pause_costs_no_more_than_a_short_one() -> None:
+    host, clock = machine("guest")
+    host.read_text("/proc/uptime")
+    steps = host.model.steps
+    clock.advance(86_400)
+    assert host.model.truth(0).seconds == pytest.approx(86_400)
+    assert host.model.steps - steps < 2000
+    steps = host.model.steps
+    clock.advance(1.0)
+    host.read_text("/proc/uptime")
+    assert host.model.steps - steps == pytest.approx(1.0 / SHAPES["guest"].step, abs=2)
+
+
+def test_a_second_of_a_thousand_cpus_takes_few_operations() -> None:
+    host, clock = machine("big-8s")
+    host.read_text("/proc/uptime")
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    for _ in range(10):
+        clock.advance(1.0)
+        sys.setprofile(count)
+        try:
+            host.read_text("/proc/uptime")
+        finally:
+            sys.setprofile(None)
+    uptime_itself = 4 * 1024
+    assert calls / 10 < 25_000 + uptime_itself

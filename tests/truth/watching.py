@@ -1,0 +1,48 @@
+"""Samples a simulated machine through the real layers, its clock moved by hand between the ticks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import available_columns, signals_of
+from turbotui.sources import SOURCES
+
+
+class Watched:
+    """A simulated machine and everything that can be watched of it, every available column wanted."""
+
+    def __init__(self, shape: str, *, warm_up: float = 20.0) -> None:
+        self.clock = ManualClock(0)
+        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        self.clock.advance(warm_up)
+        self.machine: Machine = read_machine(self.host)
+        self.census: Census = take_census(self.machine, SOURCES)
+        self.catalog: Catalog = catalog_for(self.census.signals)
+        self.columns = available_columns(self.catalog, self.census, self.machine.topology)
+
+    def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
+        """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
+        sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 0.05)
+        found: list[Frame] = []
+
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                if len(found) > count:
+                    return
+                self.clock.advance(seconds)
+                if between is not None:
+                    between(len(found))
+                sampler.end_interval()
+
+        sampler.bus.attach(Box())
+        asyncio.run(sampler.run(count))
+        return found[1:]

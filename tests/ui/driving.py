@@ -1,0 +1,50 @@
+"""How the tests drive the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fakes import FakeSession
+from textual.pilot import Pilot
+
+from turbotui.app import TurbotuiApp
+from turbotui.screens.table import TableScreen
+from turbotui.widgets.counter_table import CounterTable
+from turbotui.widgets.piece_lines import PieceLines
+
+
+@asynccontextmanager
+async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), ticks: int = 3,
+                    **options: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int]]]:
+    """A running dashboard that has seen some frames."""
+    app = TurbotuiApp(session, **options)  # type: ignore[arg-type]  # the theme is the only option tests give
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        for _ in range(ticks):
+            session.tick()
+            await pilot.pause()
+        yield app, pilot
+
+
+def table(app: TurbotuiApp) -> CounterTable:
+    """The table on the screen, or under the window that is open."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TableScreen)
+    return screen.table
+
+
+def lines(app: TurbotuiApp) -> list[str]:
+    """The text of the table as it is drawn."""
+    shown = table(app)
+    return ["".join(segment.text for segment in shown.render_line(y)) for y in range(shown.size.height)]
+
+
+def text_of(app: TurbotuiApp, name: str) -> str:
+    """The text of the summary, status line, key bar or band."""
+    return app.screen_stack[0].query_one(f"#{name}", PieceLines).text
+
+
+def cpus(app: TurbotuiApp) -> list[int]:
+    """CPU numbers of the rows from top to bottom."""
+    return [line.row.key[0] for line in table(app).lines if line.open is None]

@@ -1,0 +1,80 @@
+"""The configuration of a machine, line by line: what turbostat prints before its first interval (turbostat-spec 5).
+
+Every line whose source is there is given, with that source beside it. `turbotui stat` prints the texts, `turbotui info`
+the sections; a screen can walk the same tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from turbotui import __version__
+from turbotui.analysis import (
+    configuration_clocks,
+    configuration_idle,
+    configuration_kernel,
+    configuration_power,
+    configuration_processor,
+    configuration_thermal,
+)
+from turbotui.analysis.machine_facts import Line, MachineFacts
+from turbotui.machine.machine import Machine
+
+_COMMAND_LINE = "/proc/cmdline"
+_COMMAND_LINE_LENGTH = 2047  # characters that turbostat shows (turbostat-spec 5, row 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines about one subject."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row of the table: which section, and what makes its lines."""
+
+    section: str
+    lines: Callable[[MachineFacts], Iterable[Line]]
+
+
+def _version(_facts: MachineFacts) -> Iterable[Line]:
+    yield Line(f"turbotui version {__version__}", "turbotui")
+
+
+def _command_line(facts: MachineFacts) -> Iterable[Line]:
+    text = facts.text(_COMMAND_LINE)
+    if text is not None:
+        yield Line(f"Kernel command line: {text[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("program", _version),
+    Fact("program", _command_line),
+    *(Fact("processor", lines) for lines in configuration_processor.FACTS),
+    *(Fact("clocks", lines) for lines in configuration_clocks.FACTS),
+    *(Fact("performance", lines) for lines in configuration_kernel.PERFORMANCE_FACTS),
+    *(Fact("idle", lines) for lines in configuration_idle.FACTS),
+    *(Fact("uncore", lines) for lines in configuration_kernel.UNCORE_FACTS),
+    *(Fact("power", lines) for lines in configuration_power.FACTS),
+    *(Fact("thermal", lines) for lines in configuration_thermal.FACTS),
+    *(Fact("prefetch", lines) for lines in configuration_processor.PREFETCH_FACTS),
+)
+"""Every line of the header, in turbostat's order."""
+
+
+def configuration(machine: Machine, *, detailed: bool = False) -> tuple[Section, ...]:
+    """The configuration of a machine by subject, in turbostat's order. What is absent is left out; nothing is fatal.
+
+    Args:
+        machine: the machine.
+        detailed: with the lines that turbostat shows with --debug only.
+    """
+    facts = MachineFacts(machine, detailed=detailed)
+    sections: dict[str, list[Line]] = {}
+    for fact in FACTS:
+        sections.setdefault(fact.section, []).extend(fact.lines(facts))
+    return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)

@@ -1,0 +1,280 @@
+"""The options of `turbotui stat`: turbostat's, spelled and counted as turbostat does, and a few of turbotui's own.
+
+Facts: turbostat-spec 1.1 to 1.6 and 1.12. Where turbostat's own behaviour is a defect the right thing is done, and
+DIFFERENCES.md says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from turbotui.commands.getopt import Option, OptionError, read_options
+from turbotui.errors import UsageError
+from turbotui.machine.cpulist import parse_cpu_set
+
+SHORTEST = 0.001
+"""Seconds: the shortest interval (turbostat-spec 1.1)."""
+
+DEFAULT_INTERVAL = 5.0
+"""Seconds (turbostat-spec 1.1)."""
+
+FORMATS = ("text", "table", "csv", "json", "openmetrics")
+"""What --format understands; `turbotui.output.formats` makes them."""
+
+_TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (turbostat-spec 0)
+
+
+class StatError(UsageError):
+    """A word that turbostat would refuse, with turbostat's exit status for it (turbostat-spec 1.12)."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.exit_status = status
+
+
+class Rows(Enum):
+    """Which rows are printed below the summary."""
+
+    ALL = "every CPU"
+    CORES = "the first CPU of each core"
+    PACKAGES = "the first CPU of each package"
+
+
+class Task(Enum):
+    """What `turbotui stat` is asked to do."""
+
+    WATCH = "watch"
+    LIST = "list"
+    DUMP = "dump"
+    HELP = "help"
+    VERSION = "version"
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
+           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name", argument="SPEC"),
+    Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
+           "c", "SET"),
+    Option("debug", "every column, and more in the header; -dd for yet more", "d"),
+    Option("Dump", "print the raw counters once and exit; perf is not used", "D"),
+    Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
+    Option("force", "accepted for scripts: no processor model is ever refused", own=False),
+    Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
+    Option("help", "this text", "h"),
+    Option("hide", "without these columns or categories", "H", "NAMES"),
+    Option("interval", f"seconds between readings, from {SHORTEST:g} (default {DEFAULT_INTERVAL:g})", "i", "SECONDS"),
+    Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
+    Option("Joules", "energy in joules instead of power in watts", "J"),
+    Option("list", "print the names of the columns that are available here, and exit"),
+    Option("no-msr", "never open the MSR driver", "M"),
+    Option("no-perf", "never open a perf counter", "P"),
+    Option("num_iterations", "stop after N intervals", "n", "N"),
+    Option("out", "write everything to FILE", "o", "FILE"),
+    Option("quiet", "no configuration header", "q"),
+    Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
+           argument="NAMES"),
+    Option("Summary", "one line an interval: the whole machine", "S"),
+    Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
+    Option("version", "print the version and exit", "v"),
+    Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
+    Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
+    Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
+)
+"""Every option, in the order of the help text."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatOptions:
+    """A command line of `turbotui stat`, understood.
+
+    Attributes:
+        choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
+        added: texts of --add, in the order given.
+        cpus: the set that --cpu restricts measuring to; None for every CPU.
+        debug: how often --debug was given.
+        header_every: --header_iterations; None: never again.
+        tcc: --TCC in °C; None where not given.
+        command: words of the command to run; empty in interval mode.
+    """
+
+    task: Task = Task.WATCH
+    choices: tuple[tuple[str, str], ...] = ()
+    added: tuple[str, ...] = ()
+    cpus: frozenset[int] | None = None
+    rows: Rows = Rows.ALL
+    debug: int = 0
+    header_every: int | None = None
+    interval: float = DEFAULT_INTERVAL
+    intervals: int | None = None
+    joules: bool = False
+    no_msr: bool = False
+    no_perf: bool = False
+    out: str = ""
+    quiet: bool = False
+    summary_only: bool = False
+    tcc: int | None = None
+    format: str = "text"
+    machine: str | None = None
+    sysroot: str = "/"
+    command: tuple[str, ...] = ()
+
+
+def parse_options(words: Sequence[str]) -> StatOptions:
+    """Understand a command line. --help and --version end it where they stand.
+
+    Raises:
+        OptionError: no such option, or none that can be meant (exit status 1).
+        StatError: an argument that turbostat refuses, with its exit status.
+    """
+    options = StatOptions()
+    for given in read_options(words, OPTIONS):
+        if isinstance(given, tuple):
+            options = replace(options, command=given)
+        else:
+            options = _apply(options, given.option, given.argument)
+            if options.task in (Task.HELP, Task.VERSION):
+                return options
+    if options.machine is not None and options.sysroot != "/":
+        raise StatError("--machine and --sysroot name two machines: give one of them", 1)
+    return options
+
+
+def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
+    match option.name:
+        case "add":
+            return replace(options, added=(*options.added, argument))
+        case "cpu":
+            return _restrict(options, argument)
+        case "debug":
+            return replace(options, debug=options.debug + 1)
+        case "Dump":
+            return replace(options, task=Task.DUMP, no_perf=True)
+        case "enable" | "hide" | "show":
+            return replace(options, choices=(*options.choices, (option.name, argument)))
+        case "header_iterations":
+            return replace(options, header_every=_count(argument, "header iteration"))
+        case "help":
+            return replace(options, task=Task.HELP)
+        case "interval":
+            return replace(options, interval=_interval(argument))
+        case "Joules":
+            return replace(options, joules=True)
+        case "list":
+            return replace(options, task=Task.LIST, quiet=True)
+        case "no-msr":
+            return replace(options, no_msr=True)
+        case "no-perf":
+            return replace(options, no_perf=True)
+        case "num_iterations":
+            return replace(options, intervals=_count(argument, "iteration"))
+        case "out":
+            return replace(options, out=argument)
+        case "quiet":
+            return replace(options, quiet=True)
+        case "Summary":
+            return replace(options, summary_only=True)
+        case "TCC":
+            return replace(options, tcc=_celsius(argument))
+        case "version":
+            return replace(options, task=Task.VERSION)
+        case "format":
+            if argument not in FORMATS:
+                raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)
+            return replace(options, format=argument)
+        case "machine":
+            return replace(options, machine=argument)
+        case "sysroot":
+            return replace(options, sysroot=argument)
+        case "force":
+            return options
+        case _:  # -I and -C do nothing in turbostat but print its help and end with 1 (turbostat-spec 1.1)
+            raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+
+
+def _restrict(options: StatOptions, argument: str) -> StatOptions:
+    """--cpu: a later set replaces an earlier one; a set and a word do not go together (turbostat-spec 1.5)."""
+    word = {"core": Rows.CORES, "package": Rows.PACKAGES}.get(argument)
+    if word is not None and options.cpus is None:
+        return replace(options, rows=word)
+    if word is not None or options.rows is not Rows.ALL:
+        raise StatError(f'"--cpu {argument}" malformed: a set of CPUs and core or package cannot be combined', 255)
+    try:
+        return replace(options, cpus=parse_cpu_set(argument))
+    except UsageError as error:
+        raise StatError(f'"--cpu {argument}" malformed: {error}', 255) from None
+
+
+_NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\s*\Z", re.ASCII)
+
+
+def _count(text: str, what: str) -> int:
+    """A number as strtoul with base 0 reads it (turbostat-spec 1.1), from 1."""
+    found = _NUMBER.match(text)
+    digits = "" if found is None else found[1]
+    number = 0
+    if digits:
+        number = int(digits, 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10)
+    if number <= 0:
+        raise StatError(f"invalid {what} count: {text}", 255)
+    return number
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0  # as strtod answers for a text
+    if not math.isfinite(seconds):
+        raise StatError(f'interval "{text}" is not a number of seconds', 2)
+    if seconds < SHORTEST:
+        raise StatError(f"interval {seconds:f} seconds is too small", 2)
+    return seconds
+
+
+def _celsius(text: str) -> int:
+    try:
+        degrees = int(text)
+    except ValueError:
+        degrees = 0
+    if degrees <= 0:
+        raise StatError(f'--TCC "{text}" is not a temperature in whole °C', 1)
+    return degrees
+
+
+def help_text() -> str:
+    """Every option and what goes with it, for a person."""
+    lines = [
+        "Usage: turbotui stat [options] [command ...]",
+        "",
+        "Print what the CPUs did, interval by interval, or over the run of a command, in turbostat's layout.",
+        f"Options and columns are those of {_TURBOSTAT}; DIFFERENCES.md says where the numbers differ, and why.",
+        "A long option may begin with one dash or two, and end where it is unambiguous.",
+        "",
+    ]
+    for option in OPTIONS:
+        if option.own and not OPTIONS[OPTIONS.index(option) - 1].own:
+            lines += ["", "not turbostat's:"]
+        short = f"-{option.letter}" if option.letter else ""
+        long = f"--{option.name}" if option.name else ""
+        spelled = ", ".join(part for part in (short, long) if part)
+        first, *more = option.help.split("\n")
+        lines.append(f"  {(spelled if short else '    ' + spelled) + ' ' + option.argument:<28} {first}")
+        lines += [f"  {'':<28} {line}" for line in more]
+    return "\n".join([*lines, "", _MORE])
+
+
+_MORE = """NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
+cpuidle, pct_idle, power, cache, llc, other; and turbotui's own: extra (all that turbostat lacks), thermal, kernel,
+interrupt.
+--show, --hide and --enable work from left to right; the first --show clears what was on.
+
+With a command: its counters from start to end, printed once on stderr, and its exit status returned.
+Without: Enter ends the interval, q and Enter makes it the last, SIGUSR1 ends it, SIGINT prints it and leaves.
+
+Exit status: 0 done, 1 option or machine, 2 interval too small, 234 unknown column, 237 no CPU left,
+255 malformed number or CPU set; that of the command in command mode."""

@@ -1,0 +1,262 @@
+"""Counters that a person adds by hand: the grammar of --add (turbostat-spec 1.6 and 9.2).
+
+An `AddedCounter` says where the counter is, at which scope it is read, and how it is shown. Where the machine comes in,
+`turbotui.sources.added` reads it; `turbotui.quantities.catalog.added` makes its column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias
+
+from turbotui.errors import UsageError
+from turbotui.quantities.scope import Scope
+
+_NAME_LENGTH = 18  # characters of a name that are kept (turbostat-spec 1.6)
+_TELEMETRY_NAME_LENGTH = 15  # turbostat-spec 9.2
+
+
+class Shape(Enum):
+    """How the value is shown. The value is the word of the grammar."""
+
+    RAW = "raw"
+    DELTA = "delta"
+    AVERAGE = "average"
+    PERCENT = "percent"
+
+
+class Ticks(Enum):
+    """What the counter counts, where that decides a percentage. The value is the word of the grammar."""
+
+    CYCLES = "cycles"
+    SECONDS = "seconds"
+    USEC = "usec"
+    CRYSTAL = "txtal_time"
+    CORE_CLOCK = "tcore_clock"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterAt:
+    """A model-specific register."""
+
+    address: int
+
+    def __str__(self) -> str:
+        return f"MSR {self.address:#x}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileAt:
+    """A file that holds one decimal integer."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True, slots=True)
+class EventAt:
+    """An event of a PMU, by its sysfs name or by terms: "energy-pkg", "event=0x3c,umask=0"."""
+
+    device: str
+    event: str
+
+    def __str__(self) -> str:
+        return f"perf {self.device}/{self.event}/"
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryAt:
+    """Bits lsb to msb of the 64-bit word at a byte offset of an Intel PMT region.
+
+    Attributes:
+        guid: names the layout; 0 where `path` names the region.
+        sequence: which of the regions with that guid, from 0.
+        path: directory of the region, "" where guid and sequence name it.
+    """
+
+    guid: int
+    sequence: int
+    path: str
+    offset: int
+    lsb: int
+    msb: int
+
+    def __str__(self) -> str:
+        region = self.path or f"guid {self.guid:#x} seq {self.sequence:x}"
+        return f"PMT {region} offset {self.offset} bits {self.msb}:{self.lsb}"
+
+
+Place: TypeAlias = RegisterAt | FileAt | EventAt | TelemetryAt
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCounter:
+    """One added column.
+
+    Attributes:
+        name: its title, which is also its id.
+        scope: CPU, CORE or PACKAGE: one value for each.
+        width: 32 or 64 bits.
+        homes: for a place that belongs to one CPU, core or package only: the place of each by its id. Empty: `place`
+            holds for all of them.
+    """
+
+    name: str
+    place: Place
+    scope: Scope = Scope.CPU
+    width: int = 64
+    ticks: Ticks = Ticks.CYCLES
+    shape: Shape = Shape.DELTA
+    homes: Mapping[int, TelemetryAt] | None = None
+
+    @property
+    def signal(self) -> str:
+        """Id of the signal that carries it."""
+        return f"added.{self.scope.value}.{self.name}"
+
+
+class AddError(UsageError):
+    """A counter that cannot be added as written. turbostat ends with 1 then (turbostat-spec 1.12)."""
+
+    exit_status = 1
+
+
+_SCOPES = {"cpu": Scope.CPU, "core": Scope.CORE, "package": Scope.PACKAGE}
+_TICKS = {ticks.value: ticks for ticks in (Ticks.CYCLES, Ticks.SECONDS, Ticks.USEC)}
+_SHAPES = {shape.value: shape for shape in Shape}
+_MSR = re.compile(r"msr(?:0[xX]([0-9a-fA-F]+)|(\d+))\Z", re.ASCII)
+_TERM = re.compile(r"\w+=(?:0[xX][0-9a-fA-F]+|\d+)\Z", re.ASCII)
+
+
+def parse_added(text: str) -> AddedCounter:
+    """One --add argument.
+
+    Raises:
+        AddError: no place is named, or one that cannot be.
+    """
+    if text == "pmt" or text.startswith("pmt,"):
+        return _telemetry(text)
+    place: Place | None = None
+    found = AddedCounter("", FileAt(""))
+    for token in text.split(","):
+        location = _location(token, text)
+        if location is not None:
+            place = location
+        elif isinstance(place, EventAt) and _TERM.match(token):
+            place = replace(place, event=f"{place.event},{token}")
+        elif token in ("u32", "u64"):
+            found = replace(found, width=int(token[1:]))
+        elif token in _SCOPES:
+            found = replace(found, scope=_SCOPES[token])
+        elif token in _TICKS:
+            found = replace(found, ticks=_TICKS[token])
+        elif token in _SHAPES:
+            found = replace(found, shape=_SHAPES[token])
+        elif token.strip():
+            found = replace(found, name=token.split()[0][:_NAME_LENGTH])
+    if place is None:
+        raise AddError(f'--add "{text}" names no counter: give msr0xADDRESS, perf/DEVICE/EVENT, a path or pmt,...')
+    found = replace(found, place=place)
+    return found if found.name else replace(found, name=_default_name(found))
+
+
+def _location(token: str, text: str) -> Place | None:
+    """The place that a token names, None if it names none."""
+    register = _MSR.match(token)
+    if register is not None:
+        address = int(register[1], 16) if register[1] else int(register[2])
+        if not 0 < address < 1 << 32:  # RDMSR takes the address in ECX (Intel SDM vol. 2)
+            raise AddError(f'--add "{text}": {token} is not the address of a register')
+        return RegisterAt(address)
+    if token.startswith("perf/"):
+        _, device, event = [*token.rstrip("/").split("/", 2), "", ""][:3]
+        if not device or not event:
+            raise AddError(f'--add "{text}": {token} names no event; write perf/DEVICE/EVENT')
+        return EventAt(device, event)
+    return FileAt(token) if token.startswith("/") else None
+
+
+def _default_name(counter: AddedCounter) -> str:
+    """Names that turbostat gives counters without one (turbostat-spec 1.6)."""
+    if isinstance(counter.place, EventAt):
+        return f"perf/{counter.place.event}"
+    address = counter.place.address if isinstance(counter.place, RegisterAt) else 0
+    letter = "x" if counter.width == 32 else "X"
+    return f"M0{letter}{address:x}{'%' if counter.shape is Shape.PERCENT else ''}"
+
+
+_DOMAIN = re.compile(r"(cpu|core|package)(\d+)\Z", re.ASCII)
+_KEYS = ("name", "type", "format", "domain", "offset", "lsb", "msb", "guid", "seq", "path")
+_TELEMETRY_TICKS = {"raw": Ticks.CYCLES, "txtal_time": Ticks.CRYSTAL, "tcore_clock": Ticks.CORE_CLOCK}
+_TELEMETRY_SHAPES = {"raw": Shape.RAW, "delta": Shape.DELTA, "average": Shape.AVERAGE}
+
+
+def _telemetry(text: str) -> AddedCounter:
+    given: dict[str, str] = {}
+    for token in text.split(",")[1:]:
+        key, equals, value = token.partition("=")
+        if key not in _KEYS or not equals:
+            raise AddError(f'--add "{text}": {token!r} is not one of {", ".join(_KEYS)} with a value')
+        given[key] = value
+    missing = [key for key in ("name", "domain", "offset", "lsb", "msb") if not given.get(key)]
+    if not given.get("guid") and not given.get("path"):
+        missing.append("guid (or path)")
+    if missing:
+        raise AddError(f'--add "{text}" lacks {", ".join(missing)}')
+    domain = _DOMAIN.match(given["domain"])
+    if domain is None:
+        raise AddError(f'--add "{text}": the domain is cpuN, coreN or packageN, with the number it belongs to')
+    kind, shape = given.get("type", "raw"), given.get("format", "raw")
+    if kind not in _TELEMETRY_TICKS:
+        raise AddError(f'--add "{text}": unknown type {kind}; there are {", ".join(_TELEMETRY_TICKS)}')
+    if shape not in _TELEMETRY_SHAPES:
+        raise AddError(f'--add "{text}": unknown format {shape}; there are {", ".join(_TELEMETRY_SHAPES)}')
+    place = TelemetryAt(
+        guid=_number(text, given, "guid", 16) if given.get("guid") else 0,
+        sequence=_number(text, given, "seq", 16) if given.get("seq") else 0,
+        path=given.get("path", ""),
+        offset=_number(text, given, "offset", 10),
+        lsb=_number(text, given, "lsb", 10),
+        msb=_number(text, given, "msb", 10),
+    )
+    if not place.lsb <= place.msb < 64:
+        raise AddError(f'--add "{text}": bits run from lsb to msb, within 0 to 63')
+    ticks = _TELEMETRY_TICKS[kind]
+    return AddedCounter(
+        name=given["name"][:_TELEMETRY_NAME_LENGTH],
+        place=place,
+        scope=_SCOPES[domain[1]],
+        width=32 if place.msb - place.lsb < 32 else 64,
+        ticks=ticks,
+        # A clock is always a share of the interval; its format has no other meaning (turbostat-spec 9.2).
+        shape=_TELEMETRY_SHAPES[shape] if ticks is Ticks.CYCLES else Shape.PERCENT,
+        homes={int(domain[2]): place},
+    )
+
+
+def _number(text: str, given: Mapping[str, str], key: str, base: int) -> int:
+    try:
+        number = int(given[key], base)
+    except ValueError:
+        number = -1
+    if number < 0:
+        kind = "hexadecimal" if base == 16 else "decimal"
+        raise AddError(f'--add "{text}": {key}={given[key]} is not a {kind} number')
+    return number
+
+
+def join_homes(first: AddedCounter, second: AddedCounter) -> AddedCounter:
+    """Two PMT counters of one name as one column: each gives the value of its own CPUs, cores or packages.
+
+    Raises:
+        AddError: they differ in more than the place and the instance it belongs to.
+    """
+    alike = replace(second, place=first.place, homes=first.homes) == first
+    if not alike or first.homes is None or second.homes is None:
+        raise AddError(f"{second.name} is there already, and is not the same kind of counter: give another name")
+    return replace(first, homes={**first.homes, **second.homes})

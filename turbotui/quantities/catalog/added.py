@@ -1,0 +1,111 @@
+"""Columns of counters that were added by hand (turbostat-spec 1.6, 8.4, 9.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from turbotui.errors import UsageError
+from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt, Ticks
+from turbotui.quantities.catalog.formulas import percent, reference_ticks
+from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
+from turbotui.quantities.scope import Scope
+
+_FORMULAS = {
+    Shape.RAW: "the word at the end of the interval, hexadecimal",
+    Shape.DELTA: "Δvalue",
+    Shape.AVERAGE: "the value at the end of the interval",
+}
+_SHARES = {
+    Ticks.CYCLES: "100 x Δvalue / (ΔTSC x tsc_tweak)",
+    Ticks.SECONDS: "100 x Δvalue / interval",
+    Ticks.USEC: "100 x Δvalue / 1e6 / interval",
+    Ticks.CRYSTAL: "100 x Δvalue / crystal clock / interval",
+    Ticks.CORE_CLOCK: "100 x Δvalue / 800 MHz / interval",
+}
+# Before which column added ones stand: the end of their block in turbostat's order (turbostat-spec 1.6, 2.3).
+_ANCHORS: dict[Scope, tuple[ColumnId, ...]] = {
+    Scope.CPU: ("CPU%c1e", "CPU%c1"),
+    Scope.CORE: ("PkgTmp",),
+    Scope.PACKAGE: ("Die%c6", "SysWatt"),
+}
+_RANKS = {RegisterAt: 0, FileAt: 0, EventAt: 1, TelemetryAt: 2}  # within a block (turbostat-spec 1.6)
+
+
+def added_column(counter: AddedCounter) -> Column:
+    """The column of one added counter."""
+    share = counter.shape is Shape.PERCENT
+    by_cycles = share and counter.ticks is Ticks.CYCLES
+    return Column(
+        id=counter.name,
+        category=Category.OTHER,
+        groups=("added",),
+        scope=counter.scope,
+        unit="%" if share else "",
+        decimals=2 if share else -1 if _in_digits(counter) else 0,
+        needs=(counter.signal, "tsc") if by_cycles else (counter.signal,),
+        wants=("tsc_tweak",) if by_cycles else (),
+        compute=_formula(counter),
+        formula=_SHARES[counter.ticks] if share else _FORMULAS[counter.shape],
+        help=f"Added by hand: {counter.place}, read on each {counter.scope.value}.",
+        document=str(counter.place),
+        width=16 if _in_digits(counter) and counter.width == 64 else 8,
+    )
+
+
+def _in_digits(counter: AddedCounter) -> bool:
+    """Whether it is shown as hexadecimal digits."""
+    return counter.shape is Shape.RAW or (counter.shape is Shape.DELTA and isinstance(counter.place, TelemetryAt))
+
+
+def _formula(counter: AddedCounter) -> Callable[[Inputs], Cell]:
+    signal = counter.signal
+    match counter.shape:
+        case Shape.RAW if not isinstance(counter.place, EventAt):
+            return lambda row: row.text(signal)
+        case Shape.RAW:
+            digits = counter.width // 4
+            return lambda row: None if (value := row.value(signal)) is None else f"{int(value):0{digits}x}"
+        case Shape.DELTA if isinstance(counter.place, TelemetryAt):
+            digits = counter.width // 4  # turbostat prints the difference of a PMT word in hexadecimal too (9.2)
+            return lambda row: None if (value := row.delta(signal)) is None else f"{int(value):0{digits}x}"
+        case Shape.DELTA:
+            return lambda row: _whole(row.delta(signal))
+        case Shape.AVERAGE if isinstance(counter.place, EventAt | TelemetryAt):
+            return lambda row: _whole(row.delta(signal))  # a count from the moment of opening says nothing by itself
+        case Shape.AVERAGE:
+            return lambda row: _whole(row.value(signal))
+        case Shape.PERCENT if counter.ticks is Ticks.CYCLES:
+            return lambda row: percent(row.delta(signal), reference_ticks(row))
+        case Shape.PERCENT:
+            seconds = 1e-6 if counter.ticks is Ticks.USEC else 1.0
+            return lambda row: _share(row.rate(signal), seconds)
+
+
+def _share(rate: float | None, seconds: float) -> float | None:
+    return None if rate is None else percent(rate * seconds, 1.0)
+
+
+def _whole(value: float | None) -> int | None:
+    """Without its fraction: turbostat divides integers for the mean of a summary (turbostat-spec 1.6)."""
+    return None if value is None else int(value)
+
+
+def with_added(columns: Sequence[Column], counters: Sequence[AddedCounter]) -> tuple[Column, ...]:
+    """Columns of a machine with those of added counters in place: in a block the last one added comes first.
+
+    Raises:
+        UsageError: a name that another column has.
+    """
+    taken = {column.id for column in columns}
+    for counter in counters:
+        if counter.name in taken:
+            raise UsageError(f"there is a column {counter.name} already: give the added counter another name")
+        taken.add(counter.name)
+    result = list(columns)
+    latest_first = list(counters[::-1])
+    latest_first.sort(key=lambda counter: _RANKS[type(counter.place)])
+    for scope, anchors in _ANCHORS.items():
+        block = [added_column(counter) for counter in latest_first if counter.scope is scope]
+        place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))
+        result[place:place] = block
+    return tuple(result)

@@ -1,0 +1,56 @@
+"""Uncore clocks: one a package or die on older parts, one for each fabric cluster where the uncore has several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from turbotui.quantities.catalog.formulas import mega
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal, SignalId
+
+_DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
+_WHOLE = "uncore.cur"
+
+
+def _megahertz(signal: SignalId) -> Callable[[Inputs], Cell]:
+    return lambda row: mega(row.value(signal))
+
+
+def _clock(title: str, signal: SignalId, help_text: str, groups: tuple[str, ...]) -> Column:
+    return Column(
+        id=title, category=Category.FREQUENCY, groups=groups, scope=Scope.PACKAGE, unit="MHz", decimals=0,
+        needs=(signal,), compute=_megahertz(signal), formula="current_freq_khz / 1000 at the end of the interval",
+        help=help_text, document=_DOCUMENT, width=5, priority=6,
+    )
+
+
+COLUMNS = (
+    _clock(
+        "UncMHz", _WHOLE,
+        "Clock of the uncore (ring or mesh) at one instant; the mean over the dies of a package, and over packages.",
+        ("frequency",),
+    ),
+)
+
+
+def uncore_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
+    """The columns of this machine's uncore: `UncMHz`, or `UMHz<domain>.<cluster>` for each fabric cluster.
+
+    The word UncMHz selects all of the latter, as in turbostat.
+    """
+    ids = []
+    for name in signals:
+        parts = name.split(".")
+        if len(parts) == 4 and parts[0] == "uncore" and parts[3] == "cur":
+            ids.append((int(parts[1]), int(parts[2])))
+    if not ids:
+        return COLUMNS
+    return tuple(
+        _clock(
+            f"UMHz{domain}.{cluster}", f"uncore.{domain}.{cluster}.cur",
+            f"Clock of fabric cluster {cluster} in power domain {domain} at one instant; the mean over packages.",
+            ("frequency", "UncMHz"),
+        )
+        for domain, cluster in sorted(ids)
+    )

@@ -1,0 +1,267 @@
+"""Counters added by hand: a register, a file or a perf event, one source each, so that adding one disturbs no other."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
+from turbotui.machine.pmus import EventError, Pmu, encode, list_pmus, read_pmu
+from turbotui.machine.registers import decode, read_once
+from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.added_telemetry import AddedTelemetry
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
+from turbotui.sources.source import CpuGone, Probe, Reader, Source
+from turbotui.sources.sysfs_files import FileReader, ValueFile, number
+from turbotui.sources.unreadable import unreadable
+
+_GONE = (errno.ENXIO, errno.ENODEV)
+_HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # stand for "cpu" (turbostat-spec 8.4)
+_ALIAS_LENGTH = 5  # names of near events that a message lists
+
+
+def added_source(counter: AddedCounter) -> Source:
+    """The source that reads one added counter."""
+    place = counter.place
+    if isinstance(place, RegisterAt):
+        return AddedRegister(counter, place)
+    if isinstance(place, FileAt):
+        return AddedFile(counter, place)
+    if isinstance(place, TelemetryAt):
+        return AddedTelemetry(counter)
+    return AddedEvent(counter, place)
+
+
+def _signal(counter: AddedCounter) -> Signal:
+    """The signal of a counter whose raw values are integers, or texts where it is shown raw."""
+    raw = counter.shape is Shape.RAW
+    return Signal(
+        id=counter.signal,
+        scope=counter.scope,
+        unit=Unit.TEXT if raw else Unit.COUNT,
+        behavior=Behavior.GAUGE if raw or counter.shape is Shape.AVERAGE else Behavior.COUNTER,
+        reduce=Reduce.SAME if raw else Reduce.MEAN,  # turbostat-spec 1.6, "Summary row"
+        origin=str(counter.place),
+        document="added by hand",
+        width_bits=counter.width,
+    )
+
+
+def hexadecimal(value: int | None, width: int) -> str | None:
+    """A raw word as turbostat prints it: hexadecimal without 0x, 8 digits for 32 bits and 16 for 64."""
+    return None if value is None else f"{value & ((1 << width) - 1):0{width // 4}x}"
+
+
+class _RegisterReader:
+    """One register of one CPU."""
+
+    def __init__(self, host: Host, cpu: int, address: int, counter: AddedCounter) -> None:
+        self._host = host
+        self._address = address
+        self._raw = counter.shape is Shape.RAW
+        self._width = counter.width
+        self.signals: tuple[SignalId, ...] = (counter.signal,)
+        try:
+            self._descriptor = host.open_msr(cpu)
+        except HostError as error:
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            raise
+
+    def read(self) -> Sequence[Raw]:
+        """The register's 64 bits, or their digits.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: the register could not be read this time.
+        """
+        try:
+            word = decode(self._host.read_at(self._descriptor, 8, self._address))
+        except HostError as error:
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            raise
+        return (hexadecimal(word, self._width),) if self._raw else (word,)
+
+    def close(self) -> None:
+        """Close the device."""
+        self._host.close(self._descriptor)
+
+
+class AddedRegister(PerCpuSource):
+    """A model-specific register that a person named."""
+
+    gives = "a register added by hand"
+
+    def __init__(self, counter: AddedCounter, place: RegisterAt) -> None:
+        self.id = f"added-msr-{counter.name}"
+        self.title = f"{place} (added)"
+        self._counter = counter
+        self._place = place
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read it once, on the first measured CPU."""
+        return Probe({self._counter.signal: self._look(machine)})
+
+    def _look(self, machine: Machine) -> Signal | Unavailable:
+        facts = circumstances(machine)
+        cpu = machine.topology.cpus[0]
+        try:
+            machine.host.close(machine.host.open_msr(cpu))
+        except HostError as error:
+            return explain_msr_open(error, cpu, facts)
+        try:
+            read_once(machine.host, cpu, self._place.address)
+        except HostError as error:
+            return explain_msr_read(error, str(self._place), facts)
+        return _signal(self._counter)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One device a reader."""
+        return readers if wanted else 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
+        """Open the device of one CPU.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: the device does not open any more.
+        """
+        return _RegisterReader(machine.host, cpu, self._place.address, self._counter)
+
+
+class AddedFile(PerCpuSource):
+    """A file of one decimal integer that a person named. The same file is read for every row of its scope."""
+
+    gives = "a file added by hand"
+
+    def __init__(self, counter: AddedCounter, place: FileAt) -> None:
+        self.id = f"added-file-{counter.name}"
+        self.title = f"{place} (added)"
+        self._counter = counter
+        self._path = place.path
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read it once."""
+        signal = self._counter.signal
+        try:
+            text = machine.host.read_text(self._path)
+        except HostError as error:
+            return Probe({signal: unreadable(error)})
+        if number(text.encode()) is None:
+            return Probe({signal: Unavailable(Reason.FAILED, f"{self._path} does not hold one decimal integer")})
+        return Probe({signal: _signal(self._counter)})
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One a reader."""
+        return readers if wanted else 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
+        """Open the file for one row.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: EMFILE or ENFILE.
+        """
+        decode_text: Callable[[bytes], Raw] = number
+        if self._counter.shape is Shape.RAW:
+            width = self._counter.width
+            decode_text = lambda data: hexadecimal(number(data), width)  # noqa: E731 - two readings of one file
+        files = (ValueFile(self._counter.signal, (self._path,), decode_text),)
+        return FileReader(machine.host, cpu, files, inside_cpu=False)
+
+
+class AddedEvent(PerfSource):
+    """A perf event that a person named, with every term of its PMU's format.
+
+    It is opened alone on one CPU of each row of its scope: the one that the PMU's cpumask names, else the first.
+    """
+
+    gives = "a perf event added by hand"
+
+    def __init__(self, counter: AddedCounter, place: EventAt) -> None:
+        super().__init__()
+        self.id = f"added-perf-{counter.name}"
+        self.title = f"{place} (added)"
+        self._counter = counter
+        self._place = place
+
+    def _find(self, machine: Machine) -> Findings:
+        counter, signal = self._counter, self._counter.signal
+        facts = circumstances(machine)
+        times = Times(f"{signal}.enabled", f"{signal}.running")
+        groups: list[OfferGroup] = []
+        refusals: list[Unavailable] = []
+        scales: set[float] = set()
+        readers: tuple[int, ...] = ()
+        for pmu in self._pmus(machine):
+            try:
+                event = Event(signal, encode(pmu, self._place.event), str(self._place))
+            except EventError as error:
+                refusals.append(Unavailable(Reason.FAILED, f"{self._place}: {error}", _near(pmu, self._place.event)))
+                continue
+            on = frozenset(pmu.cpus) or None
+            readers = mask_readers(machine, pmu.cpumask, counter.scope) if pmu.cpumask else ()
+            usable, refused = try_offers(machine, (Offer(event, on),), facts)
+            refusals += refused.values()
+            if usable:
+                groups.append(OfferGroup(usable, times))
+                known = pmu.events.get(self._place.event)
+                scales.add(1.0 if known is None else known.scale)
+        if not groups:
+            return Findings((), {signal: refusals[0] if refusals else self._absent(machine, facts)})
+        scale = scales.pop() if len(scales) == 1 else math.nan
+        if math.isnan(scale):
+            return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: its scale cannot be read")})
+        raw = counter.shape is Shape.RAW
+        found = replace(
+            _signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers, reduce=Reduce.MEAN,
+            behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
+            enabled="" if raw else times.enabled, running="" if raw else times.running,
+        )  # fmt: skip
+        return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
+
+    def _pmus(self, machine: Machine) -> list[Pmu]:
+        """The PMU of that name; for "cpu" on a machine with several kinds of core, theirs."""
+        pmu = read_pmu(machine.host, self._place.device)
+        if pmu is not None or self._place.device != "cpu":
+            return [] if pmu is None else [pmu]
+        measured = frozenset(machine.topology.cpus)
+        found = (read_pmu(machine.host, name) for name in _HYBRID_PMUS)
+        return [pmu for pmu in found if pmu is not None and measured.intersection(pmu.cpus)]
+
+    def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
+        near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)
+        return Unavailable(
+            Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+            f"{self._place}: the kernel has no PMU {self._place.device} here",
+            f"did you mean {', '.join(near)}?" if near else "",
+        )
+
+
+def _near(pmu: Pmu, event: str) -> str:
+    near = difflib.get_close_matches(event, pmu.events, n=_ALIAS_LENGTH)
+    return f"did you mean {', '.join(near)}?" if near else ""
+
+
+def _clocks(times: Times, scope: Scope, readers: tuple[int, ...]) -> dict[SignalId, Signal]:
+    """How long the counter was wanted and how long it ran, by which a multiplexed count is scaled."""
+    return {
+        name: Signal(
+            id=name, scope=scope, unit=Unit.SECOND, behavior=Behavior.COUNTER, reduce=Reduce.MEAN,
+            origin=f"{word} of the added event", document="perf_event_open(2), read_format", scale=1e-9,
+            readers=readers,
+        )
+        for name, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
+    }  # fmt: skip

@@ -1,0 +1,87 @@
+"""Energy of AMD cores and sockets by the amd_energy hwmon driver, which Linux 5.8 to 5.12 had.
+
+File: kernel Documentation/hwmon/amd_energy.rst of those releases. energyN_input is in microjoules and does not wrap:
+the driver adds up the 32-bit registers itself. Label EcoreN is the core that CPU N is in, EsocketN the N-th socket.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.sysfs_files import read_line
+
+CLASS = "/sys/class/hwmon"
+_DRIVER = "amd_energy"
+_DOCUMENT = "kernel Documentation/hwmon/amd_energy.rst (Linux 5.8 to 5.12)"
+_INPUT = re.compile(r"energy(\d+)_input")
+_LABEL = re.compile(r"E(core|socket)(\d+)")
+_SCOPES: Mapping[SignalId, Scope] = {"energy.core": Scope.CORE, "energy.pkg": Scope.PACKAGE}
+
+
+class AmdEnergy(LocatedFiles):
+    """The `Source` of the amd_energy driver's counters."""
+
+    id = "amd-energy"
+    title = "amd_energy hwmon"
+    gives = "energy of AMD cores and sockets on Linux 5.8 to 5.12"
+
+    def _find(self, machine: Machine) -> Sightings:
+        directory = _directory(machine.host)
+        if directory is None:
+            vendor = machine.model.vendor
+            why = Unavailable(
+                Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
+                f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13",
+            )
+            return Sightings(dict.fromkeys(_SCOPES, why))
+        paths = _paths(machine, directory)
+        found: dict[SignalId, Located | Unavailable] = {}
+        for name, scope in _SCOPES.items():
+            mine = {row: path for row, path in paths.items() if row.scope is scope}
+            if not mine:
+                found[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
+                continue
+            signal = Signal(
+                name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
+                origin=f"{directory}/energy*_input", document=_DOCUMENT, scale=1e-6,
+            )  # fmt: skip
+            found[name] = Located(signal, _in_row(machine, scope, mine))
+        return Sightings(found)
+
+
+def _directory(host: Host) -> str | None:
+    try:
+        names = host.list_dir(CLASS)
+    except HostError:
+        return None
+    return next((f"{CLASS}/{name}" for name in names if read_line(host, f"{CLASS}/{name}/name") == _DRIVER), None)
+
+
+def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
+    """The file of each measured core and package."""
+    topology = machine.topology
+    packages = [instance.row for instance in topology.instances(Scope.PACKAGE)]
+    found: dict[RowId, str] = {}
+    for name in machine.host.list_dir(directory):
+        match = _INPUT.fullmatch(name)
+        label = match and _LABEL.fullmatch(read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
+        if not label:
+            continue
+        number = int(label[2])
+        if label[1] == "core" and number in topology.places:
+            found[topology.row(Scope.CORE, number)] = f"{directory}/{name}"
+        elif label[1] == "socket" and number < len(packages):
+            found[packages[number]] = f"{directory}/{name}"
+    return found
+
+
+def _in_row(machine: Machine, scope: Scope, paths: Mapping[RowId, str]) -> Callable[[int], str | None]:
+    return lambda cpu: paths.get(machine.topology.row(scope, cpu))

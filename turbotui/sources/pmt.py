@@ -1,0 +1,250 @@
+"""Intel Platform Monitoring Technology: counters that the firmware keeps in a memory-mapped region.
+
+Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt. /sys/class/intel_pmt/telemN holds one region: guid names
+its layout, size its bytes, telem is the region itself. Several regions may have one guid (one a die or tile); they are
+told apart by their place in the order of N. What is where in a layout is in Intel's telemetry description files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.calibration import crystal_hz
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import CpuGone, Probe, Reader
+from turbotui.sources.sysfs_files import is_offline, read_line, read_number
+from turbotui.sources.unreadable import unreadable
+
+CLASS = "/sys/class/intel_pmt"
+_DOCUMENT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
+_REGION = re.compile(r"telem(\d+)")
+_WORD_BYTES = 8
+_CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (turbostat-spec 9.3)
+_CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
+_CWF_MODULES_A_FILE = 12  # as above
+_CWF_CPUS_A_MODULE = 4  # as above; modules are told by CPU number
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One telemetry region: its directory, layout and size in bytes."""
+
+    directory: str
+    guid: int
+    size: int
+
+    @property
+    def path(self) -> str:
+        """The file that is the region."""
+        return f"{self.directory}/telem"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a counter is: which of the regions with its guid, in their order, and the byte offset in it."""
+
+    seq: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """A counter that turbotui knows.
+
+    Attributes:
+        guid: the layout.
+        hertz: the clock it counts; None: the crystal's.
+        spot: where the counter of the instance around a CPU is; None where that instance has none.
+        what: of what, for people.
+    """
+
+    signal: SignalId
+    scope: Scope
+    guid: int
+    hertz: float | None
+    spot: Callable[[Topology, int], Spot | None]
+    what: str
+
+
+def _die_c6(topology: Topology, cpu: int) -> Spot | None:
+    return Spot(0, 120) if topology.index(Scope.PACKAGE, cpu) == 0 else None  # turbostat-spec 9.3
+
+
+def _module_c1e(_topology: Topology, cpu: int) -> Spot:
+    seq, place = divmod(cpu // _CWF_CPUS_A_MODULE, _CWF_MODULES_A_FILE)
+    return Spot(seq, _CWF_BASE + _CWF_STEP * place)
+
+
+_COUNTERS: tuple[_Counter, ...] = (
+    _Counter("pmt.die.c6", Scope.PACKAGE, 0x1A067102, None, _die_c6, "die C6 of Meteor Lake"),
+    _Counter("pmt.module.c1e", Scope.CPU, 0x14421519, _CORE_CLOCK_HZ, _module_c1e, "module C1E of Clearwater Forest"),
+)
+
+
+def find_regions(host: Host) -> tuple[Region, ...]:
+    """Every telemetry region, in the order of the numbers in their names."""
+    try:
+        names = host.list_dir(CLASS)
+    except HostError:
+        return ()
+    found = []
+    for _, name in sorted((int(match[1]), name) for name in names if (match := _REGION.fullmatch(name))):
+        directory = f"{CLASS}/{name}"
+        guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
+        try:
+            found.append(Region(directory, int(guid, 16), size or 0))
+        except ValueError:  # a region without a layout cannot be read by anybody
+            continue
+    return tuple(found)
+
+
+class PmtReader:
+    """Open words of telemetry regions.
+
+    Raises:
+        HostError: EMFILE or ENFILE, or no region opens any more; nothing is left open.
+    """
+
+    def __init__(self, host: Host, cpu: int, places: Mapping[SignalId, tuple[str, int] | None]) -> None:
+        self._host = host
+        self._cpu = cpu
+        self._signals = tuple(places)
+        self._words: list[tuple[int, int] | None] = []
+        try:
+            for place in places.values():
+                self._words.append(None if place is None else (host.open_file(place[0]), place[1]))
+        except HostError:
+            self.close()
+            raise
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
+        return self._signals
+
+    def read(self) -> Sequence[Raw]:
+        """One 64-bit word each; None for one that could not be read.
+
+        Raises:
+            CpuGone: nothing could be read and the CPU is offline.
+        """
+        values = [None if word is None else self._word(*word) for word in self._words]
+        failed = any(word is not None for word in self._words) and all(value is None for value in values)
+        if failed and is_offline(self._host, self._cpu):
+            raise CpuGone(f"CPU {self._cpu} went offline")
+        return values
+
+    def _word(self, descriptor: int, offset: int) -> int | None:
+        try:
+            data = self._host.read_at(descriptor, _WORD_BYTES, offset)
+        except HostError:
+            return None
+        return int.from_bytes(data, "little") if len(data) == _WORD_BYTES else None
+
+    def close(self) -> None:
+        """Close every file."""
+        for word in self._words:
+            if word is not None:
+                self._host.close(word[0])
+        self._words = []
+
+
+class Pmt(PerCpuSource):
+    """The `Source` of the telemetry counters that columns are made of."""
+
+    id = "pmt"
+    title = "Intel PMT"
+    gives = "residency of die C6 (Meteor Lake) and module C1E (Clearwater Forest)"
+
+    def __init__(self) -> None:
+        self._seen: tuple[Host, tuple[Region, ...]] | None = None
+
+    def probe(self, machine: Machine) -> Probe:
+        """List the regions and read each counter once."""
+        regions = self._regions(machine, again=True)
+        note = ", ".join(sorted({f"{region.guid:#x}" for region in regions}))
+        answers = {counter.signal: _probed(machine, counter, regions) for counter in _COUNTERS}
+        return Probe(answers, f"telemetry layouts here: {note}" if note else "")
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each counter on each reading CPU."""
+        return readers * sum(counter.signal in wanted for counter in _COUNTERS)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the regions with the counters of one CPU.
+
+        Raises:
+            HostError: a region does not open any more.
+        """
+        regions = self._regions(machine, again=False)
+        places = {
+            counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS if counter.signal in wanted
+        }
+        return PmtReader(machine.host, cpu, places)
+
+    def _regions(self, machine: Machine, *, again: bool) -> tuple[Region, ...]:
+        if again or self._seen is None or self._seen[0] is not machine.host:
+            self._seen = (machine.host, find_regions(machine.host))
+        return self._seen[1]
+
+
+def _place(machine: Machine, counter: _Counter, regions: Sequence[Region], cpu: int) -> tuple[str, int] | None:
+    """The file and offset of the counter around a CPU, None where there is none or it lies beyond the region."""
+    spot = counter.spot(machine.topology, cpu)
+    same = [region for region in regions if region.guid == counter.guid]
+    if spot is None or spot.seq >= len(same) or spot.offset + _WORD_BYTES > same[spot.seq].size:
+        return None
+    return same[spot.seq].path, spot.offset
+
+
+def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> Signal | Unavailable:
+    if not regions:
+        return _absent(machine, counter)
+    cpus = (instance.cpus[0] for instance in machine.topology.instances(counter.scope))
+    place = next((found for cpu in cpus if (found := _place(machine, counter, regions, cpu)) is not None), None)
+    if place is None:
+        return Unavailable(
+            Reason.NO_HARDWARE, f"{CLASS}: no region with guid {counter.guid:#x} holds the {counter.what}"
+        )
+    clock = counter.hertz
+    if clock is None:
+        crystal = crystal_hz(machine, circumstances(machine))
+        if isinstance(crystal, Unavailable):
+            return crystal
+        clock = crystal.value
+    path, offset = place
+    try:
+        descriptor = machine.host.open_file(path)
+    except HostError as error:
+        return unreadable(error, "run as root")
+    try:
+        data = machine.host.read_at(descriptor, _WORD_BYTES, offset)
+    except HostError as error:
+        return unreadable(error)
+    finally:
+        machine.host.close(descriptor)
+    if len(data) != _WORD_BYTES:
+        return Unavailable(Reason.FAILED, f"{path}: ends before byte {offset + _WORD_BYTES}")
+    return Signal(
+        counter.signal, counter.scope, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN,
+        origin=f"{path} at byte {offset}, guid {counter.guid:#x}", document=_DOCUMENT, scale=1.0 / clock,
+    )  # fmt: skip
+
+
+def _absent(machine: Machine, counter: _Counter) -> Unavailable:
+    detail = f"{CLASS} has no region, so not the {counter.what}"
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, detail)
+    if machine.model.vendor != "GenuineIntel":
+        return Unavailable(Reason.NO_HARDWARE, detail)
+    return Unavailable(Reason.NO_DRIVER, detail, "modprobe intel_vsec pmt_telemetry, where the processor has it")
