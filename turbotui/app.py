@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -104,6 +105,8 @@ class TurbotuiApp(App[int]):
         self.session = session
         self.watched = Watch(session, columns)
         self._pending: Frame | None = None
+        self._loop_here: asyncio.AbstractEventLoop | None = None
+        self._asked_early: list[str] = []
         for spec in SCREENS:
             self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
 
@@ -120,6 +123,9 @@ class TurbotuiApp(App[int]):
 
     def on_mount(self) -> None:
         """Show the skeleton first, then start measuring."""
+        self._loop_here = asyncio.get_running_loop()
+        for what in self._asked_early:
+            self.request(what)
         self.switch_mode(SCREENS[0].id)
         self.call_after_refresh(self._start)
 
@@ -136,7 +142,12 @@ class TurbotuiApp(App[int]):
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
-        self.post_message(_Asked(what))
+        loop = self._loop_here
+        if loop is None:
+            self._asked_early.append(what)
+        elif not loop.is_closed():
+            # A signal handler runs inside the loop's own wait: only this call ends that wait.
+            loop.call_soon_threadsafe(self.post_message, _Asked(what))
 
     def request_quit(self) -> None:
         """Quit; may be called from any thread or a signal handler."""

@@ -73,6 +73,9 @@ def _run(words: list[str]) -> int:
 
 def _dispatch(command: Command, words: list[str]) -> int:
     module = importlib.import_module(command.module)
+    if command.reads_words:
+        own: int = module.main(words)
+        return own
     width = max(len(item.name) for item in COMMANDS)
     listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in COMMANDS if item.name)
     parser = Parser(

@@ -120,7 +120,27 @@ async def test_late_files_of_all_cpus_are_late_not_failed() -> None:
     frames = await sample(sampler_of(host, source, wanted={"x"}), 1, act)
     why = frames[1].why(X, cpu_row(0))
     assert why is not None
-    assert why.reason is Reason.LATE
+    assert (why.reason, why.detail) == (Reason.LATE, "fake source was not read in time")
+
+
+async def test_an_interval_that_was_asked_to_end_before_the_start_ends_at_once() -> None:
+    sampler = sampler_of(FakeHost(), wanted=set(), interval=3600.0)
+    sampler.end_interval()
+    assert len(await sample(sampler, 1)) == 2
+
+
+async def test_after_an_early_end_the_next_interval_has_its_full_length_from_there() -> None:
+    sampler = sampler_of(FakeHost(), wanted=set(), interval=1.0)
+    loop = asyncio.get_running_loop()
+    times: list[float] = []
+
+    def act(frame: Frame) -> None:
+        times.append(loop.time())
+        if frame.seq == 0:
+            sampler.end_interval()
+
+    await sample(sampler, 2, act)
+    assert 0.98 < times[2] - times[1] < 1.8
 
 
 async def test_an_interval_can_be_ended_early_again_and_again() -> None:
@@ -404,7 +424,8 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
 
     source = FakeSource((counter("e", width_bits=32, wrap_seconds=0.1),), value)
     other = FakeSource((counter("x"),), moving(host), id="other")
-    sampler = sampler_of(host, source, other, wanted={"e", "x"}, interval=3600.0)
+    shared = FakeSource((counter("y"),), moving(host), id="file", shared=True)
+    sampler = sampler_of(host, source, other, shared, wanted={"e", "x", "y"}, interval=3600.0)
 
     def enough() -> None:
         if all(source.reads.count(cpu) >= 4 for cpu in range(4)):
@@ -413,7 +434,9 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
     source.on_read = enough
     frames = await sample(sampler, 1)
     assert len(frames) == 2, "looks publish nothing"
-    assert len(other.reads) == 8, "what does not wrap is left alone"
+    for untouched, readers in ((other, 4), (shared, 1)):
+        assert len(untouched.reads) == 2 * readers, "what does not wrap is left alone"
+        assert len(untouched.opened) == len(untouched.closed) == readers
     for cpu in range(4):
         readings = source.reads.count(cpu) - 1
         assert readings >= 4, "three looks and the tick: two wraps at least"

@@ -29,7 +29,7 @@ class Watched:
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
-        sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 0.05)
+        sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 60.0)
         found: list[Frame] = []
 
         class Box:

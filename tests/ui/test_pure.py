@@ -9,6 +9,7 @@ from fakes import FakeSession, build_topology
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.columns import Category, Column, Thresholds
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.history import History, Ring
@@ -205,6 +206,19 @@ def test_levels_that_divide_nothing_are_left_out() -> None:
     assert levels_of(build_topology(2, 4, 1)) == (Scope.PACKAGE, Scope.CPU)
 
 
+def test_a_module_of_one_core_and_a_core_of_one_cpu_take_one_line() -> None:
+    topology = topology_of(
+        [CpuPlace(cpu=cpu, package=0, die=0, l3=0, node=0, module=module, core=core)
+         for cpu, (module, core) in enumerate([(0, 0), (0, 0), (2, 1), (2, 2), (4, 3)])]
+    )
+    levels = levels_of(topology)
+    assert levels == (Scope.PACKAGE, Scope.MODULE, Scope.CORE, Scope.CPU)
+    lines = tree_lines(topology, levels, lambda rows: rows)
+    assert [(line.row.scope.value, line.depth) for line in lines] == [
+        ("package", 0), ("core", 1), ("cpu", 2), ("cpu", 2), ("module", 1), ("cpu", 2), ("cpu", 2), ("cpu", 1),
+    ]
+
+
 def test_a_folded_group_hides_its_parts_and_a_filter_hides_empty_groups() -> None:
     topology = build_topology(2, 2, 2)
     levels = levels_of(topology)
@@ -228,7 +242,8 @@ def test_the_sum_of_tagged_rows_counts_a_shared_counter_once() -> None:
     assert tagged_cell(frames[-1], busy, frames[-1].topology.cpus) == frames[-1].cell(busy, SYSTEM_ROW)
     # TSCs are all alike here, so the mean of two CPUs' shares is the share of both.
     both = [frames[-1].cell(busy, cpu_row(cpu)) for cpu in (0, 3)]
-    assert tagged_cell(frames[-1], busy, [0, 3]) == pytest.approx(sum(value for value in both if value) / 2)
+    mean = sum(float(value) for value in both if value is not None) / 2
+    assert tagged_cell(frames[-1], busy, [0, 3]) == pytest.approx(mean)
 
 
 @given(st.floats(0.001, 1e9))

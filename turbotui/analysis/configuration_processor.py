@@ -95,7 +95,7 @@ def _hypervisor(facts: MachineFacts) -> Iterable[Line]:
 
 def _platform(facts: MachineFacts) -> Iterable[Line]:
     if facts.machine.platform.note:
-        yield Line(f"Platform: {facts.machine.platform.note}", "platform table", always=True)
+        yield Line(f"Platform: {facts.machine.platform.note}", "platform table")
 
 
 def _power(facts: MachineFacts) -> Iterable[Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -46,8 +47,8 @@ class Terminal:
             finally:
                 os._exit(127)
 
-    def drain(self, seconds: float, until: bytes | None = None) -> bytes:
-        """Take output for this long, or until it contains some bytes.
+    def drain(self, seconds: float, until: re.Pattern[bytes] | None = None) -> bytes:
+        """Take output for this long, or until it holds what is looked for.
 
         Returns:
             What was taken.
@@ -65,7 +66,7 @@ class Terminal:
             if not data:
                 break
             taken += data
-            if until is not None and until in taken:
+            if until is not None and until.search(taken):
                 break
         self.bytes += len(taken)
         return bytes(taken)

@@ -1,6 +1,7 @@
 """One module a verb. `COMMANDS` is the one list; a module is imported only when its verb is used.
 
-A command module has `add_arguments(parser)` and `run(arguments) -> exit status`.
+A command module has `add_arguments(parser)` and `run(arguments) -> exit status`; one that reads its words itself has
+`main(words) -> exit status` instead.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ class Command:
         name: the word; "" is what runs without a word.
         module: where it is.
         summary: its line in --help.
+        reads_words: whether the module has `main`.
     """
 
     name: str
     module: str
     summary: str
+    reads_words: bool = False
 
 
 COMMANDS = (
     Command("", "turbotui.commands.dashboard", "the interactive dashboard"),
-    Command("stat", "turbotui.commands.stat", "the table as text, interval by interval, on any stdout"),
+    Command("stat", "turbotui.commands.stat", "turbostat's drop-in: the table as text, by intervals or over a command",
+            reads_words=True),
     Command("doctor", "turbotui.commands.doctor", "which sources and signals work here, why not, and what to do"),
+    Command("info", "turbotui.commands.info", "the machine's configuration: clocks, limits, idle states, power"),
     Command("machines", "turbotui.commands.machines", "the simulated machines for --machine"),
     Command("columns", "turbotui.commands.columns", "every column: formula, source, and whether it can be had here"),
 )

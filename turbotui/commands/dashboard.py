@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -15,8 +16,11 @@ from turbotui.errors import InternalError, TerminalError
 
 if TYPE_CHECKING:
     from turbotui.app import TurbotuiApp
+    from turbotui.sampling.frame import Frame
 
 _INTERVAL = 1.0
+_FIRST_INTERVAL = 0.15
+"""Seconds of the first interval, so that the first screen has numbers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,16 +33,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the dashboard until the person leaves.
 
     Raises:
-        TerminalError: stdin or stdout is not a terminal.
+        TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
         InternalError: something of ours failed; the terminal is restored first.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
         raise TerminalError("the dashboard needs a terminal, and this is not one: use `turbotui stat` for text output")
-    from turbotui.app import TurbotuiApp  # noqa: PLC0415 - Textual takes 0.15 s: only the dashboard pays for it
-    from turbotui.commands.watching import open_session  # noqa: PLC0415
+    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
 
     session, columns = open_session(arguments, extras=True)
+    # the first interval passes while Textual is loaded, which takes as long
+    session.start(_unseen, first=_FIRST_INTERVAL)
+    from turbotui.app import TurbotuiApp  # noqa: PLC0415 - as said
+
     app = TurbotuiApp(session, columns, theme=arguments.theme)
+    gc.freeze()  # modules, catalog and topology live for ever: a collection need not walk them during a key press
     with _signals(app):
         try:
             app.run()
@@ -48,6 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if failure is not None:
         raise InternalError(f"{type(failure).__name__}: {failure}") from failure
     return 0
+
+
+def _unseen(_frame: Frame) -> None:
+    """Frames before the screen is there; the newest is handed over when it is."""
 
 
 @contextlib.contextmanager

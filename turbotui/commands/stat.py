@@ -1,99 +1,143 @@
-"""`turbotui stat`: the table as text, one block an interval."""
+"""`turbotui stat`: turbostat's drop-in. The table as text, one block an interval, or once over the run of a command."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import select
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
-from turbotui.commands.arguments import add_watching_arguments
-from turbotui.commands.watching import label, open_session
-from turbotui.errors import InternalError, TurbotuiError, UsageError
-from turbotui.output.text import frame_lines
-from turbotui.quantities.columns import Column
+from turbotui import __version__
+from turbotui.commands.stat_child import run_command
+from turbotui.commands.stat_dump import dump_lines
+from turbotui.commands.stat_opening import Opened, open_stat
+from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_options
+from turbotui.commands.stat_streams import Streams, warn
+from turbotui.errors import InternalError, TurbotuiError
+from turbotui.output.formats import make_format
 from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 
-_INTERVAL = 5.0  # turbostat's default, so that a script which names none gets what it knows
+_LAST_READING_SECONDS = 10.0  # how long workers may take, twice over, for the reading at a command's end
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add_watching_arguments(parser, _INTERVAL)
-    parser.add_argument("-n", "--num_iterations", metavar="N", help="stop after N intervals")
-    parser.add_argument("-S", "--Summary", action="store_true", help="one line an interval: the whole machine")
+def main(words: Sequence[str]) -> int:
+    """Run one command line of `turbotui stat`, without the word itself.
+
+    Returns:
+        The exit status: turbostat's (turbostat-spec 1.12), and in command mode that of the command.
+
+    Raises:
+        TurbotuiError: what ended it, with its exit status.
+    """
+    options = parse_options(words)
+    if options.task is Task.HELP:
+        print(help_text())
+        return 0
+    with contextlib.closing(Streams(options)) as streams:
+        if options.task is Task.VERSION:
+            streams.notes([f"turbotui version {__version__}"])
+            return 0
+        opened = open_stat(options)
+        if options.task is Task.LIST:
+            streams.rows([",".join(column.id for column in opened.layout.columns)])
+            return 0
+        _print_configuration(opened, options, streams)
+        if options.task is Task.DUMP:
+            return _dump(opened, streams)
+        if options.command:
+            return _run_command(opened, options, streams)
+        return _watch(opened, options, streams)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print until the intervals are over, `q`, or SIGINT."""
-    if sys.stdout is None:
-        raise TurbotuiError("there is no stdout to print on: it was closed before turbotui started")
-    intervals = _count(arguments.num_iterations)
-    session, columns = open_session(arguments, extras=False)
-    topology = session.machine.topology
-    absent = [column.id for column in columns if why_absent(column, session.census, topology) is not None]
-    if absent and arguments.choices:
-        print(f"turbotui: not available here: {', '.join(absent)} (turbotui columns says why)", file=sys.stderr)
-    columns = tuple(column for column in columns if column.id not in absent)
-    simulated = label(session.machine.host)
+def _print_configuration(opened: Opened, options: StatOptions, streams: Streams) -> None:
+    """The configuration header; with --quiet only its warnings (turbostat-spec 5)."""
+    from turbotui.analysis.configuration import configuration  # noqa: PLC0415 - not needed where nobody reads it
+
+    kind = opened.layout.kind
+    if kind and not options.quiet:
+        streams.notes([f"# {kind} machine {opened.layout.machine}: nothing below was measured"])
+    sections = configuration(opened.session.machine, detailed=options.debug > 0)
+    streams.notes(
+        line.text for section in sections for line in section.lines if line.always or not options.quiet
+    )
+
+
+def _dump(opened: Opened, streams: Streams) -> int:
+    """Read everything once."""
+    frames: Every[Frame] = Every()
+    session = opened.session
+    session.start(frames.put, intervals=0, on_end=frames.close)
+    for frame in frames:
+        streams.rows(dump_lines(frame))
+    _raise_failure(session)
+    return 0
+
+
+def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
+    """One interval from the command's start to its end; its exit status."""
+    session = opened.session
+    frames: Every[Frame] = Every()
+    began = threading.Event()
+
+    def take(frame: Frame) -> None:
+        frames.put(frame)
+        began.set()
+
+    def end() -> None:
+        frames.close()
+        began.set()
+
+    session.start(take, intervals=1, on_end=end)
+    began.wait()
+    _raise_failure(session)
+    ended = run_command(options.command)
+    session.set_interval(_LAST_READING_SECONDS)
+    shown = make_format(options.format, opened.layout)
+    try:
+        for frame in frames:
+            if frame.older is not None:
+                streams.rows([f"{ended.seconds:.6f} sec", *shown.lines(frame)])
+    finally:
+        session.stop()
+    _raise_failure(session)
+    return ended.status
+
+
+def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
+    """Print until the intervals are over, `q`, or a signal."""
+    session = opened.session
+    shown = make_format(options.format, opened.layout)
     frames: Every[Frame] = Every()
     with _signals(session):
-        session.start(frames.put, intervals=intervals, on_end=frames.close)
+        session.start(frames.put, intervals=options.intervals, on_end=frames.close)
         _watch_stdin(session)
         try:
             for frame in frames:
-                if frame.older is None:
-                    continue
-                _print(frame, columns, simulated, summary_only=arguments.Summary)
+                if frame.older is not None:
+                    streams.rows(shown.lines(frame))
         finally:
             session.stop()
+    _raise_failure(session)
+    if frames.lost:
+        warn(f"{frames.lost} intervals were lost: the output is too slow")
+    return 0
+
+
+def _raise_failure(session: Session) -> None:
+    """Hand on what ended the sampler.
+
+    Raises:
+        TurbotuiError: something did.
+    """
     if isinstance(session.failure, TurbotuiError):
         raise session.failure
     if session.failure is not None:
         raise InternalError(f"the sampler stopped: {session.failure!r}") from session.failure
-    if frames.lost:
-        print(f"turbotui: {frames.lost} intervals were lost: stdout is too slow", file=sys.stderr)
-    return 0
-
-
-def _print(frame: Frame, columns: Sequence[Column], simulated: str, *, summary_only: bool) -> None:
-    """Write one interval.
-
-    Raises:
-        TurbotuiError: stdout takes no more, for another reason than that its reader has left.
-    """
-    try:
-        if simulated:
-            print(f"# {simulated}: no number below was measured")
-        for line in frame_lines(frame, columns, summary_only=summary_only):
-            print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # What is buffered would be tried again, and fail again, when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise TurbotuiError(f"cannot write to stdout: {error.strerror or error}") from error
-
-
-def _count(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        number = int(text, 0)
-    except ValueError:
-        number = 0
-    if number <= 0:
-        raise UsageError(f'invalid iteration count "{text}": give a whole number from 1')
-    return number
 
 
 @contextlib.contextmanager

@@ -15,15 +15,13 @@ from enum import Enum
 from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.output.formats import FORMATS
 
 SHORTEST = 0.001
 """Seconds: the shortest interval (turbostat-spec 1.1)."""
 
 DEFAULT_INTERVAL = 5.0
 """Seconds (turbostat-spec 1.1)."""
-
-FORMATS = ("text", "table", "csv", "json", "openmetrics")
-"""What --format understands; `turbotui.output.formats` makes them."""
 
 _TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (turbostat-spec 0)
 

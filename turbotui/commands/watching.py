@@ -40,13 +40,23 @@ def open_host(arguments: argparse.Namespace) -> Host:
         UsageError: no such simulated machine, or both a machine and a sysroot.
         MachineError: the sysroot is not there.
     """
-    if arguments.machine is not None:
-        if arguments.sysroot != "/":
+    return named_host(arguments.machine, arguments.sysroot)
+
+
+def named_host(machine: str | None, sysroot: str) -> Host:
+    """The simulated machine of that name, or the machine below a sysroot.
+
+    Raises:
+        UsageError: no such simulated machine, or both a machine and a sysroot.
+        MachineError: the sysroot is not there.
+    """
+    if machine is not None:
+        if sysroot != "/":
             raise UsageError("--machine and --sysroot name two machines: give one of them")
         from turbotui.machine.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
-        return simulated_host(arguments.machine)
-    return LinuxHost(arguments.sysroot)
+        return simulated_host(machine)
+    return LinuxHost(sysroot)
 
 
 def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Session, tuple[Column, ...]]:

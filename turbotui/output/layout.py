@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Protocol
 
 from turbotui.quantities.columns import Category, Column
@@ -63,7 +63,7 @@ FormatMaker = Callable[[Layout], Format]
 
 def timestamp(wall_ns: int) -> str:
     """A moment in UTC, to the millisecond, as ISO 8601 has it."""
-    moment = datetime.fromtimestamp(wall_ns / 1e9, timezone.utc)
+    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 

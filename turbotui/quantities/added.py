@@ -119,6 +119,12 @@ class AddedCounter:
         """Id of the signal that carries it."""
         return f"added.{self.scope.value}.{self.name}"
 
+    @property
+    def key(self) -> str:
+        """Tells it from every counter that is not read and shown in the very same way."""
+        homes = "" if self.homes is None else f" {sorted(self.homes.items())}"
+        return f"{self.signal} {self.place} u{self.width} {self.ticks.value} {self.shape.value}{homes}"
+
 
 class AddError(UsageError):
     """A counter that cannot be added as written. turbostat ends with 1 then (turbostat-spec 1.12)."""

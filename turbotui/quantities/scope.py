@@ -18,7 +18,6 @@ class Scope(Enum):
     PACKAGE = "package"
     SYSTEM = "system"
 
-    _value_: str
     rank: int
     """0 for the finest (CPU), growing with coarseness. NODE and PACKAGE nest either way, machine by machine."""
 

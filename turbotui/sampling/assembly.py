@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
@@ -27,6 +28,10 @@ class Beat:
     late_total: int
 
 
+_Places: TypeAlias = tuple[tuple[tuple[int, SignalId, int], ...], tuple[tuple[int, int], ...]]
+"""(index in the reading, signal, position in its column) of every value, and (clock, position) of every time stamp."""
+
+
 class Assembler:
     """Puts readings into place for one plan and topology."""
 
@@ -36,10 +41,13 @@ class Assembler:
         self._signals = plan.signals()
         self._turns = turns
         self._wrapping = tuple(name for name in self._signals if _wraps(census.signals[name]))
-        turns.keep_only(frozenset(self._wrapping))
         self._sizes = {scope: len(topology.instances(scope)) for scope in Scope}
-        # (source, cpu, signals) -> where each signal's value goes; filled as readers show what they return
-        self._places: dict[tuple[str, int, tuple[SignalId, ...]], tuple[tuple[SignalId, int], ...]] = {}
+        # what one source reads at one scope is read together and shares its time stamps: a clock, by number
+        homes = {name: (census.provider[name].id, census.signals[name].scope) for name in self._signals}
+        numbers = {home: number for number, home in enumerate(dict.fromkeys(homes.values()))}
+        self._clocks: dict[SignalId, int] = {name: numbers[home] for name, home in homes.items()}
+        self._clock_sizes = [self._sizes[scope] for _source, scope in numbers]
+        self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], _Places]] = {}
         self._reading_cpus = {
             name: reading_cpus(census.signals[name], topology)
             for name in self._signals
@@ -50,49 +58,54 @@ class Assembler:
         """One snapshot of all answers to a tick."""
         sizes, signals = self._sizes, self._census.signals
         values: dict[SignalId, list[Raw]] = {name: [None] * sizes[signals[name].scope] for name in self._signals}
-        stamps: dict[SignalId, list[int]] = {name: [0] * sizes[signals[name].scope] for name in self._signals}
+        clocks: list[list[int]] = [[0] * size for size in self._clock_sizes]
+        known_places = self._places
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
-        first, last, busy = 0, 0, 0
+        spans: list[tuple[int, int]] = []
         for answer in answers:
             gone |= answer.gone
             failures.update(answer.failures)
-            for reading in answer.readings:
-                first = reading.started_ns if not first else min(first, reading.started_ns)
-                last = max(last, reading.ended_ns)
-                busy += reading.ended_ns - reading.started_ns
-                if reading.raw is None:
+            began = answer.began
+            if answer.readings:  # in the order of time: a worker reads one after the other
+                spans.append((answer.readings[0].started_ns, answer.readings[-1].ended_ns))
+            for cpu, source, names, started, ended, raw in answer.readings:
+                if raw is None:
                     continue
-                middle = (reading.started_ns + reading.ended_ns) >> 1
-                is_fresh = (reading.source, reading.cpu) in answer.began
-                for (name, position), raw in zip(self._place(reading.source, reading.cpu, reading.signals),
-                                                 reading.raw, strict=True):
-                    if position >= 0:
-                        values[name][position] = raw
-                        stamps[name][position] = middle
-                        if is_fresh:
-                            fresh.setdefault(name, set()).add(position)
+                known = known_places.get((source, cpu))
+                places, moments = (
+                    known[1] if known is not None and known[0] is names else self._place(source, cpu, names)
+                )
+                for index, name, position in places:
+                    values[name][position] = raw[index]
+                middle = (started + ended) >> 1
+                for clock, position in moments:
+                    clocks[clock][position] = middle
+                if (source, cpu) in began:
+                    for _index, name, position in places:
+                        fresh.setdefault(name, set()).add(position)
             for shared in answer.shared:
-                first = shared.started_ns if not first else min(first, shared.started_ns)
-                last = max(last, shared.ended_ns)
-                busy += shared.ended_ns - shared.started_ns
+                spans.append((shared.started_ns, shared.ended_ns))
                 if shared.raw is None:
                     continue
                 middle = (shared.started_ns + shared.ended_ns) >> 1
                 for name, row in zip(shared.signals, shared.raw, strict=True):
                     if name in values and len(row) == len(values[name]):
                         values[name] = list(row)
-                        stamps[name] = [middle] * len(row)
-                        if (shared.source, SHARED) in answer.began:
+                        clocks[self._clocks[name]] = [middle] * len(row)
+                        if (shared.source, SHARED) in began:
                             fresh[name] = set(range(len(row)))
-        frozen = {name: frozenset(positions) for name, positions in fresh.items()}
-        turns, unsure = self._turned(values, stamps, frozen)
+        stamps = {name: clocks[self._clocks[name]] for name in self._signals}
+        turns, unsure = self._turned(values, stamps)
         return Snapshot(
             seq=beat.seq, wall_ns=beat.wall_ns, started_ns=beat.started_ns, topology=self._topology, values=values,
-            stamps=stamps, late=beat.late, failed=frozenset(gone), span_ns=last - first, busy_ns=busy,
+            stamps=stamps, late=beat.late, failed=frozenset(gone),
+            span_ns=max((end for _begin, end in spans), default=0) - min((begin for begin, _end in spans), default=0),
+            busy_ns=sum(end - start for start, end in spans),
             overruns=beat.overruns, late_total=beat.late_total,
-            fresh=frozen, turns=turns, unsure=unsure, failures=failures,
+            fresh={name: frozenset(positions) for name, positions in fresh.items()}, turns=turns, unsure=unsure,
+            failures=failures,
         )
 
     def note(self, answers: Iterable[Answer]) -> None:
@@ -103,16 +116,15 @@ class Assembler:
                 if reading.raw is None:
                     continue
                 middle = (reading.started_ns + reading.ended_ns) >> 1
-                for (name, position), raw in zip(self._place(reading.source, reading.cpu, reading.signals),
-                                                 reading.raw, strict=True):
-                    if position >= 0 and name in wrapping:
+                places, _moments = self._place(reading.source, reading.cpu, reading.signals)
+                for index, name, position in places:
+                    if name in wrapping:
                         signal = self._census.signals[name]
                         row = self._topology.instances(signal.scope)[position].row
-                        self._turns.see(signal, row, raw, middle, fresh=False)
+                        self._turns.see(signal, row, reading.raw[index], middle)
 
     def _turned(
-        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
-        fresh: Mapping[SignalId, frozenset[int]],
+        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]]
     ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
         """Wraps so far of every counter that wraps, and the positions where one may have been missed."""
         turns: dict[SignalId, tuple[int, ...]] = {}
@@ -120,9 +132,8 @@ class Assembler:
         for name in self._wrapping:
             signal = self._census.signals[name]
             rows = [instance.row for instance in self._topology.instances(signal.scope)]
-            began = fresh.get(name, frozenset())
-            for position, row in enumerate(rows):
-                self._turns.see(signal, row, values[name][position], stamps[name][position], fresh=position in began)
+            for row, raw, stamp in zip(rows, values[name], stamps[name], strict=True):
+                self._turns.see(signal, row, raw, stamp)
             taken = [self._turns.take(name, row) for row in rows]
             turns[name] = tuple(count for count, _missed in taken)
             missed = frozenset(position for position, (_count, gap) in enumerate(taken) if gap)
@@ -130,12 +141,21 @@ class Assembler:
                 unsure[name] = missed
         return turns, unsure
 
-    def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> tuple[tuple[SignalId, int], ...]:
-        key = (source, cpu, names)
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = tuple((name, self._position(name, cpu)) for name in names)
-        return found
+    def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> _Places:
+        """Where the values and the time stamp of a reading go: what is read for another CPU to keep is left out.
+
+        Readers return the same tuple of names as long as they read the same, so it is compared by identity.
+        """
+        known = self._places.get((source, cpu))
+        if known is None or known[0] is not names:
+            values = tuple(
+                (index, name, position)
+                for index, name in enumerate(names)
+                if (position := self._position(name, cpu)) >= 0
+            )
+            moments = tuple({(self._clocks[name], position) for _index, name, position in values})
+            known = self._places[source, cpu] = (names, (values, moments))
+        return known[1]
 
     def _position(self, name: SignalId, cpu: int) -> int:
         """Where a CPU's reading of a signal goes; -1 if another CPU reads that instance, or nobody wants it."""

@@ -50,6 +50,20 @@ class Census:
             {**self.missing, **dropped},
         )
 
+    def plus(self, machine: Machine, source: Source) -> Census:
+        """The same census with one more source, probed now; what it gives takes the place of what was there."""
+        probe = source.probe(machine)
+        signals, provider, missing = dict(self.signals), dict(self.provider), dict(self.missing)
+        for name, found in probe.signals.items():
+            for known in (signals, provider, missing):
+                known.pop(name, None)
+            if isinstance(found, Signal):
+                signals[name], provider[name] = found, source
+            else:
+                missing[name] = found
+        others = tuple(other for other in self.sources if other.id != source.id)
+        return Census((*others, source), {**self.probes, source.id: probe}, signals, provider, missing)
+
 
 def take_census(machine: Machine, sources: Sequence[Source]) -> Census:
     """Probe every source, in order of preference. Never raises for absence."""

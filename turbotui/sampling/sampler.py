@@ -28,6 +28,7 @@ from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
 from turbotui.sampling.workers import SHARED, Answer, Work, Worker
+from turbotui.sources.source import Source
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
@@ -53,6 +54,7 @@ class Sampler:
         self._asked_cpus = cpus
         self._wanted = wanted
         self._next_wanted = wanted
+        self._next_sources: tuple[Source, ...] = ()
         self._workers: dict[int, Worker] = {}
         self._turns = Turns()
         self._holding: set[int] = set()
@@ -75,6 +77,11 @@ class Sampler:
         """Read these signals from the next tick on."""
         with self._handover:
             self._next_wanted = wanted
+
+    def add(self, source: Source) -> None:
+        """Have one more source from the next tick on."""
+        with self._handover:
+            self._next_sources = (*self._next_sources, source)
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
@@ -259,9 +266,10 @@ class Sampler:
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
         with self._handover:
-            wanted = self._next_wanted
+            wanted, added = self._next_wanted, self._next_sources
+            self._next_sources = ()
         topology = self._new_topology()
-        if wanted == self._wanted and topology is None:
+        if wanted == self._wanted and topology is None and not added:
             return
         self._wanted = wanted
         if topology is not None:
@@ -272,6 +280,8 @@ class Sampler:
             self._machine = self._machine.with_topology(topology)
             # Which CPU reads a PMU's counters may have changed with the CPUs.
             self._offered = take_census(self._machine, self._offered.sources)
+        for source in added:
+            self._offered = self._offered.plus(self._machine, source)
         self._replan()
 
     def _replan(self) -> None:

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.added import AddedCounter, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog.added import with_added
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
+from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
@@ -49,7 +52,8 @@ class Session:
     Attributes:
         machine: as it was at the start; `latest.topology` is what it is now.
         census: which signals it offers.
-        catalog: its columns.
+        catalog: its columns, with those that were added.
+        added: counters that were added by hand, in that order.
         latest: the newest frame, None before the first.
         failure: what ended the sampler, if anything did.
     """
@@ -58,7 +62,9 @@ class Session:
                  own_host: Host, cpus: frozenset[int] | None = None) -> None:
         self.machine = machine
         self.census: Census = take_census(machine, sources)
-        self.catalog: Catalog = catalog_for(self.census.signals)
+        self._known: Catalog = catalog_for(self.census.signals)
+        self.catalog: Catalog = self._known
+        self.added: tuple[AddedCounter, ...] = ()
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self._own_host = own_host
@@ -81,9 +87,43 @@ class Session:
         self._columns = tuple(column for column in found if column is not None)
         self._sampler.want(signals_of(self._columns, self.census))
 
+    def add(self, text: str) -> Column:
+        """Add a counter by hand, read from the next tick on if its column is wanted.
+
+        Args:
+            text: as --add takes it (turbostat-spec 1.6).
+
+        Returns:
+            Its column; whether it can be had is for `selection.why_absent` to say.
+
+        Raises:
+            AddError: it is no counter as written, or its name is taken by another one.
+            UsageError: its name is that of another column.
+        """
+        counter = parse_added(text)
+        rival = next((one for one in self.added if one.name == counter.name), None)
+        if rival is not None:
+            counter = rival if rival == counter else join_homes(rival, counter)
+        known = (*self.added, counter) if rival is None else self.added
+        self._keep(tuple(counter if one is rival else one for one in known))
+        if counter is not rival:
+            source = added_source(counter)
+            self.census = self.census.plus(self.machine, source)
+            self._sampler.add(source)
+        return self.catalog.by_id[counter.name]
+
+    def remove(self, name: ColumnId) -> None:
+        """Take a column away that was added by hand; any other name changes nothing."""
+        self._keep(tuple(one for one in self.added if one.name != name))
+
+    def _keep(self, counters: tuple[AddedCounter, ...]) -> None:
+        columns = with_added(self._known.columns, counters)
+        self.added = counters
+        self.catalog = Catalog(columns, {column.id: column for column in columns})
+
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None) -> None:
-        """Sample on a thread of its own.
+        """Sample on a thread of its own; on a session that samples already, take its frames over.
 
         Args:
             on_frame: called on that thread with every frame; the first one has no deltas yet.
@@ -91,9 +131,15 @@ class Session:
             first: length of the first interval in seconds; None for a full one.
             on_end: called on that thread when sampling has ended, for whatever reason.
         """
-        sys.setswitchinterval(_SWITCH_SECONDS)
         self._on_frame = on_frame
         self._on_end = on_end or _nothing
+        if self._thread is not None:
+            if self.latest is not None:
+                on_frame(self.latest)
+            if not self._thread.is_alive():
+                self._on_end()
+            return
+        sys.setswitchinterval(_SWITCH_SECONDS)
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()

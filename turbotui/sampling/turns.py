@@ -35,15 +35,17 @@ class Turns:
     def __init__(self) -> None:
         self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
 
-    def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int, *, fresh: bool) -> None:
+    def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int) -> None:
         """Take note of one reading of one instance.
+
+        A counter that began anew may look as if it had wrapped; nobody takes a difference across its beginning, so the
+        turn that is then counted too much is never seen.
 
         Args:
             signal: a counter narrower than 64 bits with `wrap_seconds`.
             row: the instance.
             raw: as read; None says nothing.
             at_ns: host monotonic time of the reading.
-            fresh: the counter began at this very reading.
         """
         if not isinstance(raw, int):
             return
@@ -52,9 +54,8 @@ class Turns:
         if known is None:
             self._counters[signal.id, row] = _Counter(bits, at_ns)
             return
-        if not fresh:
-            known.turns += bits < known.bits
-            known.unsure |= at_ns - known.at_ns > signal.wrap_seconds * 1e9
+        known.turns += bits < known.bits
+        known.unsure |= at_ns - known.at_ns > signal.wrap_seconds * 1e9
         known.bits, known.at_ns = bits, at_ns
 
     def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
@@ -64,8 +65,3 @@ class Turns:
             return 0, False
         unsure, known.unsure = known.unsure, False
         return known.turns, unsure
-
-    def keep_only(self, signals: frozenset[SignalId]) -> None:
-        """Forget signals that are not read any more: what they did meanwhile is unknown."""
-        for key in [key for key in self._counters if key[0] not in signals]:
-            del self._counters[key]

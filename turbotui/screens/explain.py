@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Evidence
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
@@ -30,7 +31,8 @@ def _quantity(evidence: Evidence) -> str:
     else:
         return f"{evidence.signal.id} = — (unknown in this interval)"
     text = f"{amount:,.0f}" if abs(amount) >= 1000 or amount == int(amount) else f"{amount:.6g}"
-    return f"{name} = {text} {evidence.signal.unit.value}"
+    unit = "" if evidence.signal.unit is Unit.RATIO else f" {evidence.signal.unit.value}"
+    return f"{name} = {text}{unit}"
 
 
 def _words(evidence: Evidence, cpu: int | None) -> list[str]:

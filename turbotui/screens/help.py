@@ -42,10 +42,11 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> list[
     items.append(Item((("Marks", Tone.SORTED),)))
     items += [Item(((f"  {mark:<12}", Tone.KEY), (text, Tone.PLAIN))) for mark, text in MARKS]
     items += [Item(()), Item((("Columns of this machine (C shows all, with reasons)", Tone.SORTED),))]
-    for column in watch.session.catalog.columns:
-        if watch.why_absent(column) is None:
-            unit = f"{column.unit}; " if column.unit else ""
-            items.append(Item(((f"  {column.id:<12}", Tone.KEY), (f"{unit}{column.help}", Tone.PLAIN))))
+    columns = [column for column in watch.session.catalog.columns if watch.why_absent(column) is None]
+    wide = max((len(column.id) for column in columns), default=0) + 2
+    for column in columns:
+        unit = f"{column.unit}; " if column.unit else ""
+        items.append(Item(((f"  {column.id:<{wide}}", Tone.KEY), (f"{unit}{column.help}", Tone.PLAIN))))
     return items
 
 

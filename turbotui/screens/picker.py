@@ -48,6 +48,7 @@ class Picker(Window[None]):
         self._watch = watch
         self._changed = changed
         self._current = current
+        self._wide = max(len(column.id) for column in watch.session.catalog.columns)
 
     def compose(self) -> ComposeResult:
         """Search field, list, what the column under the cursor means."""
@@ -87,10 +88,10 @@ class Picker(Window[None]):
     def _item(self, column: Column) -> Item:
         why = self._watch.why_absent(column)
         if why is not None:
-            return Item(((f" -  {column.id:<10} ", Tone.DIM), (why.sentence(), Tone.DIM)), column.id)
+            return Item(((f" -  {column.id:<{self._wide}} ", Tone.DIM), (why.sentence(), Tone.DIM)), column.id)
         mark = "✓" if self._watch.is_visible(column) else " "
         unit = column.unit or ""
-        name = (f"{column.id:<10} ", Tone.PLAIN)
+        name = (f"{column.id:<{self._wide}} ", Tone.PLAIN)
         return Item(((f" {mark}  ", Tone.KEY), name, (f"{unit:<4} {column.help}", Tone.DIM)), column.id)
 
     def on_input_changed(self) -> None:

@@ -50,9 +50,11 @@ class SortMenu(Window[str]):
         """Fill it, with the cursor on the present one."""
         listing = self.query_one(Listing)
         items = [Item(((f" {_TOPOLOGY}", Tone.PLAIN),), _TOPOLOGY)] if self._word == "sort by" else []
+        wide = max((len(column.id) for column in self._columns), default=0)
         for column in self._columns:
             unit = f" {column.unit}" if column.unit else ""
-            items.append(Item(((f" {column.id:<10}", Tone.PLAIN), (f"{unit:<6}{column.help}", Tone.DIM)), column.id))
+            pieces = ((f" {column.id:<{wide}}", Tone.PLAIN), (f"{unit:<6}{column.help}", Tone.DIM))
+            items.append(Item(pieces, column.id))
         listing.show(items)
         listing.select(self._current or _TOPOLOGY)
 

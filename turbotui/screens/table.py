@@ -334,6 +334,7 @@ class TableScreen(WatchScreen):
         """Explain the cell under the cursor."""
         cell = self._table.selected
         if cell is not None and cell[1] != TAGS_ROW:
+            self._table.select(cell[1])  # whoever asks about a row wants to find it again
             self.app.push_screen(Explain(self.watch_state, *cell))
 
     def on_counter_table_cell_opened(self) -> None:
@@ -344,6 +345,7 @@ class TableScreen(WatchScreen):
         """Graph the cell under the cursor."""
         cell = self._table.selected
         if cell is not None and cell[1] != TAGS_ROW:
+            self._table.select(cell[1])
             self.app.push_screen(Graph(self.watch_state, *cell))
 
 

@@ -105,7 +105,7 @@ class AddedRegister(PerCpuSource):
     gives = "a register added by hand"
 
     def __init__(self, counter: AddedCounter, place: RegisterAt) -> None:
-        self.id = f"added-msr-{counter.name}"
+        self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
         self._counter = counter
         self._place = place
@@ -147,7 +147,7 @@ class AddedFile(PerCpuSource):
     gives = "a file added by hand"
 
     def __init__(self, counter: AddedCounter, place: FileAt) -> None:
-        self.id = f"added-file-{counter.name}"
+        self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
         self._counter = counter
         self._path = place.path
@@ -192,7 +192,7 @@ class AddedEvent(PerfSource):
 
     def __init__(self, counter: AddedCounter, place: EventAt) -> None:
         super().__init__()
-        self.id = f"added-perf-{counter.name}"
+        self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
         self._counter = counter
         self._place = place

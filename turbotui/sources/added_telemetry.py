@@ -51,7 +51,7 @@ class AddedTelemetry(PerCpuSource):
     gives = "a PMT counter added by hand"
 
     def __init__(self, counter: AddedCounter) -> None:
-        self.id = f"added-pmt-{counter.name}"
+        self.id = f"added-{counter.key}"
         self.title = f"{counter.place} (added)"
         self._counter = counter
         self._homes: Mapping[int, TelemetryAt] = counter.homes or {}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -52,13 +53,16 @@ class Apic(PerCpuSource):
     title = "APIC ids"
     gives = "8-bit and 32-bit APIC id of each CPU"
 
+    def __init__(self) -> None:
+        self._seen: tuple[Host, Topology, Mapping[int, dict[SignalId, int]]] | None = None
+
     def probe(self, machine: Machine) -> Probe:
         """Read the first CPU's ids."""
         if machine.model.architecture not in _X86:
             why = Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")
             return Probe(dict.fromkeys(_SIGNALS, why))
         cpu = machine.topology.cpus[0]
-        by_cpuid, told = _by_cpuid(machine, cpu), _by_cpuinfo(machine.host, cpu)
+        by_cpuid, told = _by_cpuid(machine, cpu), self._by_cpuinfo(machine).get(cpu, {})
         origins = {
             "apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
             "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid"),
@@ -81,8 +85,18 @@ class Apic(PerCpuSource):
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Read the ids of one CPU."""
-        values = {**_by_cpuinfo(machine.host, cpu), **_by_cpuid(machine, cpu)}
+        values = _by_cpuid(machine, cpu)
+        if not wanted <= values.keys():
+            values = {**self._by_cpuinfo(machine).get(cpu, {}), **values}
         return _Constants({name: values.get(name) for name in _SIGNALS if name in wanted})
+
+    def _by_cpuinfo(self, machine: Machine) -> Mapping[int, dict[SignalId, int]]:
+        """The kernel's record of all CPUs, read once for a topology: the text grows with the number of CPUs."""
+        seen = self._seen
+        if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
+            seen = (machine.host, machine.topology, _cpuinfo_ids(machine.host))
+            self._seen = seen
+        return seen[2]
 
 
 def _signal(name: SignalId, origin: str) -> Signal:
@@ -126,22 +140,23 @@ def _ids(leaf: Callable[[int], tuple[int, ...]], *, amd: bool, topoext: bool) ->
     return found
 
 
-def _by_cpuinfo(host: Host, cpu: int) -> dict[SignalId, int]:
-    """The kernel's record; its initial apicid is 32 bits wide where the CPU has x2APIC ids."""
+def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
+    """The ids by CPU; the initial apicid is 32 bits wide where CPUs have x2APIC ids."""
     try:
         text = host.read_text(_CPUINFO)
     except HostError:
         return {}
+    found: dict[int, dict[SignalId, int]] = {}
     for block in text.split("\n\n"):
         keys = {}
         for line in block.splitlines():
             key, _, value = line.partition(":")
             keys[key.strip()] = value.strip()
-        if keys.get("processor") == str(cpu):
-            found: dict[SignalId, int] = {}
-            if keys.get("initial apicid", "").isdecimal():
-                found["apic"] = int(keys["initial apicid"]) & 0xFF
-            if keys.get("apicid", "").isdecimal():
-                found["x2apic"] = int(keys["apicid"])
-            return found
-    return {}
+        if not keys.get("processor", "").isdecimal():
+            continue
+        ids = found[int(keys["processor"])] = {}
+        if keys.get("initial apicid", "").isdecimal():
+            ids["apic"] = int(keys["initial apicid"]) & 0xFF
+        if keys.get("apicid", "").isdecimal():
+            ids["x2apic"] = int(keys["apicid"])
+    return found

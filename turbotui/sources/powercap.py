@@ -39,7 +39,11 @@ _WORDS: dict[SignalId, str] = {
     "energy.psys": "psys",
 }
 # Constraints by name (intel_rapl_common.c, pl_names).
-_LIMITS: dict[str, SignalId] = {"long_term": "limit.pkg.pl1", "short_term": "limit.pkg.pl2", "peak_power": "limit.pkg.pl4"}
+_LIMITS: dict[str, SignalId] = {
+    "long_term": "limit.pkg.pl1",
+    "short_term": "limit.pkg.pl2",
+    "peak_power": "limit.pkg.pl4",
+}
 _SIGNALS = (*_WORDS, *_LIMITS.values())
 
 _NO_LIMIT_WATTS = 1000.0  # taken as full rate where no limit says less: above the largest package sold

@@ -141,4 +141,5 @@ _SCOPE_WORDS = {Scope.L3: "L3", Scope.SYSTEM: "whole machine"}
 
 def scope_word(scope: Scope) -> str:
     """A scope as people write it."""
-    return _SCOPE_WORDS.get(scope, scope.value)
+    word: str = scope.value
+    return _SCOPE_WORDS.get(scope, word)

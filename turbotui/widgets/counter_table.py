@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +18,8 @@ from turbotui.sampling.history import History
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.geometry import Geometry, offset_showing
 from turbotui.widgets.painter import Painter, Piece, slots_of
-from turbotui.widgets.rows import Line, ordered, row_words, tree_lines
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.rows import Line
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
 
@@ -87,9 +87,8 @@ class CounterTable(ScrollView):
         self.view = view
         self.history = history
         self.frame: Frame | None = None
-        self.lines: list[Line] = []
+        self._rows = RowList()
         self.cursor: RowId | None = None
-        self._places: dict[RowId, int] = {}
         self._seconds = seconds
         self._slot: int | None = None  # until a person chooses a column
         self._generation = 0
@@ -140,45 +139,26 @@ class CounterTable(ScrollView):
         self._header = None
         self._painted.clear()
 
-    def _order(self, rows: Sequence[RowId]) -> Sequence[RowId]:
-        if self.frame is None:
-            return rows
-        return ordered(self.frame, rows, self.view.sort, reverse=self.view.reverse)
-
     def _relist(self) -> None:
-        frame = self.frame
-        if frame is None:
+        if self.frame is None:
             return
-        before = self._position(self.cursor)
-        keep = None
-        if self.view.filter.text:
-            keep = frozenset(row for row in frame.rows(Scope.CPU) if self._passes(frame, row))
-        self.lines = tree_lines(frame.topology, self.view.levels, self._order, keep=keep, folded=self.view.folded)
-        self._places = {line.row: at for at, line in enumerate(self.lines)}
+        before = self._rows.position(self.cursor)
+        self._rows.update(self.frame, self.view)
         size = Size(self._painter.width, self._fixed + len(self.lines))
         if size != self.virtual_size:
             self.virtual_size = size
-        self._follow(before)
+        self._follow(self.frame, before)
 
-    def _passes(self, frame: Frame, row: RowId) -> bool:
-        return self.view.filter.passes(row_words(frame.topology, row), lambda column: frame.cell(column, row))
-
-    def _follow(self, before: int | None) -> None:
+    def _follow(self, frame: Frame, before: int | None) -> None:
         """Put the cursor where the person's choice wants it after rows have changed places."""
-        frame = self.frame
-        if frame is None:
-            return
-        target = self.view.targets.get(self.view.follow)
-        if target is not None:
-            rows = [line.row for line in self.lines if line.open is None]
-            lowest = self.view.follow is Follow.SLOWEST
-            best = ordered(frame, rows, target, reverse=not lowest)
-            if best and frame.cell(target, best[0]) is not None:
-                self._go(best[0])
+        if self.view.follow in self.view.targets:
+            target = self._rows.target(frame, self.view)
+            if target is not None:
+                self._go(target)
             return
         if self.cursor is None or self.cursor in self._pinned_rows:
             return
-        if self.view.follow is Follow.ROW and self.cursor in self._places:
+        if self.view.follow is Follow.ROW and self._rows.position(self.cursor) is not None:
             self._reveal()
         elif self.lines:
             self._go(self.lines[min(before or 0, len(self.lines) - 1)].row)
@@ -201,8 +181,10 @@ class CounterTable(ScrollView):
     def _fixed(self) -> int:
         return 1 + len(self._pinned)
 
-    def _position(self, row: RowId | None) -> int | None:
-        return None if row is None else self._places.get(row)
+    @property
+    def lines(self) -> list[Line]:
+        """The rows from top to bottom, pinned ones not among them."""
+        return self._rows.lines
 
     def _line_at(self, y: int) -> Line | None:
         """The line drawn at a line of the widget."""
@@ -216,9 +198,7 @@ class CounterTable(ScrollView):
     @property
     def columns_in_order(self) -> list[Column]:
         """The columns as they stand from left to right, those without room included."""
-        painter = self._painter
-        fixed = () if painter.tree else painter.fixed
-        return [slot.column for slot in (*fixed, *painter.moving) if not slot.spark]
+        return self._painter.columns
 
     @property
     def drawn(self) -> tuple[list[Column], list[RowId]]:
@@ -248,19 +228,23 @@ class CounterTable(ScrollView):
 
     @property
     def _chosen_slot(self) -> int | None:
-        """The slot under the cursor: the chosen one, else the sorted one, else the first one drawn."""
+        """The slot under the cursor: the chosen one, else the sorted one, the busy share, the first one drawn."""
         if self._slot is not None or not self._geometry.indices:
             return self._slot
-        sort = self.view.sort
-        for slot, at in zip(self._geometry.slots, self._geometry.indices, strict=True):
-            if sort is not None and slot.column.id == sort.id:
-                return at
+        drawn = {
+            slot.column.id: at
+            for slot, at in zip(self._geometry.slots, self._geometry.indices, strict=True)
+            if not slot.spark
+        }
+        for column in (self.view.sort, self.view.targets.get(Follow.BUSIEST)):
+            if column is not None and column.id in drawn:
+                return drawn[column.id]
         return self._geometry.indices[0]
 
     @property
     def line(self) -> Line | None:
         """The line under the cursor."""
-        at = self._position(self.current)
+        at = self._rows.position(self.current)
         return None if at is None else self.lines[at]
 
     # Moving
@@ -268,7 +252,7 @@ class CounterTable(ScrollView):
     def move(self, by: int) -> None:
         """Move the cursor by lines; above the first row stand the pinned ones."""
         row = self.current
-        at = self._position(row)
+        at = self._rows.position(row)
         pinned = self._pinned
         if at is None:
             at = pinned.index(row) - len(pinned) if row in pinned else 0
@@ -342,7 +326,7 @@ class CounterTable(ScrollView):
         self._reveal()
 
     def _reveal(self) -> None:
-        at = self._position(self.cursor)
+        at = self._rows.position(self.cursor)
         if at is None:
             return
         top = self.scroll_offset.y
@@ -353,16 +337,12 @@ class CounterTable(ScrollView):
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Move to the first row whose ids contain a text, from the cursor on and around; false if there is none."""
-        frame = self.frame
-        if frame is None or not text or not self.lines:
+        if self.frame is None or not text:
             return False
-        start = (self._position(self.current) or 0) + after
-        for step in range(len(self.lines)):
-            row = self.lines[(start + step) % len(self.lines)].row
-            if text.lower() in row_words(frame.topology, row):
-                self.select(row)
-                return True
-        return False
+        row = self._rows.find(self.frame, text, (self._rows.position(self.current) or 0) + after)
+        if row is not None:
+            self.select(row)
+        return row is not None
 
     # Drawing
 
@@ -447,7 +427,7 @@ class CounterTable(ScrollView):
         """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
         slot = self._geometry.at(event.x)
         if event.y == 0:
-            column = self._painter.moving[slot].column if slot is not None else self._identity_at(event.x)
+            column = self._painter.moving[slot].column if slot is not None else self._painter.identity_at(event.x)
             if column is not None:
                 self.post_message(self.TitleClicked(self, column))
             return
@@ -462,11 +442,3 @@ class CounterTable(ScrollView):
         self.select(line.row)
         if event.chain == 2:
             self.post_message(self.CellOpened(self))
-
-    def _identity_at(self, x: int) -> Column | None:
-        at = 0
-        for slot in () if self._painter.tree else self._painter.fixed:
-            if at <= x <= at + slot.outer:
-                return slot.column
-            at += slot.outer
-        return None

@@ -30,6 +30,7 @@ SHADES: tuple[tuple[float, str, Tone], ...] = (
 """Up to which share of the scale, with which mark, in which tone: readable without colour."""
 
 UNKNOWN_MARK = "?"
+CURSOR_MARK = "●"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,8 @@ class HeatMap(Widget):
             mark, tone = next(((mark, tone) for limit, mark, tone in SHADES if share < limit), SHADES[-1][1:])
             tone = alarm(self.column, value) or tone
         cell = self._plan.cell
+        if cpu == self.cpu:
+            mark = CURSOR_MARK
         text = mark * max(1, min(cell - 1, 3))
         if cell >= CELLS[1]:
             text += f" {cpu:>4}"

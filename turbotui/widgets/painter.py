@@ -69,9 +69,9 @@ def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, .
         if identity(column):
             continue
         moving.append(slot_for(column))
-        width = view.sparks.get(column.id, 0)
-        if width:
-            moving.append(Slot(column, width, _span(HISTORY * seconds), spark=True))
+        size = view.sparks.get(column.id, 0)
+        if size:
+            moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
     moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
     return _identity_slots(view.columns, width), tuple(moving)
 
@@ -116,6 +116,21 @@ class Painter:
         if self.tree:
             return 13 + 2 * (len(self.view.levels) - 1)
         return sum(slot.outer for slot in self.fixed)
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns from left to right, drawn or not."""
+        fixed = () if self.tree else self.fixed
+        return [slot.column for slot in (*fixed, *self.moving) if not slot.spark]
+
+    def identity_at(self, x: int) -> Column | None:
+        """The identity column at a character."""
+        at = 0
+        for slot in () if self.tree else self.fixed:
+            if at <= x < at + slot.outer:
+                return slot.column
+            at += slot.outer
+        return None
 
     def geometry(self) -> Geometry:
         """Where the slots stand."""

@@ -117,24 +117,38 @@ def tree_lines(
         folded: groups whose parts are hidden.
     """
     lines: list[Line] = []
+    leaf = len(levels) - 1
 
-    def walk(rows: Sequence[RowId], depth: int, parent: RowId | None) -> None:
+    def inside(row: RowId, level: int) -> list[RowId]:
+        inner = topology.instances(levels[level + 1])
+        return [inner[position].row for position in topology.parts(row, levels[level + 1])]
+
+    def walk(rows: Sequence[RowId], level: int, depth: int, parent: RowId | None) -> None:
         if keep is not None:
             rows = [row for row in rows if _has_kept(topology, row, keep)]
-        for row in order(rows):
-            if depth + 1 == len(levels):
+        for outer in order(rows):
+            row, at = outer, level
+            # A module of one core, a core of one CPU: one line is enough, under the name that people use.
+            while level and at < leaf and len(only := inside(row, at)) == 1 and _same_cpus(topology, row, only[0]):
+                at += 1
+                if _FAMILIAR.index(levels[at]) < _FAMILIAR.index(row.scope) or at == leaf:
+                    row = only[0]
+            if at == leaf:
                 lines.append(Line(row, depth, None, parent))
                 continue
             is_open = row not in folded
             lines.append(Line(row, depth, is_open, parent))
             if is_open:
-                inner = topology.instances(levels[depth + 1])
-                positions = topology.parts(row, levels[depth + 1])
-                walk([inner[position].row for position in positions], depth + 1, row)
+                walk(inside(row, at), at + 1, depth + 1, row)
 
     if levels:
-        walk([instance.row for instance in topology.instances(levels[0])], 0, None)
+        walk([instance.row for instance in topology.instances(levels[0])], 0, 0, None)
     return lines
+
+
+def _same_cpus(topology: Topology, one: RowId, other: RowId) -> bool:
+    first, second = topology.instance(one), topology.instance(other)
+    return first is not None and second is not None and set(first.cpus) == set(second.cpus)
 
 
 def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
@@ -149,8 +163,10 @@ def row_name(topology: Topology, row: RowId) -> str:
     if row.scope is Scope.SYSTEM:
         return "whole machine"
     instance = topology.instance(row)
-    label = row.key[-1] if instance is None or instance.label < 0 else instance.label
-    return f"{scope_word(row.scope)} {label}"
+    if instance is not None and instance.label < 0:
+        # The machine does not number it: an island without a level 3 cache, a board without packages.
+        return f"{scope_word(row.scope)} of cpu {instance.cpus[0]}" if row.scope is not Scope.L3 else "no L3"
+    return f"{scope_word(row.scope)} {row.key[-1] if instance is None else instance.label}"
 
 
 def row_words(topology: Topology, row: RowId) -> str:

@@ -110,7 +110,7 @@ def _thousands(value: float) -> str:
 def _figure(gauge: Gauge) -> str:
     unit = gauge.column.unit
     if gauge.value is None:
-        return f"{UNKNOWN:>6} {unit}"
+        return f"{UNKNOWN:>5} {unit}"
     if unit == "%":
         return f"{gauge.value:5.1f} %"
     if unit == "/s":
@@ -118,8 +118,8 @@ def _figure(gauge: Gauge) -> str:
     if unit == "°C":
         return f"{gauge.value:3.0f} °C"
     if unit == "W":
-        return f"{gauge.value:6.1f} W" if gauge.value < 100 else f"{gauge.value:6,.0f} W"
-    return f"{gauge.value:6,.0f} {unit}"
+        return f"{gauge.value:5.1f} W" if gauge.value < 100 else f"{gauge.value:5,.0f} W"
+    return f"{gauge.value:5,.0f} {unit}"
 
 
 def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[Piece]:

@@ -21,6 +21,10 @@ class RealClock:
         """CLOCK_MONOTONIC_RAW in ns, which the NTP daemon does not slew (clock_gettime(2))."""
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
+    def wall_ns(self) -> int:
+        """The time of day in ns since 1970."""
+        return time.time_ns()
+
 
 class ManualClock:
     """A clock that a test moves by hand."""

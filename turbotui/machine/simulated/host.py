@@ -27,7 +27,6 @@ _FULL: Final = (1 << 41) - 1
 """Every capability there is (linux/capability.h: 0 to 40)."""
 _CAP_DAC_OVERRIDE: Final = 1
 _CAP_DAC_READ_SEARCH: Final = 2
-_BOOT_EPOCH_NS: Final = 1_780_000_000 * 10**9
 
 
 @dataclass(slots=True)
@@ -310,7 +309,7 @@ class SimulatedHost:
     def wall_ns(self) -> int:
         """Wall-clock time of the simulated machine: its boot time plus its uptime."""
         passed = self._clock.now_ns() - self._start_ns
-        return _BOOT_EPOCH_NS + round(self._model.uptime * 1e9) + passed
+        return self._model.boot_ns + round(self._model.uptime * 1e9) + passed
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Unplug a CPU or plug it in again.

@@ -33,7 +33,11 @@ class Load:
         self._streams = [random.Random(seed << 16 | place.cpu) for place in layout.places]
         self._roles = self._deal()
         self._own = [(0, LIGHT)] * len(layout.places)
-        self._on = [False] * len(layout.places)
+        # The first turn goes the other way: as many start working as work on average.
+        self._on = [
+            stream.random() * (sum(role.on) + sum(role.rest)) >= sum(role.on)
+            for role, stream in zip(self._roles, self._streams, strict=True)
+        ]
         self._phase: list[Phase | None] = [None] * len(layout.package_cores)
         self._hot = -1
         self._queue: list[tuple[float, int, int, int]] = []  # when, what, which, ordinal of the phase

@@ -11,7 +11,7 @@ from math import exp, prod
 
 from turbotui.machine.simulated import basis as b
 from turbotui.machine.simulated.basis import Basis, Relaxation
-from turbotui.machine.simulated.clock import Clock
+from turbotui.machine.simulated.clock import Clock, RealClock
 from turbotui.machine.simulated.layout import lay_out
 from turbotui.machine.simulated.load import LEVELS, Load
 from turbotui.machine.simulated.shapes import Shape
@@ -22,10 +22,14 @@ _BIN_MHZ = 100.0
 """Frequencies are multiples of the bus clock (turbostat's bclk of 100 MHz)."""
 _ACTIVE = 0.1
 """A core that runs more than this counts for the turbo bins."""
+_SLUGGISH = 0.04
+"""A core that runs less keeps its frequency until its load changes."""
 _MOST_STEPS = 240
 """The most steps one pause may cost; beyond that they grow longer."""
 _UPTIME = 93_784.0
 """Seconds since boot when the simulation starts: long enough that 32-bit energy counters have wrapped."""
+_MANUAL_START_NS = 1_780_000_000 * 10**9
+"""Wall-clock time in ns since 1970 at which a simulation without a real clock starts."""
 _CORE_TAU = 0.4
 """Seconds in which a core's temperature follows its power."""
 _WAKE_OVERLAP = 0.15
@@ -60,6 +64,9 @@ class Model:
         self.plugs = 0  # how often a CPU came or went
         self._clock = clock
         self._zero_ns = clock.now_ns()
+        # On a clock moved by hand the date is always the same; else the machine is up since a while before now.
+        started = clock.wall_ns() if isinstance(clock, RealClock) else _MANUAL_START_NS
+        self.boot_ns = started - round(_UPTIME * 1e9)
         self._load = Load(shape, self.layout, seed)
         self._tables = [core_table(kind, shape.cores_per_package) for kind in shape.core_types]
         cores, packages = len(self.layout.core_cpus), len(self.layout.package_cores)
@@ -75,7 +82,6 @@ class Model:
         power = shape.power
         self.state = [PackageState(Relaxation(power.sink_tau, 0.0, power.ambient)) for _ in range(packages)]
         self._bytes = [0.0] * cores
-        self._watts = [0.0] * cores
         self._core_type = [self.layout.places[cpus[0]].type for cpus in self.layout.core_cpus]
         self._core_package = [self.layout.places[cpus[0]].package for cpus in self.layout.core_cpus]
         self._core_module = [self.layout.places[cpus[0]].module for cpus in self.layout.core_cpus]
@@ -130,7 +136,8 @@ class Model:
         for package in range(len(self.package)):
             if self._control(package, now, length):
                 packages.add(package)
-                changed.update(core for core in self.layout.package_cores[package] if self.core[core].rate[3] > 0.04)
+                members = self.layout.package_cores[package]
+                changed.update(core for core in members if self.core[core].rate[b.CORE_ANY_C0] > _SLUGGISH)
         for core in changed:
             self._rate_core(core, now)
         for package in packages:
@@ -232,11 +239,11 @@ class Model:
         self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0])
         self.core_heat[core].aim(now, kind.ohms * watts)
         self._bytes[core] = traffic
-        self._watts[core] = watts
         module = self._core_module[core]
         cores = self.layout.module_cores[module]
         if len(cores) > 1:
-            self.module[module].turn(now, [prod([self.core[one].rate[1] + self.core[one].rate[2] for one in cores])])
+            rates = [self.core[one].rate for one in cores]
+            self.module[module].turn(now, [prod([one[b.CORE_C6] + one[b.CORE_C7] for one in rates])])
 
     def _rate_package(self, package: int, now: float) -> None:
         """Package states, energy, memory traffic and graphics from the cores."""

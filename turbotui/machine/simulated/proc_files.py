@@ -13,8 +13,6 @@ from turbotui.machine.simulated.tree import File, Node, fixed, folder
 
 _JIFFIES = 100
 """USER_HZ: jiffies per second in /proc/stat (man 5 proc_stat)."""
-_BOOT_EPOCH = 1_780_000_000
-"""When the simulated machine booted, seconds since 1970."""
 _DEVICE_ROWS = 48
 """Queues of storage and network adapters; each CPU's interrupts arrive on one row."""
 
@@ -87,7 +85,7 @@ class ProcFiles:
                     softirqs[name] += int(one.value(form, now))
         lines.append(f"intr {int(interrupts)}")
         lines.append(f"ctxt {int(switches)}")
-        lines.append(f"btime {_BOOT_EPOCH}")
+        lines.append(f"btime {model.boot_ns // 10**9}")
         lines.append(f"processes {int(forks) + 4096}")
         lines.append(f"procs_running {running}")
         lines.append("procs_blocked 0")

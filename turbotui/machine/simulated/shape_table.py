@@ -104,7 +104,7 @@ _XEON_POWER = Power(
 )  # fmt: skip
 _LAPTOP_POWER = Power(
     tdp=28.0, pl2=64.0, tau=16.0, uncore=1.9, uncore_per_gbs=0.05, ram=0.5, ram_per_gbs=0.045, gpu=6.0,
-    platform=3.4, ambient=25.0, ohms=1.25, sink_tau=7.0, tj_max=110,
+    platform=3.4, ambient=25.0, ohms=1.9, sink_tau=4.0, tj_max=110,
 )  # fmt: skip
 _EPYC_POWER = replace(_XEON_POWER, tdp=400.0, pl2=500.0, uncore=98.0, ambient=26.0, ohms=0.095, tj_max=100)
 _GRACE_POWER = replace(_XEON_POWER, tdp=250.0, pl2=300.0, uncore=48.0, ohms=0.13, tj_max=104)
@@ -147,7 +147,7 @@ _KABY = replace(
     stepping=10, model_name="Intel(R) Core(TM) i7-8550U CPU (simulated)", microcode=0xF6, l3_kib=8192,
     # CPUID leaf 15H of this part does not name its crystal of 24 MHz.
     tsc_hz=1_992_000_000, base_hz=2_000_000_000, crystal=(2, 166, 0), core_types=(_KABY_CORE,),
-    blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=1.6),
+    blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=3.3),
     package_states=((2, 0.1), (3, 0.06), (6, 0.12), (7, 0.08), (8, 0.2), (9, 0.1), (10, 0.28)),
     cstate_core=(3, 6, 7), cstate_package=(2, 3, 6, 7, 8, 9, 10), siblings_last=True, memory_gib=16,
 )  # fmt: skip

@@ -1,0 +1,242 @@
+"""`turbotui stat` as turbostat's drop-in, as a process: options, streams, statuses, command mode, formats."""
+
+# ruff: noqa: S603 - the program under test is run with words of these tests
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = (sys.executable, "-m", "turbotui", "stat")
+PATIENCE = 60.0
+
+
+def stat(*words: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                          stdin=stdin)
+
+
+def guest(*words: str) -> subprocess.CompletedProcess[str]:
+    """A simulated machine whose clock is the real one, one short interval unless told otherwise."""
+    return stat("--machine", "guest", "-q", "-i", "0.05", "-n", "1", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "part"),
+    [
+        (["--nonsense"], 1, "unrecognized option '--nonsense'"),
+        (["--no"], 1, "ambiguous"),
+        (["-i", "0"], 2, "interval 0.000000 seconds is too small"),
+        (["-i", "0.0009"], 2, "interval 0.000900 seconds is too small"),
+        (["-n", "0"], 255, "invalid iteration count: 0"),
+        (["-N", "x"], 255, "invalid header iteration count: x"),
+        (["-c", "1-0"], 255, '"--cpu 1-0" malformed'),
+        (["-c", "0-4"], 1, "cpu4 not present"),
+        (["--show", "Busy"], 234, "Counter 'Busy' can not be added"),
+        (["--hide", "CPU,"], 234, "Counter '' can not be skipped"),
+        (["--add", "name"], 1, "names no counter"),
+        (["--add", "msr0x10", "--no-msr"], 1, "Requested MSR counter 0x10, but in --no-msr mode"),
+        (["-M", "-a", "msr0x10"], 1, "Requested MSR counter 0x10, but in --no-msr mode"),
+        (["--add", "/sys/absent"], 1, "/sys/absent"),
+        (["--add", "pmt,name=x,domain=cpu0,offset=0,lsb=0,msb=7,guid=1"], 1, "no such region"),
+        (["-o", "/absent/file"], 1, "/absent/file cannot be written"),
+        (["-I"], 1, "IPC is a column"),
+    ],
+)
+def test_what_turbostat_refuses_is_one_sentence_and_its_status(words: list[str], status: int, part: str) -> None:
+    done = guest(*words)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert part in done.stderr
+    assert done.stderr.startswith("turbotui: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_help_is_on_stdout_and_version_on_stderr() -> None:
+    done = stat("-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--header_iterations" in done.stdout
+    done = stat("--vers")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("turbotui version ")
+
+
+def test_the_header_goes_to_stderr_and_not_with_quiet() -> None:
+    loud = stat("--machine", "sapphire-2s", "-i", "0.05", "-n", "1", "-S", "--show", "Busy%")
+    assert loud.returncode == 0
+    assert loud.stderr.splitlines()[0].startswith("# SIMULATED machine sapphire-2s")
+    assert any("base frequency" in line for line in loud.stderr.splitlines())
+    assert loud.stdout.splitlines()[1] == "Busy%"
+    assert guest("--show", "CPU").stderr == ""
+
+
+def test_out_takes_everything(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    file.write_text("what was there\n")
+    done = stat("--machine", "guest", "-i", "0.05", "-n", "2", "--out", str(file), "--show", "CPU")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = file.read_text().splitlines()
+    assert "what was there" not in lines
+    assert any(line.startswith("turbotui version") for line in lines)
+    assert lines.count("CPU") == 2
+    done = stat("--machine", "guest", "-q", "--out", str(file), "--list")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "TSC_MHz" in file.read_text()
+
+
+def test_list_is_one_line_of_names_that_show_accepts() -> None:
+    done = guest("--list")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = done.stdout.splitlines()
+    names = line.split(",")
+    assert {"usec", "Core", "CPU", "TSC_MHz", "IRQ", "NMI"} <= set(names)
+    assert guest("--show", line).stdout.splitlines()[1].split("\t") == names
+
+
+def test_header_lines_of_a_summary() -> None:
+    lines = guest("-n", "5", "-S", "--show", "CPU,IRQ", "-N", "2").stdout.splitlines()
+    assert [line for line in lines if line == "IRQ"] == ["IRQ"] * 3
+    assert len([line for line in lines if line.startswith("#")]) == 5
+    assert len(lines) == 3 + 5 + 5
+
+
+def test_rows_of_cores_and_packages() -> None:
+    words = ("--machine", "sapphire-2s", "-q", "-i", "0.05", "-n", "1", "--show", "Package,CPU,Busy%,PkgWatt")
+    packages = stat(*words, "--cpu", "package").stdout.splitlines()[1:]
+    assert [line.split("\t")[:2] for line in packages] == [["Package", "CPU"], ["-", "-"], ["0", "0"], ["1", "56"]]
+    cores = stat(*words, "--cpu", "core").stdout.splitlines()[1:]
+    assert len(cores) == 2 + 112
+    assert {line.split("\t")[0] for line in cores[2:]} == {"0", "1"}
+    assert len(stat(*words, "--cpu", "0..3,112,").stdout.splitlines()) == 3 + 5
+
+
+def test_joules_on_amd_have_a_header_for_every_cell() -> None:
+    """DEFECT upstream: PkgWatt stays in the rows and Pkg_J in the header: shifted columns."""
+    done = stat("--machine", "turin-2s", "-q", "-i", "0.05", "-n", "1", "-J", "--show", "CPU,power", "-c", "package")
+    header, summary, first, second = (line.split("\t") for line in done.stdout.splitlines()[1:])
+    assert "Pkg_J" in header
+    assert not [name for name in header if name.endswith("Watt")]
+    assert len(summary) == len(first) == len(second) == len(header)
+    place = header.index("Pkg_J")
+    assert float(summary[place]) == pytest.approx(float(first[place]) + float(second[place]), abs=0.02)
+
+
+def test_tcc_moves_temperatures() -> None:
+    def hottest(*words: str) -> int:
+        done = stat("--machine", "sapphire-2s", "-q", "-P", "-i", "0.05", "-n", "1", "-S", "--show", "PkgTmp", *words)
+        return int(done.stdout.splitlines()[-1])
+
+    assert hottest("-T", "200") - hottest() == pytest.approx(200 - 96, abs=30)
+
+
+def test_dump_is_raw_and_opens_no_perf() -> None:
+    done = stat("--machine", "sapphire-2s", "-q", "-D")
+    assert done.returncode == 0
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert {len(row) for row in rows} == {4}
+    found = {(row[0], row[1]): row for row in rows}
+    assert found["cpu 5", "aperf"][3] == "MSR 0xe8"
+    assert int(found["cpu 5", "aperf"][2], 16) > 0
+    assert not [row for row in rows if row[3].startswith("perf ")]
+
+
+def test_added_counters_print_beside_the_others() -> None:
+    words = ("--machine", "sapphire-2s", "-q", "-i", "0.05", "-n", "1", "-c", "0-1", "--show", "CPU,TSC_MHz",
+             "--add", "msr0x10,raw", "-a", "msr0x1a2,u32,raw,package,Target", "-a", "perf/msr/tsc,T", "-a",
+             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq,average,Max")
+    done = stat(*words)
+    assert done.returncode == 0
+    _label, header, summary, first, second = done.stdout.splitlines()
+    assert header.split("\t") == ["CPU", "TSC_MHz", "Max", "M0X10   ", "T", "Target"]
+    cells = first.split("\t")
+    assert (cells[0], len(cells[3]), cells[5]) == ("0", 16, "00600000")
+    assert cells[2] == summary.split("\t")[2]
+    assert len(second.split("\t")) == 5
+    megahertz = int(cells[1])
+    assert int(cells[4]) / (megahertz * 1e6) == pytest.approx(0.05, abs=0.5)
+
+
+def test_a_register_that_cannot_be_had_is_warned_of_and_left_out() -> None:
+    done = guest("--show", "CPU", "--add", "msr0x10,mine")
+    assert done.returncode == 0
+    assert done.stderr.startswith("turbotui: mine is not added: ")
+    assert done.stdout.splitlines()[1] == "CPU"
+
+
+@pytest.mark.parametrize("name", ["table", "csv", "json", "openmetrics"])
+def test_other_formats(name: str) -> None:
+    done = guest("--show", "CPU,IRQ,TSC_MHz", "--format", name)
+    assert done.returncode == 0
+    assert "SIMULATED" in done.stdout or 'simulated="true"' in done.stdout
+    if name == "json":
+        (line,) = done.stdout.splitlines()
+        assert [row["values"]["IRQ"] >= 0 for row in json.loads(line)["rows"]] == [True] * 5
+    if name == "openmetrics":
+        assert done.stdout.endswith("# EOF\n")
+
+
+# Command mode ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 9), ("kill -15 $$", 15)])
+def test_a_commands_status_is_returned_and_its_rows_are_on_stderr(script: str, status: int) -> None:
+    done = stat("-q", "--show", "CPU,IRQ", "sh", "-c", f"echo out; {script}")
+    assert done.returncode == status
+    assert done.stdout == "out\n"
+    first, header, summary, *rows = done.stderr.splitlines()
+    seconds, word = first.split()
+    assert word == "sec"
+    assert len(seconds.partition(".")[2]) == 6
+    assert header == "CPU\tIRQ"
+    assert summary.startswith("-\t")
+    assert len(rows) == len(os.sched_getaffinity(0))
+
+
+def test_a_command_that_is_not_there_still_has_rows_and_its_errno() -> None:
+    done = stat("-q", "--show", "CPU", "/absent/command", "-n", "1")
+    assert done.returncode == 2  # ENOENT
+    warning, seconds, header, *rows = done.stderr.splitlines()
+    assert warning == "turbotui: /absent/command: No such file or directory"
+    assert seconds.endswith(" sec")
+    assert header == "CPU"
+    assert rows[0] == "-"
+
+
+def test_a_command_runs_on_every_cpu_and_its_interval_is_its_own() -> None:
+    code = "import os, time; print(sorted(os.sched_getaffinity(0))); time.sleep(0.5)"
+    done = stat("-q", "-i", "0.01", "--show", "TSC_MHz", sys.executable, "-c", code)
+    assert done.stdout == f"{sorted(os.sched_getaffinity(0))}\n"
+    lines = done.stderr.splitlines()
+    assert 0.5 <= float(lines[0].split()[0]) < 30.0
+    assert lines.count("TSC_MHz") == 1
+
+
+def test_sigint_is_the_commands(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    script = f"trap 'exit 5' INT; : > {ready}; while :; do sleep 0.05; done"
+    with subprocess.Popen([*PROGRAM, "-q", "--show", "CPU", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while not ready.exists():
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
+        _out, errors = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 5
+        assert "CPU" in errors.splitlines()
+
+
+def test_info_gives_the_header_as_json() -> None:
+    done = subprocess.run([sys.executable, "-m", "turbotui", "info", "--json", "--machine", "laptop"],
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
+    report = json.loads(done.stdout)
+    assert (report["machine"], report["kind"]) == ("laptop", "SIMULATED")
+    by_title = {section["title"]: section["lines"] for section in report["sections"]}
+    assert {"text": "30 * 100.0 = 3000.0 MHz base frequency", "source": "MSR 0xce"} in by_title["clocks"]
+    text = subprocess.run([sys.executable, "-m", "turbotui", "info", "--machine", "laptop"],
+                          capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+    assert text.startswith("# SIMULATED machine laptop")
+    assert "  30 * 100.0 = 3000.0 MHz base frequency" in text.splitlines()

@@ -1,0 +1,156 @@
+"""The formats beside turbostat's: every cell present, units, reasons, SIMULATED in each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+
+import pytest
+from scripted import SERVER, Script, signal
+
+from turbotui.errors import UsageError
+from turbotui.output.formats import FORMATS, make_format
+from turbotui.output.layout import Layout
+from turbotui.output.openmetrics import metric_names
+from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
+from turbotui.sampling.frame import Frame
+
+SIGNALS = (
+    signal("tsc", Scope.CPU, Reduce.MEAN),
+    signal("mperf", Scope.CPU, Reduce.MEAN),
+    signal("cstate.core.c6", Scope.CORE, Reduce.MEAN),
+    signal("energy.pkg", Scope.PACKAGE, Reduce.SUM, 0.5),
+    signal("energy.psys", Scope.SYSTEM, Reduce.SUM),
+    signal("cpufreq.governor", Scope.CPU, Reduce.SAME, behavior=Behavior.GAUGE),
+)
+GAINS: dict[SignalId, Sequence[Raw]] = {
+    "tsc": [2_000_000_000] * 6, "mperf": [None, 400_000_000, 0, 1_000_000_000, 2_000_000_000, 0],
+    "cstate.core.c6": [500_000_000, 1_000_000_000, 0], "energy.pkg": [100, 301], "energy.psys": [400],
+    "cpufreq.governor": ["powersave"] * 5 + ["performance"],
+}
+NAMES = ("Package", "Core", "CPU", "Busy%", "Governor", "CPU%c6", "PkgWatt", "SysWatt")
+
+
+def frames(count: int = 1) -> tuple[Script, list[Frame]]:
+    script = Script(SERVER, SIGNALS)
+    return script, [script.frame(GAINS, seconds=2) for _ in range(count)]
+
+
+def written(name: str, count: int = 1, kind: str = "") -> list[str]:
+    script, intervals = frames(count)
+    columns = catalog_for(script.signals).select(NAMES)
+    shown = make_format(name, Layout(columns, machine='a "machine"', kind=kind))
+    return [line for frame in intervals for line in shown.lines(frame)]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_simulated_numbers_say_so_in_every_format(name: str) -> None:
+    text = "\n".join(written(name, kind="SIMULATED"))
+    assert "SIMULATED" in text or 'simulated="true"' in text
+    assert "SIMULATED" not in "\n".join(written(name))
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="text, table, csv"):
+        make_format("xml", Layout(()))
+
+
+def test_a_table_has_every_cell_under_its_title() -> None:
+    first, header, summary, *rows = written("table")
+    assert first == "# 2023-11-14T22:13:23.000Z, 2.000 s"
+    assert header.split() == list(NAMES)
+    assert summary.split() == ["-", "-", "-", "34.00", "-", "25.00", "100.25", "200.00"]
+    cells = [row.split() for row in rows]
+    assert [row[:3] for row in cells] == [["0", "0x0", "0"], ["0", "0x0", "4"], ["0", "0x1a", "1"], ["0", "0x1a", "5"],
+                                          ["1", "0x0", "2"], ["1", "0x0", "6"]]
+    assert cells[0][3:] == ["-", "powersave", "25.00", "25.00", "200.00"]
+    assert cells[1][3:] == ["20.00", "powersave", "25.00", "25.00", "200.00"]  # a sibling repeats its core and package
+    ends = [match.end() for match in re.finditer(r"\S+", header)]
+    for row in rows:
+        for at, name in enumerate(NAMES):
+            if name != "Governor":
+                assert row.ljust(200)[ends[at] - 1] != " "
+
+
+def test_csv_has_one_header_and_as_many_cells_in_every_row() -> None:
+    lines = written("csv", 2)
+    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    assert len(rows) == 14
+    assert sum(line.startswith("time,") for line in lines) == 1
+    assert {len(row) for row in rows} == {12 + 5}
+    assert None not in rows[0]
+    assert rows[0]["row"] == "system"
+    assert rows[0]["machine"] == 'a "machine"'
+    cells = [rows[0][name] for name in ("cpu", "Busy%", "Governor", "SysWatt")]
+    assert cells == ["", "34.00", "", "200.00"]
+    cells = [rows[2][name] for name in ("cpu", "Busy%", "PkgWatt", "SysWatt")]
+    assert cells == ["4", "20.00", "25.00", "200.00"]
+    assert rows[1]["Busy%"] == ""
+    assert [row["time"] for row in rows[::7]] == ["2023-11-14T22:13:23.000Z", "2023-11-14T22:13:25.000Z"]
+    assert {row["seconds"] for row in rows} == {"2.000000"}
+
+
+def test_json_lines_have_units_and_a_reason_for_every_null() -> None:
+    lines = written("json", 2, kind="SIMULATED")
+    assert len(lines) == 2
+    report = json.loads(lines[0])
+    assert report["simulated"] is True
+    assert report["units"] == {"Busy%": "%", "Governor": "", "CPU%c6": "%", "PkgWatt": "W", "SysWatt": "W"}
+    assert report["seconds"] == 2.0
+    assert len(report["rows"]) == 7
+    whole, first, second = report["rows"][:3]
+    assert whole["row"] == "system"
+    assert whole["values"]["PkgWatt"] == 100.25
+    assert whole["partial"] == ["Busy%"]
+    assert (first["cpu"], first["core"], first["package"]) == (0, 0, 0)
+    assert first["values"]["Busy%"] is None
+    assert "mperf" in first["why"]["Busy%"]
+    assert first["values"]["SysWatt"] == 200.0
+    for row in report["rows"]:
+        assert {name for name, value in row["values"].items() if value is None} == set(row.get("why", {}))
+    assert second["values"]["Busy%"] == 20.0
+
+
+_SAMPLE = re.compile(r'(turbotui_[a-z0-9_]+)\{([a-z0-9_]+="(?:[^"\\]|\\.)*",?)+\} \S+\Z')
+
+
+def test_openmetrics_is_one_exposition_an_interval() -> None:
+    lines = written("openmetrics", 2, kind="SIMULATED")
+    assert [at for at, line in enumerate(lines) if line == "# EOF"] == [len(lines) // 2 - 1, len(lines) - 1]
+    lines = lines[: len(lines) // 2 - 1]
+    family = ""
+    units: dict[str, str] = {}
+    values: dict[str, list[float]] = {}
+    for line in lines:
+        if line.startswith("# TYPE "):
+            family = line.split()[2]
+            assert family not in values, "a family comes once"
+            values[family] = []
+        elif line.startswith("# UNIT "):
+            units[family] = line.split()[3]
+            assert family.endswith(f"_{units[family]}")
+        elif not line.startswith("#"):
+            assert _SAMPLE.match(line), line
+            assert line.startswith((family + "{", family + "_info{"))
+            assert 'simulated="true"' in line
+            assert 'machine="a \\"machine\\""' in line
+            values[family].append(float(line.rsplit(" ", 1)[1]))
+    assert values["turbotui_pkg_watts"] == [25.0, 75.25]
+    assert values["turbotui_sys_watts"] == [200.0]
+    assert values["turbotui_busy_ratio"] == pytest.approx([0.2, 0.0, 0.5, 1.0, 0.0])  # the unknown one is left out
+    assert values["turbotui_cpu_c6_ratio"] == pytest.approx([0.25, 0.5, 0.0])
+    assert units["turbotui_pkg_watts"] == "watts"
+    assert sum('value="performance"' in line for line in lines) == 1
+
+
+def test_metric_names_are_one_to_one() -> None:
+    first_of_each = {column.id: column for column in STATIC_COLUMNS}
+    names = metric_names(tuple(first_of_each.values()))
+    assert len(set(names.values())) == len(first_of_each)
+    for name in names.values():
+        assert re.fullmatch(r"turbotui(_[a-z0-9]+)+", name), name

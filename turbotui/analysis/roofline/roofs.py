@@ -1,0 +1,258 @@
+"""The roofs of a machine: flat ones for arithmetic, slanted ones for each level of the memory, and where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.errors import UsageError
+from turbotui.machine.code.shapes import Mix, Operation, Precision
+
+
+class Origin(Enum):
+    """Where roofs come from; the value is the word shown to people."""
+
+    MEASURED = "measured"
+    THEORY = "theory"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How a measured roof was found; a theoretical one has none.
+
+    Attributes:
+        median: of the rounds, in the roof's unit.
+        spread: (best - worst) / best of the rounds.
+        rounds: how many.
+        hertz: clock beside the best round.
+        shape: loop layout that was fastest.
+        share: of the best round that the threads were on their CPUs; well below 1 the roof is too low.
+        bytes: working set of each thread; 0 for arithmetic.
+    """
+
+    median: float
+    spread: float
+    rounds: int
+    hertz: float
+    shape: str
+    share: float
+    bytes: int = 0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other work took part of even the best round."""
+        return self.share < UNDISTURBED
+
+
+UNDISTURBED = 0.97
+"""Share of a round on its own CPU from which on a roof is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A flat roof: floating-point operations per second of all threads together.
+
+    Attributes:
+        isa: name of the width, "AVX-512".
+        bits: of a register; 0 for scalar.
+        precision: of the numbers.
+        operation: the instruction stream.
+        flops: per second.
+        evidence: None for theory.
+    """
+
+    isa: str
+    bits: int
+    precision: Precision
+    operation: Operation
+    flops: float
+    evidence: Evidence | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as "AVX-512 FMA double"."""
+        return f"{self.isa} {self.operation.value} {self.precision.word}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """A slanted roof: bytes per second between core and registers while the data lies in one level.
+
+    Attributes:
+        level: "L1", "L2", "L3", "DRAM".
+        mix: loads and stores.
+        isa: name of the accesses' width.
+        rate: bytes per second of all threads together.
+        evidence: None for theory.
+    """
+
+    level: str
+    mix: Mix
+    isa: str
+    rate: float
+    evidence: Evidence | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as "L1 loads"."""
+        return f"{self.level} {self.mix.word}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoofSet:
+    """All roofs of one choice of CPUs.
+
+    Attributes:
+        machine: whose, as shown to people.
+        origin: measured or theory.
+        threads: "one", "all", or the CPU set.
+        cpus: the CPUs; for theory the number of cores matters only.
+        hertz: clock, measured beside or of the spec sheet.
+        peaks: flat roofs.
+        bandwidths: slanted roofs.
+        notes: sentences that go with the numbers.
+    """
+
+    machine: str
+    origin: Origin
+    threads: str
+    cpus: tuple[int, ...]
+    hertz: float
+    peaks: tuple[Peak, ...]
+    bandwidths: tuple[Bandwidth, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Levels of the memory that have a roof, from the core outwards."""
+        return tuple(dict.fromkeys(bandwidth.level for bandwidth in self.bandwidths))
+
+    def top_peak(self, precision: Precision | None = None) -> Peak | None:
+        """The highest flat roof, of a precision or of double, then single."""
+        for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
+            found = [peak for peak in self.peaks if peak.precision is wanted]
+            if found:
+                return max(found, key=lambda peak: peak.flops)
+        return None
+
+    def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:
+        """The steepest roof of each level, of all mixes or of one, from the core outwards."""
+        best: dict[str, Bandwidth] = {}
+        for bandwidth in self.bandwidths:
+            if mix is not None and bandwidth.mix is not mix:
+                continue
+            held = best.get(bandwidth.level)
+            if held is None or bandwidth.rate > held.rate:
+                best[bandwidth.level] = bandwidth
+        return tuple(best.values())
+
+
+def roof(peak: float, bandwidth: float, intensity: float) -> float:
+    """Attainable flop/s at an arithmetic intensity: min(peak, bandwidth * intensity).
+
+    Args:
+        peak: flop/s.
+        bandwidth: bytes/s.
+        intensity: flop/byte, not negative.
+    """
+    return min(peak, bandwidth * intensity)
+
+
+def ridge(peak: float, bandwidth: float) -> float:
+    """The intensity in flop/byte from which on arithmetic, not this level, is the limit.
+
+    Raises:
+        UsageError: a level without bandwidth has no ridge.
+    """
+    if bandwidth <= 0:
+        raise UsageError("a level without bandwidth has no ridge point")
+    return peak / bandwidth
+
+
+class Bound(Enum):
+    """What limits a point."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a point is bound by, and how far below its roofs it is.
+
+    Attributes:
+        bound: memory left of the top peak's ridge with the ceiling's level, compute right of it.
+        ceiling: name of the lowest roof that is not below the point.
+        attainable: flop/s of that roof at the point's intensity.
+        reached: share of it, at most 1 where no roof is broken.
+        top: name of the highest roof at this intensity.
+        top_attainable: flop/s of that roof.
+        above: whether the point lies above every roof, which no application does: roofs or counts are then wrong.
+    """
+
+    bound: Bound
+    ceiling: str
+    attainable: float
+    reached: float
+    top: str
+    top_attainable: float
+    above: bool
+
+    def sentence(self) -> str:
+        """The verdict for people."""
+        if self.above:
+            return (f"above every roof: {100 * self.reached:.0f} % of {self.top}; the roofs are too low or the counts "
+                    "too high")
+        text = f"bound by {self.ceiling}: {100 * self.reached:.0f} % of that roof, {100 * (1 - self.reached):.0f} % below"
+        if self.top != self.ceiling:
+            text += f"; highest roof here is {self.top}, {self.top_attainable / 1e9:.4g} GFLOP/s"
+        return text
+
+
+def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = None,
+            mix: Mix | None = None) -> Verdict:
+    """What bounds a point.
+
+    The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof is fed by more than
+    DRAM alone could, so L3 is what holds it.
+
+    Args:
+        roofs: of the CPUs that the point ran on.
+        intensity: flop/byte.
+        flops: flop/s.
+        peak: the flat roof to compare with; None: the highest.
+        mix: the slanted roofs to compare with; None: the steepest of each level.
+
+    Raises:
+        UsageError: there is no flat or no slanted roof to compare with.
+    """
+    chosen = roofs.top_peak() if peak is None else peak
+    slants = roofs.best_bandwidths(mix)
+    if chosen is None or not slants:
+        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
+    ceilings = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
+    height, slant = min(
+        (pair for pair in ceilings if pair[0] >= flops), default=max(ceilings, key=_height), key=_height
+    )
+    top_height, top_slant = max(ceilings, key=_height)
+    compute = height >= chosen.flops
+    return Verdict(
+        bound=Bound.COMPUTE if compute else Bound.MEMORY,
+        ceiling=chosen.name if compute else f"{slant.level} bandwidth",
+        attainable=height,
+        reached=flops / height if height else 0.0,
+        top=chosen.name if top_height >= chosen.flops else f"{top_slant.level} bandwidth",
+        top_attainable=top_height,
+        above=flops > top_height,
+    )
+
+
+def _height(pair: tuple[float, Bandwidth]) -> float:
+    return pair[0]
+
+
+def ridges(roofs: RoofSet, peaks: Sequence[Peak] | None = None) -> tuple[tuple[Peak, Bandwidth, float], ...]:
+    """Every meeting of a flat roof with the steepest roof of a level, in flop/byte; top double peak unless told."""
+    chosen = peaks if peaks is not None else [peak] if (peak := roofs.top_peak()) is not None else []
+    return tuple((peak, slant, ridge(peak.flops, slant.rate)) for peak in chosen for slant in roofs.best_bandwidths())

@@ -1,0 +1,71 @@
+"""How much memory a thread walks so that its data lies in one level: sizes by caches and by threads that share them.
+
+Rules of the CARM Tool (champ-hub/carm-roofline 088186c): half of its share of L1 and of L2; the middle of what L3 has
+beyond the L2s above it; for DRAM at least four times the L3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.caches import Cache
+
+_DRAM_FACTOR: Final = 4
+_SMALLEST_DRAM: Final = 64 << 20
+_L3_ABOVE_L2: Final = 1.2  # where the caches are too alike for a middle
+_MEMORY_SHARE: Final = 0.5  # of the available memory, for all threads together
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSet:
+    """Bytes for each thread, by level.
+
+    Attributes:
+        level: "L1", "L2", "L3", "DRAM".
+        note: a sentence where the rule could not be kept.
+    """
+
+    level: str
+    bytes: int
+    note: str = ""
+
+
+def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | None) -> tuple[WorkingSet, ...]:
+    """The working set of each level that the caches describe, and of DRAM.
+
+    Args:
+        caches: of the first of the CPUs.
+        cpus: those that run a thread each.
+        available: bytes of memory that may be had (MemAvailable); None where unknown.
+    """
+    levels: Mapping[int, Cache] = {cache.level: cache for cache in caches}
+    running = frozenset(cpus)
+
+    def threads(cache: Cache) -> int:
+        return max(1, len(cache.cpus & running))
+
+    found = []
+    for level in (1, 2):
+        if level in levels:
+            found.append(WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])))
+    if 3 in levels:
+        found.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
+    last = levels[max(levels)] if levels else None
+    total = max(_SMALLEST_DRAM, _DRAM_FACTOR * last.size) if last is not None else 4 * _SMALLEST_DRAM
+    each = total // threads(last) if last is not None else total
+    note = ""
+    if available is not None and each * len(running) > available * _MEMORY_SHARE:
+        each = int(available * _MEMORY_SHARE) // max(1, len(running))
+        note = (f"DRAM: the working set is {each >> 20} MiB a thread, all that half of the available memory allows, "
+                f"not {_DRAM_FACTOR} times the last cache")
+    found.append(WorkingSet("DRAM", each, note))
+    return tuple(found)
+
+
+def _third(levels: Mapping[int, Cache], threads: int) -> int:
+    third = levels[3].size
+    second = levels[2].size if 2 in levels else 0
+    middle = int((second * threads + (third - second * threads) / 2) / threads)
+    return middle if middle > second else int(_L3_ABOVE_L2 * second)

@@ -1,0 +1,62 @@
+"""Command mode of `turbotui stat`: the counters from a command's start to its end (turbostat-spec 1.10)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from turbotui.commands.stat_streams import warn
+from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+
+_POSSIBLE = 8192  # CPU numbers end here (turbostat-spec 1.5); the kernel takes what of a mask exists
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended.
+
+    Attributes:
+        status: what turbostat would return for it: its exit status, the number of the signal that killed it, or the
+            errno of a failed exec.
+        seconds: how long it ran.
+    """
+
+    status: int
+    seconds: float
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """SIGINT and SIGQUIT are the command's.
+
+    They are caught, not ignored: what is ignored would be ignored by the command too, across its exec.
+    """
+    before = {number: signal.signal(number, lambda _number, _frame: None)
+              for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_command(words: Sequence[str]) -> Ended:
+    """Run a command on any CPU and wait for it."""
+    try:
+        LinuxHost().pin_this_thread(range(_POSSIBLE))  # the command inherits it; workers are threads of their own
+    except HostError as error:
+        warn(f"the command keeps turbotui's own CPUs: {error}")
+    with _patient():
+        started = time.monotonic()
+        try:
+            process = subprocess.Popen(words)  # noqa: S603 - running it is what was asked for
+        except OSError as error:
+            warn(f"{words[0]}: {error.strerror or error}")
+            return Ended(error.errno or 1, time.monotonic() - started)
+        code = process.wait()
+        return Ended(-code if code < 0 else code, time.monotonic() - started)

@@ -1,0 +1,112 @@
+"""Opens what a command line of `turbotui stat` names: machine, CPUs, added counters, columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from turbotui.commands.stat_columns import Choice, choose
+from turbotui.commands.stat_options import Rows, StatError, StatOptions, Task
+from turbotui.commands.stat_streams import warn
+from turbotui.commands.watching import named_host
+from turbotui.errors import UsageError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.sparing import SparingHost
+from turbotui.output.layout import Layout
+from turbotui.quantities.added import EventAt, RegisterAt, parse_added
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import Scope
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+
+_ONLINE = "/sys/devices/system/cpu/online"
+_NO_CPU_LEFT = 237  # exit status (turbostat-spec 1.12)
+_COMMAND_SECONDS = 1e9  # a command's interval ends with the command
+_ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that is not started yet, and what is to be printed of it."""
+
+    session: Session
+    layout: Layout
+
+
+def open_stat(options: StatOptions) -> Opened:
+    """Open everything.
+
+    Raises:
+        StatError: with turbostat's exit status for what was wrong.
+        UsageError: no such simulated machine.
+        MachineError: the machine cannot be read.
+    """
+    host = named_host(options.machine, options.sysroot)
+    if options.no_msr or options.no_perf:
+        host = SparingHost(host, msr=not options.no_msr, perf=not options.no_perf)
+    cpus = None if options.cpus is None else _effective(host, options.cpus)
+    machine = replace(read_machine(host, cpus), tcc=options.tcc)
+    interval = _COMMAND_SECONDS if options.command else options.interval
+    session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
+    refused = {_add(session, text, options) for text in options.added}
+
+    def absent(column: Column) -> bool:
+        return column.id in refused or why_absent(column, session.census, session.machine.topology) is not None
+
+    choice: Choice = choose(session.catalog, options, absent)
+    if choice.absent:
+        warn(f"not available here: {', '.join(choice.absent)} (turbotui columns says why)")
+    if options.task is not Task.LIST:
+        session.want(column.id for column in choice.columns)
+    layout = Layout(
+        columns=choice.columns,
+        rows=_ROW_SCOPES[options.rows],
+        summary_only=options.summary_only,
+        header_every=options.header_every,
+        machine=host.name,
+        kind="" if host.kind is HostKind.REAL else host.kind.value,
+    )
+    return Opened(session, layout)
+
+
+def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
+    """The CPUs of a --cpu set that can be measured (turbostat-spec 1.5)."""
+    try:
+        online = parse_cpulist(host.read_text(_ONLINE))
+    except (HostError, ValueError):
+        return asked  # the topology decides, and says what it misses
+    for cpu in sorted(asked - online):
+        raise StatError(f"cpu{cpu} not present: the online CPUs are {host.read_text(_ONLINE).strip()}", 1)
+    usable = host.usable_cpus()
+    if usable is None:
+        return asked
+    for cpu in sorted(asked - usable):
+        warn(f"cpu{cpu} not effective: it is outside the CPUs that this process may use")
+    if not asked & usable:
+        raise StatError("No valid cpus found: this process may use none of those given", _NO_CPU_LEFT)
+    return asked & usable
+
+
+def _add(session: Session, text: str, options: StatOptions) -> str:
+    """Add one counter; its name if it cannot be had and is left out with a warning, else "".
+
+    Raises:
+        StatError: it is no counter, or its file or region is not there (exit status 1).
+    """
+    counter = parse_added(text)
+    if isinstance(counter.place, RegisterAt) and options.no_msr:
+        raise StatError(f"Requested MSR counter {counter.place.address:#x}, but in --no-msr mode", 1)
+    try:
+        column = session.add(text)
+    except UsageError as error:
+        raise StatError(str(error), 1) from error
+    why = session.census.missing.get(counter.signal)
+    if why is None:
+        return ""
+    if isinstance(counter.place, RegisterAt | EventAt):
+        warn(f"{column.id} is not added: {why.sentence()}")
+        return column.id
+    raise StatError(f"{column.id} cannot be added: {why.sentence()}", 1)

@@ -1,0 +1,67 @@
+"""The data caches of a CPU, as sysfs describes them (kernel Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError
+
+_CPUS: Final = "/sys/devices/system/cpu"
+_SIZE = re.compile(r"(\d+)([KMG]?)\Z")
+_SCALES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A cache that holds data.
+
+    Attributes:
+        level: 1, 2, 3 ...
+        size: bytes of this instance.
+        cpus: the CPUs that share it.
+    """
+
+    level: int
+    size: int
+    cpus: frozenset[int]
+
+
+def read_caches(host: Host, cpu: int) -> tuple[Cache, ...]:
+    """The data and unified caches of a CPU by level; what a machine does not describe is not there."""
+    base = f"{_CPUS}/cpu{cpu}/cache"
+    try:
+        names = host.list_dir(base)
+    except HostError:
+        return ()
+    found = (_cache(host, f"{base}/{name}", cpu) for name in names if re.fullmatch(r"index\d+", name))
+    return tuple(sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level))
+
+
+def _cache(host: Host, path: str, cpu: int) -> Cache | None:
+    try:
+        if host.read_text(f"{path}/type").strip() == "Instruction":
+            return None
+        level = int(host.read_text(f"{path}/level"))
+        size = parse_size(host.read_text(f"{path}/size"))
+    except (HostError, ValueError):
+        return None
+    try:
+        cpus = parse_cpulist(host.read_text(f"{path}/shared_cpu_list"))
+    except (HostError, ValueError):
+        cpus = frozenset({cpu})
+    return Cache(level, size, cpus or frozenset({cpu}))
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as "48K" or "32M".
+
+    Raises:
+        ValueError: not a size, or zero.
+    """
+    found = _SIZE.match(text.strip())
+    if found is None or int(found[1]) == 0:
+        raise ValueError(f"{text.strip()!r} is not a cache size")
+    return int(found[1]) * _SCALES[found[2]]

@@ -1,0 +1,226 @@
+"""AArch64 roof kernels. Encodings: Arm Architecture Reference Manual (DDI 0487), C7.2 and C8.2, each instruction's page.
+
+Calling convention: Arm AAPCS64 6.1: iterations in x0, base in x1, bytes in x2; the low halves of v8 to v15 belong to the
+caller, so an arithmetic kernel saves them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+
+_D, _S = Precision.DOUBLE, Precision.SINGLE
+_MULTIPLIER, _ADDEND = 30, 31  # registers of the constants; accumulators are 0 to 29
+_STORED: Final = 16
+_LOOP_WORDS: Final = 16  # a loop starts a 64-byte line
+_SAVED_FIRST: Final = 8
+
+NEON_ISAS: Final = (
+    VectorIsa("scalar", "aarch64", 0, Encoding.A64, frozenset({"fp"})),
+    VectorIsa("NEON", "aarch64", 128, Encoding.A64, frozenset({"asimd"})),
+)
+
+
+def sve_isa(bits: int) -> VectorIsa:
+    """SVE at the machine's vector length."""
+    return VectorIsa("SVE", "aarch64", bits, Encoding.SVE, frozenset({"sve"}))
+
+
+# name -> by precision: the word with all register fields zero
+SCALAR: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
+    {
+        "add": {_D: 0x1E602800, _S: 0x1E202800},  # FADD (scalar)
+        "mul": {_D: 0x1E600800, _S: 0x1E200800},  # FMUL (scalar)
+        "fma": {_D: 0x1F400000, _S: 0x1F000000},  # FMADD: d = a + n * m
+        "ldr": {_D: 0xFD400000, _S: 0xBD400000},  # LDR (immediate, SIMD&FP), unsigned offset
+        "str": {_D: 0xFD000000, _S: 0xBD000000},
+        "ldp": {_D: 0x6D400000, _S: 0x2D400000},  # LDP (SIMD&FP), signed offset
+        "stp": {_D: 0x6D000000, _S: 0x2D000000},
+    }
+)
+NEON: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
+    {
+        "add": {_D: 0x4E60D400, _S: 0x4E20D400},  # FADD (vector)
+        "mul": {_D: 0x6E60DC00, _S: 0x6E20DC00},  # FMUL (vector)
+        "fma": {_D: 0x4E60CC00, _S: 0x4E20CC00},  # FMLA (vector): d = d + n * m
+        "ldr": {_D: 0x3DC00000, _S: 0x3DC00000},
+        "str": {_D: 0x3D800000, _S: 0x3D800000},
+        "ldp": {_D: 0xAD400000, _S: 0xAD400000},
+        "stp": {_D: 0xAD000000, _S: 0xAD000000},
+    }
+)
+SVE: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
+    {
+        "add": {_D: 0x65C00000, _S: 0x65800000},  # FADD (vectors, unpredicated)
+        "mul": {_D: 0x65C00800, _S: 0x65800800},  # FMUL (vectors, unpredicated)
+        "fma": {_D: 0x65E00000, _S: 0x65A00000},  # FMLA (vectors), predicate p0
+        "ldr": {_D: 0x85804000, _S: 0x85804000},  # LDR (vector), offset in vectors
+        "str": {_D: 0xE5804000, _S: 0xE5804000},
+    }
+)
+_PTRUE_P0: Final = {_D: 0x25D8E3E0, _S: 0x2598E3E0}
+_RET: Final = 0xD65F03C0
+_NOP: Final = 0xD503201F
+_BNE: Final = 0x54000001
+_SUBS_X0_1: Final = 0xF1000400  # subs x0, x0, #1
+# Saving and restoring d8 to d15 in a frame of 64 bytes.
+_SAVE: Final = (0x6DBC27E8, 0x6D012FEA, 0x6D0237EC, 0x6D033FEE)  # stp d8, d9, [sp, #-64]! ... stp d14, d15, [sp, #48]
+_RESTORE: Final = (0x6D433FEE, 0x6D4237EC, 0x6D412FEA, 0x6CC427E8)  # ldp d14, d15, [sp, #48] ... ldp d8, d9, [sp], #64
+
+
+class _Code:
+    """Words of one kernel, with its loops' starts."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+
+    def add(self, *words: int) -> None:
+        self.words.extend(words)
+
+    def align(self) -> None:
+        self.words.extend([_NOP] * (-len(self.words) % _LOOP_WORDS))
+
+    def branch_ne(self, target: int) -> None:
+        """b.ne to a word's index."""
+        self.words.append(_BNE | ((target - len(self.words)) & 0x7FFFF) << 5)
+
+    def bytes(self) -> bytes:
+        return struct.pack(f"<{len(self.words)}I", *self.words)
+
+
+class Writer:
+    """Words for one width and precision."""
+
+    def __init__(self, isa: VectorIsa, precision: Precision) -> None:
+        self.sve = isa.encoding is Encoding.SVE
+        self.scalar = isa.bits == 0
+        self.precision = precision
+        self.size = isa.bytes(precision)
+        self.table = SVE if self.sve else SCALAR if self.scalar else NEON
+
+    def operate(self, name: str, target: int, constant: int) -> int:
+        """add and mul: target = target op constant. fma: target = target + multiplier * addend (scalar, NEON, SVE)."""
+        word = self.table[name][self.precision]
+        if name != "fma":
+            return word | constant << 16 | target << 5 | target
+        if self.scalar:
+            return word | _ADDEND << 16 | target << 10 | _MULTIPLIER << 5 | target
+        return word | _ADDEND << 16 | _MULTIPLIER << 5 | target
+
+    def one(self, name: str, register: int, base: int, index: int) -> int:
+        """ldr or str of element `index` from a base register."""
+        word = self.table[name][self.precision] | base << 5 | register
+        if self.sve:  # 9 bits in two fields
+            return word | (index >> 3 & 63) << 16 | (index & 7) << 10
+        return word | index << 10
+
+    def two(self, name: str, first: int, second: int, base: int, index: int) -> int:
+        """ldp or stp of elements `index` and the next."""
+        return self.table[name][self.precision] | (index & 127) << 15 | second << 10 | base << 5 | first
+
+
+def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+               flags: frozenset[str]) -> Kernel:
+    """Independent chains of one operation, `shape.streams` of them, up to 30."""
+    del flags  # one way to write each width
+    writer, code = Writer(isa, precision), _Code()
+    code.add(*_SAVE)
+    if writer.sve:
+        code.add(_PTRUE_P0[precision])
+    code.add(writer.one("ldr", _MULTIPLIER, 1, 0), writer.one("ldr", _ADDEND, 1, 1))
+    for stream in range(shape.streams):
+        code.add(writer.one("ldr", stream, 1, 2))
+    code.align()
+    top = len(code.words)
+    for _ in range(shape.unroll):
+        for stream in range(shape.streams):
+            code.add(_operate(writer, operation, stream))
+    code.add(_SUBS_X0_1)
+    code.branch_ne(top)
+    end = len(code.words)
+    code.add(writer.one("str", 0, 1, 3), *_RESTORE, _RET)
+    work = shape.streams * shape.unroll * isa.lanes(precision) * operation.flops
+    return Kernel(code.bytes(), work, (4 * top, 4 * end), shape)
+
+
+def _operate(writer: Writer, operation: Operation, stream: int) -> int:
+    match operation:
+        case Operation.FMA:
+            return writer.operate("fma", stream, _ADDEND)
+        case Operation.ADD:
+            return writer.operate("add", stream, _ADDEND)
+        case Operation.MUL:
+            return writer.operate("mul", stream, _MULTIPLIER)
+        case Operation.ADD_MUL:
+            name, constant = ("mul", _MULTIPLIER) if stream % 2 else ("add", _ADDEND)
+            return writer.operate(name, stream, constant)
+
+
+def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: frozenset[str]) -> Kernel:
+    """Accesses at consecutive addresses, by pairs where the instruction set has them (scalar and NEON)."""
+    del flags
+    writer, code = Writer(isa, precision), _Code()
+    loads, stores = mix.value
+    code.add(writer.one("ldr", _STORED, 1, 0))
+    outer = len(code.words)
+    code.add(0xAA0103E9, 0x8B02002A)  # mov x9, x1; add x10, x1, x2
+    code.align()
+    top = len(code.words)
+    index = 0
+    for _ in range(shape.unroll):
+        for name, count in (("ld", loads), ("st", stores)):
+            code.add(*_accesses(writer, name, count, index))
+            index += count * (1 if writer.sve else 2)
+    code.add(*_advance(writer, index))
+    code.add(0xEB0A013F)  # cmp x9, x10
+    code.branch_ne(top)
+    end = len(code.words)
+    code.add(_SUBS_X0_1)
+    code.branch_ne(outer)
+    code.add(_RET)
+    return Kernel(code.bytes(), index * writer.size, (4 * top, 4 * end), shape)
+
+
+def _accesses(writer: Writer, name: str, count: int, index: int) -> list[int]:
+    """`count` loads or stores from x9 on: single vectors in SVE, pairs elsewhere. Registers 0 to 7 take the loads."""
+    words = []
+    for number in range(count):
+        if writer.sve:
+            here = index + number
+            words.append(writer.one(name + "r", here % 8 if name == "ld" else _STORED, 9, here))
+            continue
+        here = index + 2 * number
+        first, second = (here % 8, (here + 1) % 8) if name == "ld" else (_STORED, _STORED)
+        words.append(writer.two(name + "p", first, second, 9, here))
+    return words
+
+
+def _advance(writer: Writer, count: int) -> list[int]:
+    """x9 += count registers' worth: ADDVL by at most 31 vectors at a time, or ADD."""
+    if not writer.sve:
+        return [0x91000129 | count * writer.size << 10]  # add x9, x9, #imm12
+    steps = [31] * (count // 31) + [count % 31] * (count % 31 > 0)
+    return [0x04295009 | step << 5 for step in steps]  # addvl x9, x9, #imm6
+
+
+def clock(shape: Shape) -> Kernel:
+    """A chain of dependent register additions, one cycle each; `work` is cycles."""
+    code = _Code()
+    code.add(0xD2800009, 0xD280000A)  # mov x9, #0; mov x10, #0
+    code.align()
+    top = len(code.words)
+    code.add(*[0x8B0A0129] * shape.unroll)  # add x9, x9, x10
+    code.add(_SUBS_X0_1)
+    code.branch_ne(top)
+    end = len(code.words)
+    code.add(_RET)
+    return Kernel(code.bytes(), shape.unroll, (4 * top, 4 * end), shape)
+
+
+def vector_length() -> bytes:
+    """A function without arguments that returns the SVE vector length in bytes (RDVL x0, #1)."""
+    return struct.pack("<2I", 0x04BF5020, _RET)

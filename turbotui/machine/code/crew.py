@@ -1,0 +1,244 @@
+"""Pinned threads that run a kernel at the same time, round by round, each timed by itself with the clock beside."""
+
+from __future__ import annotations
+
+import queue
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from turbotui.errors import MachineError
+from turbotui.machine.code.mapping import Buffer, CodePage
+from turbotui.machine.code.shapes import Kernel
+from turbotui.machine.host import Host
+
+_CALIBRATION_NS: Final = 1_000_000
+_CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts, since a disturbance only slows it
+_CLOCK_LOOKS: Final = 3  # before a kernel, and as many after it
+_MOST_ITERATIONS: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of all threads.
+
+    Attributes:
+        rate: sum over the threads of work per second, each over its own time.
+        hertz: mean clock of the CPUs around the kernel, by a chain of dependent additions.
+        share: the smallest share of its own time that a thread was on its CPU (CLOCK_THREAD_CPUTIME_ID); below 1 the
+            CPU worked for somebody else. A hypervisor's theft is not seen by it.
+    """
+
+    rate: float
+    hertz: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Rounds of one kernel.
+
+    Attributes:
+        kernel: what ran.
+        rounds: in the order they ran; never empty.
+    """
+
+    kernel: Kernel
+    rounds: tuple[Round, ...]
+
+    @property
+    def best(self) -> Round:
+        """The fastest round: what the machine can do when nothing else wants it."""
+        return max(self.rounds, key=lambda one: one.rate)
+
+    @property
+    def median(self) -> float:
+        """Median of the rates."""
+        return statistics.median(one.rate for one in self.rounds)
+
+    @property
+    def spread(self) -> float:
+        """(best - worst) / best."""
+        best = self.best.rate
+        return (best - min(one.rate for one in self.rounds)) / best
+
+    def with_more(self, other: Rounds) -> Rounds:
+        """The same kernel's rounds and those of another run."""
+        return Rounds(self.kernel, self.rounds + other.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    ns: int
+    work: int
+    hertz: float
+    share: float
+
+
+class _Worker(threading.Thread):
+    """A thread bound to one CPU that runs what it is given, and hands back what that returns or raises."""
+
+    def __init__(self, host: Host, cpu: int) -> None:
+        super().__init__(name=f"roof-{cpu}", daemon=True)
+        self.cpu = cpu
+        self._host = host
+        self._tasks: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        failure: OSError | None = None
+        try:
+            self._host.pin_this_thread([self.cpu])
+        except OSError as error:
+            failure = error
+        while (task := self._tasks.get()) is not None:
+            try:
+                if failure is not None:
+                    raise failure
+                self._answers.put(task())
+            except (OSError, MachineError, threading.BrokenBarrierError) as error:
+                self._answers.put(error)
+
+    def give(self, task: Callable[[], object] | None) -> None:
+        self._tasks.put(task)
+
+    def answer(self) -> object:
+        return self._answers.get()
+
+
+class Crew:
+    """One pinned thread for each CPU of a set, and a buffer each; a context manager.
+
+    Args:
+        host: the machine this runs on.
+        cpus: one thread on each.
+        clock: the kernel that measures the clock.
+    """
+
+    def __init__(self, host: Host, cpus: Sequence[int], clock: Kernel) -> None:
+        self.cpus = tuple(cpus)
+        self._host = host
+        self._clock = clock
+        self._clock_page = CodePage(clock.code)
+        self._workers = [_Worker(host, cpu) for cpu in cpus]
+        self._buffers: dict[int, Buffer] = {}
+        for worker in self._workers:
+            worker.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        for worker in self._workers:
+            worker.give(None)
+        for worker in self._workers:
+            worker.join()
+        for buffer in self._buffers.values():
+            buffer.close()
+        self._clock_page.close()
+
+    def prepare(self, size: int) -> None:
+        """Give every thread a buffer of its own, at least so large; a larger one stays.
+
+        Raises:
+            MachineError: no memory, or a CPU cannot be pinned to.
+        """
+
+        def make(cpu: int) -> Callable[[], object]:
+            def task() -> object:
+                held = self._buffers.get(cpu)
+                if held is None or held.size < size:
+                    if held is not None:
+                        held.close()
+                    self._buffers[cpu] = Buffer(size)
+                return None
+
+            return task
+
+        self._all([make(worker.cpu) for worker in self._workers])
+
+    def measure(self, kernel: Kernel, size: int, seconds: float, rounds: int, data: bytes = b"") -> Rounds:
+        """Run a kernel on all CPUs at once, several rounds.
+
+        Args:
+            kernel: what to run.
+            size: bytes for each thread that a memory kernel walks; rounded down to its step.
+            seconds: length of one round.
+            rounds: how many; each starts when all threads are ready.
+            data: put at the start of each buffer first.
+
+        Raises:
+            MachineError: a thread failed, or memory ran out.
+        """
+        whole = max(size // kernel.work * kernel.work, kernel.work) if size else len(data)
+        self.prepare(max(whole, len(data)))
+        barrier = threading.Barrier(len(self._workers))
+        passes = whole // kernel.work if size else 1
+        with CodePage(kernel.code) as page:
+
+            def make(cpu: int) -> Callable[[], object]:
+                return lambda: self._rounds(page, self._buffers[cpu], whole, kernel.work * passes, seconds, rounds,
+                                            barrier, data)
+
+            found = self._all([make(worker.cpu) for worker in self._workers])
+        columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
+        return Rounds(kernel, tuple(_combine(row) for row in zip(*columns, strict=True)))
+
+    def _all(self, tasks: Sequence[Callable[[], object]]) -> list[object]:
+        for worker, task in zip(self._workers, tasks, strict=True):
+            worker.give(task)
+        answers = [worker.answer() for worker in self._workers]
+        for answer in answers:
+            if isinstance(answer, Exception) and not isinstance(answer, threading.BrokenBarrierError):
+                raise MachineError(f"a roof cannot be measured: {answer}") from answer
+        return answers
+
+    def _rounds(self, page: CodePage, buffer: Buffer, size: int, work: int, seconds: float, rounds: int,
+                barrier: threading.Barrier, data: bytes) -> list[_Timing]:
+        try:
+            buffer.write(data)
+            iterations = self._calibrate(page, buffer, size, seconds)
+            beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
+            timings = []
+            for _ in range(rounds):
+                barrier.wait()
+                timings.append(self._round(page, buffer, size, work * iterations, iterations, beats))
+        except Exception:
+            barrier.abort()  # or the others would wait for ever
+            raise
+        return timings
+
+    def _calibrate(self, page: CodePage, buffer: Buffer, size: int, seconds: float) -> int:
+        """How many iterations last `seconds`; runs a few, which also warms caches and clock."""
+        iterations = 1
+        while True:
+            elapsed = self._time(page, iterations, buffer, size)
+            if elapsed >= _CALIBRATION_NS or iterations >= _MOST_ITERATIONS:
+                return max(1, round(iterations * seconds * 1e9 / max(1, elapsed)))
+            iterations *= 4
+
+    def _time(self, page: CodePage, iterations: int, buffer: Buffer, size: int) -> int:
+        start = self._host.now_ns()
+        page.run(iterations, buffer.address, size)
+        return self._host.now_ns() - start
+
+    def _round(self, page: CodePage, buffer: Buffer, size: int, work: int, iterations: int, beats: int) -> _Timing:
+        looks = [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
+        on_cpu = time.thread_time_ns()
+        elapsed = self._time(page, iterations, buffer, size)
+        on_cpu = time.thread_time_ns() - on_cpu
+        looks += [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
+        return _Timing(elapsed, work, self._clock.work * beats * 1e9 / max(1, min(looks)), min(1.0, on_cpu / elapsed))
+
+
+def _combine(timings: Sequence[_Timing]) -> Round:
+    return Round(
+        rate=sum(one.work * 1e9 / one.ns for one in timings),
+        hertz=statistics.fmean(one.hertz for one in timings),
+        share=min(one.share for one in timings),
+    )

@@ -1,0 +1,114 @@
+"""Which widths of floating-point instructions a machine has, and the kernels written for its architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from turbotui.errors import MachineError
+from turbotui.machine.code import a64, x86
+from turbotui.machine.code.mapping import CodePage
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.cpumodel import CpuModel
+
+
+class _Arithmetic(Protocol):
+    def __call__(self, isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+                 flags: frozenset[str]) -> Kernel: ...
+
+
+class _Memory(Protocol):
+    def __call__(self, isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape,
+                 flags: frozenset[str]) -> Kernel: ...
+
+
+class _Clock(Protocol):
+    def __call__(self, shape: Shape) -> Kernel: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Assembler:
+    """The kernels of one architecture and the loop shapes worth trying.
+
+    Attributes:
+        arithmetic: shapes of arithmetic kernels: streams must cover latency times units (Zen 5: 8, Intel: 10; Arm cores
+            with six units: 24).
+        pairs: shapes of memory kernels; which is fastest differs by level and core (8 vectors a loop read L2 of Zen 5
+            twice as fast as 32).
+    """
+
+    write_arithmetic: _Arithmetic
+    write_memory: _Memory
+    write_clock: _Clock
+    arithmetic: tuple[Shape, ...]
+    memory: Mapping[Mix, tuple[Shape, ...]]
+
+
+ASSEMBLERS: Final[Mapping[str, Assembler]] = MappingProxyType(
+    {
+        "x86_64": Assembler(
+            x86.arithmetic, x86.memory, x86.clock,
+            (Shape(8, 4), Shape(10, 4), Shape(12, 4), Shape(14, 2)),
+            {
+                Mix.LOADS: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
+                Mix.TWO_ONE: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
+                Mix.STORES: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
+            },
+        ),
+        "aarch64": Assembler(
+            a64.arithmetic, a64.memory, a64.clock,
+            (Shape(12, 4), Shape(16, 4), Shape(24, 2), Shape(30, 2)),
+            {
+                Mix.LOADS: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
+                Mix.TWO_ONE: (Shape(0, 1), Shape(0, 2), Shape(0, 4)),
+                Mix.STORES: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
+            },
+        ),
+    }
+)
+
+
+def assembler_of(model: CpuModel) -> Assembler:
+    """The kernels for a machine.
+
+    Raises:
+        MachineError: no kernels are written for its architecture.
+    """
+    found = ASSEMBLERS.get(model.architecture)
+    if found is None:
+        raise MachineError(
+            f"no roof kernels exist for {model.architecture or 'this architecture'}; there are "
+            f"{' and '.join(ASSEMBLERS)}: use --theory"
+        )
+    return found
+
+
+def described_isas(model: CpuModel, sve_bits: int = 0) -> tuple[VectorIsa, ...]:
+    """The widths that /proc/cpuinfo announces, ascending; SVE only where its vector length is told."""
+    known = (*x86.X86_ISAS, *a64.NEON_ISAS, *((a64.sve_isa(sve_bits),) if sve_bits else ()))
+    return tuple(isa for isa in known if isa.architecture == model.architecture and isa.flags <= model.flags)
+
+
+def runnable_isas(model: CpuModel) -> tuple[VectorIsa, ...]:
+    """The widths of the machine this runs on; asks an SVE machine for its vector length by one instruction."""
+    bits = 0
+    if model.architecture == "aarch64" and "sve" in model.flags:
+        with CodePage(a64.vector_length()) as page:
+            bits = 8 * page.answer()
+    return described_isas(model, bits)
+
+
+def operations(isa: VectorIsa, flags: frozenset[str]) -> tuple[Operation, ...]:
+    """Operations that can be measured at a width; mixed additions and multiplications where nothing fuses them."""
+    if isa.fma <= flags:
+        return (Operation.FMA, Operation.ADD, Operation.MUL)
+    return (Operation.ADD_MUL, Operation.ADD, Operation.MUL)
+
+
+def encoding_word(isa: VectorIsa, flags: frozenset[str]) -> str:
+    """How a width's instructions are written here: "VEX", "EVEX", "legacy SSE", "A64", "SVE"."""
+    if isa.encoding is Encoding.LEGACY and "avx" in flags:
+        return Encoding.VEX.value
+    return isa.encoding.value

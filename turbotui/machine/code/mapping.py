@@ -1,0 +1,138 @@
+"""Memory for machine code that is written or run, never both, and aligned memory for what it works on."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from types import TracebackType
+from typing import Final, Self
+
+from turbotui.errors import MachineError
+
+_PAGE: Final = mmap.PAGESIZE
+_HUGE_PAGE: Final = 2 << 20  # transparent huge pages of x86-64 and of AArch64 with 4 KiB pages (kernel transhuge.rst)
+_MAP_FAILED: Final = ctypes.c_void_p(-1).value
+_FILL: Final = 0x3F  # doubles of 4.8e-4 and floats of 0.75: no zero page, no denormals
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+# ctypes lets go of the interpreter's lock during the call, so pinned threads run their kernels at the same time.
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_ANSWER = ctypes.CFUNCTYPE(ctypes.c_int64)
+
+
+def _reserve(size: int, what: str) -> int:
+    address: int | None = _libc.mmap(
+        None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
+    )
+    if address is None or address == _MAP_FAILED:
+        raise MachineError(f"no memory for {what}: mmap of {size} bytes: {os.strerror(ctypes.get_errno())}")
+    return address
+
+
+class CodePage:
+    """Machine code mapped writable, filled, then turned executable and read-only; a context manager.
+
+    Raises:
+        MachineError: the kernel refuses executable memory (SELinux execmem, systemd MemoryDenyWriteExecute).
+    """
+
+    def __init__(self, code: bytes) -> None:
+        self._size = -(-len(code) // _PAGE) * _PAGE
+        self.address = _reserve(self._size, "machine code")
+        ctypes.memmove(self.address, code, len(code))
+        if _libc.mprotect(self.address, self._size, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+            number = ctypes.get_errno()
+            self.close()
+            raise MachineError(
+                f"this system refuses executable memory (mprotect: {os.strerror(number)}), so roofs cannot be measured; "
+                "use --theory, or run outside the service or SELinux domain that forbids it"
+            )
+        self._run = _RUN(self.address)
+
+    def run(self, iterations: int, base: int, size: int) -> None:
+        """Call the code as a roof kernel (see `Kernel`)."""
+        self._run(iterations, base, size)
+
+    def answer(self) -> int:
+        """Call the code as a function without arguments."""
+        found: int = _ANSWER(self.address)()
+        return found
+
+    def close(self) -> None:
+        """Unmap it."""
+        if self.address:
+            _libc.munmap(self.address, self._size)
+            self.address = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Buffer:
+    """Aligned memory of its own pages, every one of them written by the thread that makes it; a context manager.
+
+    Written, since pages that never were are all one page of zeros; by that thread, so that they lie on its NUMA node.
+
+    Attributes:
+        address: aligned to a page, or to a huge page from 2 MiB on.
+        size: usable bytes.
+
+    Raises:
+        MachineError: no such amount of memory.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        huge = size >= _HUGE_PAGE
+        self._reserved = size + (_HUGE_PAGE if huge else _PAGE)
+        self._start = _reserve(self._reserved, "a working set")
+        alignment = _HUGE_PAGE if huge else _PAGE
+        self.address = -(-self._start // alignment) * alignment
+        if huge:
+            # Only advice: where it is not taken, misses of the TLB are part of what is measured.
+            _libc.madvise(self.address, size // _HUGE_PAGE * _HUGE_PAGE, mmap.MADV_HUGEPAGE)
+        ctypes.memset(self.address, _FILL, size)
+
+    def write(self, data: bytes, offset: int = 0) -> None:
+        """Copy bytes in.
+
+        Raises:
+            ValueError: they do not fit.
+        """
+        if offset < 0 or offset + len(data) > self.size:
+            raise ValueError(f"{len(data)} bytes at {offset} do not fit {self.size}")
+        ctypes.memmove(self.address + offset, data, len(data))
+
+    def read(self, size: int, offset: int = 0) -> bytes:
+        """Copy bytes out.
+
+        Raises:
+            ValueError: there are not so many.
+        """
+        if offset < 0 or offset + size > self.size:
+            raise ValueError(f"{size} bytes at {offset} are not in {self.size}")
+        return ctypes.string_at(self.address + offset, size)
+
+    def close(self) -> None:
+        """Unmap it."""
+        if self._start:
+            _libc.munmap(self._start, self._reserved)
+            self._start = self.address = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()

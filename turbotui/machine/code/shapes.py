@@ -1,0 +1,121 @@
+"""What a roof kernel does: which operation or access, at which width and precision, unrolled how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Precision(Enum):
+    """An IEEE 754 format; the value is its bytes."""
+
+    SINGLE = 4
+    DOUBLE = 8
+
+    @property
+    def word(self) -> str:
+        """The word shown to people: "single", "double"."""
+        return self.name.lower()
+
+
+class Operation(Enum):
+    """A floating-point instruction stream; the value is the name shown to people."""
+
+    ADD = "ADD"
+    MUL = "MUL"
+    ADD_MUL = "ADD+MUL"
+    FMA = "FMA"
+
+    @property
+    def flops(self) -> int:
+        """Operations of one instruction and lane; a fused multiply-add is two."""
+        return 2 if self is Operation.FMA else 1
+
+
+class Mix(Enum):
+    """Accesses of a memory kernel as (loads, stores) of one group; consecutive addresses throughout."""
+
+    LOADS = (1, 0)
+    TWO_ONE = (2, 1)
+    STORES = (0, 1)
+
+    @property
+    def word(self) -> str:
+        """The words shown to people."""
+        return {Mix.LOADS: "loads", Mix.TWO_ONE: "2 loads : 1 store", Mix.STORES: "stores"}[self]
+
+
+class Encoding(Enum):
+    """How a vector instruction is written down."""
+
+    LEGACY = "legacy SSE"
+    VEX = "VEX"
+    EVEX = "EVEX"
+    A64 = "A64"
+    SVE = "SVE"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIsa:
+    """A width of floating-point instructions that a core may have.
+
+    Attributes:
+        name: "scalar", "SSE", "AVX", "AVX-512", "NEON", "SVE".
+        architecture: as `CpuModel.architecture`.
+        bits: of a vector; 0 for scalar, whose width is the precision's. SVE: the machine's vector length.
+        encoding: how its instructions are encoded.
+        flags: of /proc/cpuinfo that must all be there.
+        fma: flags that fused multiply-add needs besides.
+    """
+
+    name: str
+    architecture: str
+    bits: int
+    encoding: Encoding
+    flags: frozenset[str]
+    fma: frozenset[str] = frozenset()
+
+    def bytes(self, precision: Precision) -> int:
+        """Bytes of one register's worth of data."""
+        return self.bits // 8 or precision.value
+
+    def lanes(self, precision: Precision) -> int:
+        """Numbers in one register."""
+        return self.bytes(precision) // precision.value
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a kernel's loop is laid out.
+
+    Attributes:
+        streams: independent accumulators of an arithmetic kernel; 0 for a memory kernel.
+        unroll: repetitions of the accumulators, or groups of accesses, in the loop body.
+    """
+
+    streams: int
+    unroll: int
+
+    def __str__(self) -> str:
+        return f"{self.streams}x{self.unroll}" if self.streams else f"x{self.unroll}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function (iterations, base address, bytes) -> nothing, in the C calling convention of its architecture.
+
+    An arithmetic kernel runs its body `iterations` times and finds at `base` three registers' worth of data: multiplier,
+    addend, starting value; it leaves its first accumulator behind them. A memory kernel walks `bytes` bytes from `base`
+    `iterations` times.
+
+    Attributes:
+        code: machine code; position independent.
+        work: floating-point operations, bytes, or cycles of one loop body.
+        body: (start, end) of the loop in `code`, for disassembly.
+        shape: its layout.
+    """
+
+    code: bytes
+    work: int
+    body: tuple[int, int]
+    shape: Shape

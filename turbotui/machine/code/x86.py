@@ -1,0 +1,225 @@
+"""x86-64 roof kernels. Encodings: Intel SDM vol. 2, 2.1 (legacy), 2.3 (VEX), 2.7 (EVEX) and each instruction's page.
+
+Calling convention: System V AMD64 psABI 3.2.3: iterations in rdi, base in rsi, bytes in rdx; every vector register
+belongs to the callee.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+
+_RAX: Final = 0
+_RSI: Final = 6
+_LOOP_ALIGNMENT: Final = 64  # a loop that starts a cache line fills the fewest lines of the decoded-instruction cache
+_ADDRESS_DISP8: Final = 0x40  # ModRM.mod = 01
+_ADDRESS_DISP32: Final = 0x80  # ModRM.mod = 10
+_MULTIPLIER, _ADDEND = 14, 15  # registers of the constants; accumulators are 0 to 13
+_LOAD_REGISTERS: Final = 14
+_STORED: Final = 15
+
+X86_ISAS: Final = (
+    VectorIsa("scalar", "x86_64", 0, Encoding.LEGACY, frozenset({"sse2"}), frozenset({"avx", "fma"})),
+    VectorIsa("SSE", "x86_64", 128, Encoding.LEGACY, frozenset({"sse2"}), frozenset({"avx", "fma"})),
+    VectorIsa("AVX", "x86_64", 256, Encoding.VEX, frozenset({"avx"}), frozenset({"fma"})),
+    VectorIsa("AVX-512", "x86_64", 512, Encoding.EVEX, frozenset({"avx512f"})),
+)
+"""Widths in ascending order. Scalar and SSE are written in VEX where the machine has AVX, as compilers do there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """An instruction's opcode byte, for packed and for scalar operands, and its opcode map."""
+
+    packed: int
+    scalar: int
+    map: int = 1
+    fused: bool = False
+
+
+_MAP_0F, _MAP_0F38 = 1, 2  # VEX.mmmmm
+OPCODES: Final = MappingProxyType(
+    {
+        "add": Opcode(0x58, 0x58),  # ADDPD, ADDPS, ADDSD, ADDSS
+        "mul": Opcode(0x59, 0x59),  # MULPD ...
+        "fma": Opcode(0xA8, 0xA9, _MAP_0F38, fused=True),  # VFMADD213PD: first = second * first + third
+        "load": Opcode(0x28, 0x10),  # MOVAPD; MOVSD
+        "store": Opcode(0x29, 0x11),
+    }
+)
+
+_PREFIXES: Final = MappingProxyType(
+    {
+        (True, Precision.DOUBLE): 0xF2,
+        (True, Precision.SINGLE): 0xF3,
+        (False, Precision.DOUBLE): 0x66,
+        (False, Precision.SINGLE): 0,
+    }
+)
+"""The mandatory prefix by (scalar, precision)."""
+_PP: Final = MappingProxyType({0: 0, 0x66: 1, 0xF3: 2, 0xF2: 3})
+"""VEX.pp and EVEX.pp (SDM vol. 2, table 2-9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes vector instructions of one width, precision and encoding."""
+
+    bits: int
+    precision: Precision
+    encoding: Encoding
+
+    @property
+    def size(self) -> int:
+        """Bytes of a memory operand."""
+        return self.bits // 8 or self.precision.value
+
+    def registers(self, name: str, target: int, first: int, second: int) -> bytes:
+        """`name target, first, second`; a legacy instruction needs target and first to be one."""
+        return self._instruction(OPCODES[name], target, first, bytes([0xC0 | (target & 7) << 3 | second & 7]), second)
+
+    def load(self, target: int, base: int, displacement: int) -> bytes:
+        """An aligned load."""
+        return self._instruction(OPCODES["load"], target, 0, self._address(target, base, displacement), base)
+
+    def store(self, source: int, base: int, displacement: int) -> bytes:
+        """An aligned store."""
+        return self._instruction(OPCODES["store"], source, 0, self._address(source, base, displacement), base)
+
+    def _address(self, register: int, base: int, displacement: int) -> bytes:
+        # EVEX scales an 8-bit displacement by the operand's size (SDM vol. 2, 2.7.5)
+        scale = self.size if self.encoding is Encoding.EVEX else 1
+        fields = (register & 7) << 3 | base & 7
+        if displacement % scale == 0 and -128 <= displacement // scale < 128:
+            return bytes([_ADDRESS_DISP8 | fields]) + struct.pack("<b", displacement // scale)
+        return bytes([_ADDRESS_DISP32 | fields]) + struct.pack("<i", displacement)
+
+    def _instruction(self, opcode: Opcode, reg: int, vvvv: int, operands: bytes, rm: int) -> bytes:
+        scalar = self.bits == 0
+        prefix = 0x66 if opcode.fused else _PREFIXES[scalar, self.precision]
+        byte = opcode.scalar if scalar else opcode.packed
+        wide = self.precision is Precision.DOUBLE
+        high_reg, high_rm = reg >> 3 & 1, rm >> 3 & 1
+        match self.encoding:
+            case Encoding.LEGACY:
+                rex = bytes([0x40 | high_reg << 2 | high_rm]) if high_reg or high_rm else b""
+                return (bytes([prefix]) if prefix else b"") + rex + bytes([0x0F, byte]) + operands
+            case Encoding.VEX:
+                length = 1 if self.bits == 256 else 0
+                last = (~vvvv & 15) << 3 | length << 2 | _PP[prefix]
+                if opcode.map == _MAP_0F and not high_rm:
+                    return bytes([0xC5, (1 - high_reg) << 7 | last, byte]) + operands
+                # W tells a fused instruction's precision; the others ignore it
+                w = int(opcode.fused and wide)
+                second = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | opcode.map
+                return bytes([0xC4, second, w << 7 | last, byte]) + operands
+            case _:
+                # bit 4 of P0 and bit 3 of P2 are R' and V' inverted: registers 0 to 15 only (SDM vol. 2, 2.7.1)
+                p0 = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | 1 << 4 | opcode.map
+                p1 = int(wide) << 7 | (~vvvv & 15) << 3 | 1 << 2 | _PP[prefix]
+                return bytes([0x62, p0, p1, 2 << 5 | 1 << 3, byte]) + operands
+
+
+def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> Writer:
+    """The writer for a width: VEX for scalar and SSE on a machine with AVX, so that nothing mixes with legacy SSE."""
+    vex = isa.encoding is Encoding.LEGACY and "avx" in flags
+    return Writer(isa.bits, precision, Encoding.VEX if vex else isa.encoding)
+
+
+def _align(code: bytearray) -> None:
+    code += b"\x90" * (-len(code) % _LOOP_ALIGNMENT)
+
+
+def _loop_end(code: bytearray, top: int) -> None:
+    code += b"\x0f\x85" + struct.pack("<i", top - (len(code) + 6))  # jnz rel32
+
+
+_DEC_RDI: Final = b"\x48\xff\xcf"
+_RET: Final = b"\xc3"
+_VZEROUPPER: Final = b"\xc5\xf8\x77"
+
+
+def _leave(writer: Writer) -> bytes:
+    return _RET if writer.encoding is Encoding.LEGACY else _VZEROUPPER + _RET
+
+
+def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+               flags: frozenset[str]) -> Kernel:
+    """Independent chains of one operation, `shape.streams` of them, up to 14."""
+    writer = writer_of(isa, precision, flags)
+    size = writer.size
+    code = bytearray(writer.load(_MULTIPLIER, _RSI, 0) + writer.load(_ADDEND, _RSI, size))
+    for stream in range(shape.streams):
+        code += writer.load(stream, _RSI, 2 * size)
+    _align(code)
+    top = len(code)
+    for _ in range(shape.unroll):
+        for stream in range(shape.streams):
+            code += _operate(writer, operation, stream)
+    code += _DEC_RDI
+    _loop_end(code, top)
+    end = len(code)
+    code += writer.store(0, _RSI, 3 * size) + _leave(writer)
+    work = shape.streams * shape.unroll * isa.lanes(precision) * operation.flops
+    return Kernel(bytes(code), work, (top, end), shape)
+
+
+def _operate(writer: Writer, operation: Operation, stream: int) -> bytes:
+    match operation:
+        case Operation.FMA:
+            return writer.registers("fma", stream, _MULTIPLIER, _ADDEND)
+        case Operation.ADD:
+            return writer.registers("add", stream, stream, _ADDEND)
+        case Operation.MUL:
+            return writer.registers("mul", stream, stream, _MULTIPLIER)
+        case Operation.ADD_MUL:  # one stream adds, the next multiplies: both ports are kept busy
+            name, constant = ("mul", _MULTIPLIER) if stream % 2 else ("add", _ADDEND)
+            return writer.registers(name, stream, stream, constant)
+
+
+def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: frozenset[str]) -> Kernel:
+    """Accesses at consecutive addresses; the working set must be a multiple of the kernel's `work`."""
+    writer = writer_of(isa, precision, flags)
+    size = writer.size
+    loads, stores = mix.value
+    code = bytearray(writer.load(_STORED, _RSI, 0))
+    outer = len(code)
+    code += b"\x48\x89\xf0" + b"\x48\x8d\x0c\x16"  # mov rax, rsi; lea rcx, [rsi + rdx]
+    _align(code)
+    top = len(code)
+    place = 0
+    for _ in range(shape.unroll):
+        for position in range(loads + stores):
+            if position < loads:
+                code += writer.load(place % _LOAD_REGISTERS, _RAX, place * size)
+            else:
+                code += writer.store(_STORED, _RAX, place * size)
+            place += 1
+    code += b"\x48\x05" + struct.pack("<i", place * size)  # add rax, imm32
+    code += b"\x48\x39\xc8"  # cmp rax, rcx
+    _loop_end(code, top)
+    end = len(code)
+    code += _DEC_RDI
+    _loop_end(code, outer)
+    code += _leave(writer)
+    return Kernel(bytes(code), place * size, (top, end), shape)
+
+
+def clock(shape: Shape) -> Kernel:
+    """A chain of dependent register additions, one cycle each; `work` is cycles.
+
+    Register to register, since recent cores add small constants while renaming, in no time (Intel Optimization
+    Reference Manual, Golden Cove).
+    """
+    code = bytearray(b"\x31\xc0\x31\xc9")  # xor eax, eax; xor ecx, ecx
+    _align(code)
+    top = len(code)
+    code += b"\x48\x01\xc8" * shape.unroll  # add rax, rcx
+    code += _DEC_RDI
+    _loop_end(code, top)
+    end = len(code)
+    return Kernel(bytes(code + _RET), shape.unroll, (top, end), shape)
