@@ -21,8 +21,8 @@ PATIENCE = 60.0  # seconds; nothing here takes two on an idle machine
 
 
 def stat(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, "stat", "-q", *words], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **more})
+    return subprocess.run([*PROGRAM, "stat", "-q", *words], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False, stdin=subprocess.DEVNULL, env={**os.environ, **more})
 
 
 def table(lines: list[str]) -> list[dict[str, str]]:
@@ -66,8 +66,8 @@ class Running:
 
 @contextmanager
 def running(*words: str) -> Iterator[Running]:
-    process = subprocess.Popen([*PROGRAM, "stat", "-q", *words], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
+    process = subprocess.Popen([*PROGRAM, "stat", "-q", *words], text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = threading.Timer(PATIENCE, process.kill)  # a hang shows as an end that came too soon
     deadline.start()
     try:

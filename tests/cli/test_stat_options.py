@@ -115,6 +115,38 @@ def test_rows_of_cores_and_packages() -> None:
     assert len(stat(*words, "--cpu", "0..3,112,").stdout.splitlines()) == 3 + 5
 
 
+@pytest.mark.real
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
+def test_cpus_outside_the_affinity_are_dropped_with_a_warning() -> None:
+    inside, outside = sorted(os.sched_getaffinity(0))[:2]
+    program = ["taskset", "-c", str(inside), *PROGRAM, "-q", "-i", "0.05", "-n", "1", "--show", "CPU", "-c"]
+    done = subprocess.run([*program, f"{inside},{outside}"], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"turbotui: cpu{outside} not effective")
+    assert done.stdout == f"CPU\n-\n{inside}\n"
+    done = subprocess.run([*program, str(outside)], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 237
+    assert done.stderr.splitlines()[-1].startswith("turbotui: No valid cpus found")
+
+
+def test_clocks_and_apic_ids() -> None:
+    done = guest("--show", "usec,Time_Of_Day_Seconds,CPU,APIC,X2APIC")
+    header, summary, *rows = done.stdout.splitlines()[1:]
+    names = header.split("\t")
+    assert names[:3] == ["usec", "Time_Of_Day_Seconds", "CPU"]
+    assert summary.split("\t")[2] == "-"
+    for row in (summary, *rows):
+        usec, day = row.split("\t")[:2]
+        assert len(usec) >= 5
+        assert int(usec) >= 0
+        assert len(day) == 17
+        assert len(day.partition(".")[2]) == 6
+    if "APIC" in names:
+        assert rows[1].split("\t")[names.index("APIC")].startswith("0x")
+
+
 def test_joules_on_amd_have_a_header_for_every_cell() -> None:
     """DEFECT upstream: PkgWatt stays in the rows and Pkg_J in the header: shifted columns."""
     done = stat("--machine", "turin-2s", "-q", "-i", "0.05", "-n", "1", "-J", "--show", "CPU,power", "-c", "package")

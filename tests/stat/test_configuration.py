@@ -163,9 +163,9 @@ def test_tcc_is_told_guessed_or_read() -> None:
     assert "cpu0: Using cmdline TCC Target (90 C)" in told
     assert "cpu0: MSR_IA32_PACKAGE_THERM_STATUS: 0x88200000 (58 C)" in told
     warning = "cpu0: Guessing tjMax 100 C, Please use -T to specify"
-    assert warning in of({})
-    guessed = [line for section in configuration(machine_of(FilesHost(), SKYLAKE, PAIR)) for line in section.lines
-               if line.text == warning]
+    assert warning not in of({})  # nothing counts down from it
+    blind = machine_of(FilesHost(registers=registers({0x19C: 0x8840_0000})), SKYLAKE, PAIR)
+    guessed = [line for section in configuration(blind) for line in section.lines if line.text == warning]
     assert guessed[0].always
 
 
@@ -177,6 +177,12 @@ def test_thresholds_of_cores_come_with_debug_only() -> None:
     assert found[0] == "cpu0: MSR_IA32_THERM_STATUS: 0x88400000 (36 C +/- 1)"
     assert found[1] == "cpu0: MSR_IA32_THERM_INTERRUPT: 0x000a0500 (90 C, 95 C)"
     assert len(found) == 2 * 3
+
+
+def test_places_of_cpus_come_with_debug_only() -> None:
+    machine = machine_of(FilesHost(), SKYLAKE, SERVER)
+    assert not [line for line in lines(machine) if line.startswith("cpu 5 ")]
+    assert "cpu 5 pkg 0 die 0 l3 0 node 0 module -1 core 26 ht_id 0 siblings 1,5" in lines(machine, detailed=True)
 
 
 def test_files_of_the_kernel() -> None:

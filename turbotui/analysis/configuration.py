@@ -19,7 +19,9 @@ from turbotui.analysis import (
     configuration_thermal,
 )
 from turbotui.analysis.machine_facts import Line, MachineFacts
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
 
 _COMMAND_LINE = "/proc/cmdline"
 _COMMAND_LINE_LENGTH = 2047  # characters that turbostat shows (turbostat-spec 5, row 2)
@@ -51,9 +53,23 @@ def _command_line(facts: MachineFacts) -> Iterable[Line]:
         yield Line(f"Kernel command line: {text[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
 
 
+def _places(facts: MachineFacts) -> Iterable[Line]:
+    """Where each measured CPU is, for debugging; -1 is what the machine does not say."""
+    topology = facts.machine.topology
+    for cpu in topology.cpus if facts.detailed else ():
+        place = topology.places[cpu]
+        siblings = format_cpulist(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus)
+        yield Line(
+            f"cpu {cpu} pkg {place.package} die {place.die} l3 {place.l3} node {place.node} module {place.module} "
+            f"core {place.core} ht_id {place.smt} siblings {siblings}",
+            f"/sys/devices/system/cpu/cpu{cpu}/topology",
+        )
+
+
 FACTS: tuple[Fact, ...] = (
     Fact("program", _version),
     Fact("program", _command_line),
+    Fact("topology", _places),
     *(Fact("processor", lines) for lines in configuration_processor.FACTS),
     *(Fact("clocks", lines) for lines in configuration_clocks.FACTS),
     *(Fact("performance", lines) for lines in configuration_kernel.PERFORMANCE_FACTS),

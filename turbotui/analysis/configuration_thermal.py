@@ -31,7 +31,9 @@ def _target(facts: MachineFacts) -> Iterable[Line]:
     if not (facts.intel and _sensors(facts)):
         return
     _degrees, warning = _tj_max(facts)
-    if warning is not None:
+    # A target that was not read matters only where readouts count down from it.
+    readouts = any(facts.register(address) is not None for address in (0x19C, 0x1B1))
+    if warning is not None and (readouts or facts.machine.tcc is not None):
         yield warning
     features = facts.machine.platform.features
     word = facts.register(_TARGET) if features.has_nhm_msrs else None

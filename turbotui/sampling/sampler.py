@@ -64,6 +64,7 @@ class Sampler:
         self._overruns = 0
         self._late_total = 0
         self._recheck = False
+        self._found: Topology | None = None
         self._cpus_seen = self._cpus_now()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._early: asyncio.Event | None = None
@@ -190,6 +191,8 @@ class Sampler:
         frame = Frame(self._last, snapshot, self._census)
         self._last = snapshot
         self.bus.publish(frame)
+        # after the readings, not before: they come first, and the machine is at rest again
+        self._found = self._new_topology()
 
     async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,
                    look: bool = False) -> tuple[list[Answer], frozenset[int]]:
@@ -268,7 +271,7 @@ class Sampler:
         with self._handover:
             wanted, added = self._next_wanted, self._next_sources
             self._next_sources = ()
-        topology = self._new_topology()
+        topology, self._found = self._found, None
         if wanted == self._wanted and topology is None and not added:
             return
         self._wanted = wanted

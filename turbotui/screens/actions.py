@@ -192,8 +192,8 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("p", "power", ("POWER",)),
     ("t", "thermal", ("THERMAL",)),
     ("k", "kernel", ("KERNEL", "INTERRUPT")),
-    ("x", "counters", ("CACHE", "OTHER")),
+    ("x", "pmu", ("CACHE", "OTHER")),
     ("u", "uncore", ()),
-    ("s", "topology", ("TOPOLOGY",)),
+    ("s", "ids", ("TOPOLOGY",)),
 )
 """Letter after `c`, word, and names of `Category`."""

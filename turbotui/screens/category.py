@@ -35,10 +35,11 @@ class CategoryKeys(Window[str]):
         pieces: list[Piece] = [(" ", Tone.PLAIN)]
         hot: list[Hot] = []
         at = 1
+        gap = 2 if self.app.size.width >= 100 else 1  # all of them fit into 80 characters
         for letter, word, _ in (*CATEGORY_KEYS, ("c", "picker", ())):
-            pieces += [(letter, Tone.KEY), (f" {word}  ", Tone.PLAIN)]
-            hot.append(Hot(0, at, at + len(word) + 3, f"screen.category('{letter}')"))
-            at += len(word) + 4
+            pieces += [(letter, Tone.KEY), (f" {word}" + " " * gap, Tone.PLAIN)]
+            hot.append(Hot(0, at, at + len(word) + 2, f"screen.category('{letter}')"))
+            at += len(word) + 2 + gap
         self.query_one(PieceLines).show([pieces], hot)
 
     def on_key(self, event: events.Key) -> None:

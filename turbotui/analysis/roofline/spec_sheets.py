@@ -1,0 +1,195 @@
+"""What a core does in a cycle, by microarchitecture, and the spec sheets of whole chips: tables for theoretical roofs.
+
+Everything here is theory: design limits that documents state, none of it measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.platforms import platform_of
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Design limits of one core.
+
+    Attributes:
+        name: microarchitecture.
+        widths: ((name, bits), ...) of vector registers in ascending order, without scalar.
+        units: arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each
+            cycle; scalar under 0. add and mul are those issued together when half of the instructions are either.
+        fused: whether there is a fused multiply-add.
+        load: bytes loaded each cycle by {bits}; scalar under 0 means double.
+        store: bytes stored each cycle, likewise.
+        both: bytes each cycle of 2 loads : 1 store, likewise.
+        l2: bytes each cycle between L1 and L2; None where no document here says.
+        l3: likewise for L3.
+        source: the document.
+    """
+
+    name: str
+    widths: tuple[tuple[str, int], ...]
+    units: Mapping[int, tuple[int, int, int]]
+    load: Mapping[int, int]
+    store: Mapping[int, int]
+    both: Mapping[int, int]
+    source: str
+    l2: int | None = None
+    l3: int | None = None
+
+    @property
+    def fused(self) -> bool:
+        """Whether there is a fused multiply-add."""
+        return any(fma for _, _, fma in self.units.values())
+
+
+_AVX: Final = (("SSE", 128), ("AVX", 256))
+_AVX512: Final = (*_AVX, ("AVX-512", 512))
+_NEON: Final = (("NEON", 128),)
+
+
+def _same(count: tuple[int, int, int], *bits: int) -> Mapping[int, tuple[int, int, int]]:
+    """The same number of instructions at every width and for scalars."""
+    return MappingProxyType(dict.fromkeys((0, *bits), count))
+
+
+def _ports(count: int, *bits: int) -> Mapping[int, int]:
+    """Bytes each cycle of `count` accesses of each width; scalars are doubles."""
+    return MappingProxyType({0: 8 * count, **{width: width // 8 * count for width in bits}})
+
+
+_INTEL_GUIDE: Final = "Intel 64 and IA-32 Architectures Optimization Reference Manual"
+_AMD_GUIDE: Final = "AMD Software Optimization Guide, family"
+_ARM_GUIDE: Final = "Arm Software Optimization Guide"
+
+CORES: Final[Mapping[str, Core]] = MappingProxyType(
+    {
+        core.name: core
+        for core in (
+            # One ADD and one MUL port of 256 bits; two 16-byte load ports and one 16-byte store port.
+            Core("Ivy Bridge", _AVX, _same((1, 1, 0), 128, 256),
+                 load={0: 16, 128: 32, 256: 32}, store={0: 8, 128: 16, 256: 16}, both={0: 24, 128: 48, 256: 48},
+                 l2=32, l3=32, source=f"{_INTEL_GUIDE}, Sandy Bridge; L2 and L3 are design limits"),
+            # Two FMA units of 256 bits; one of them adds. Two 32-byte loads and one 32-byte store.
+            Core("Haswell", _AVX, MappingProxyType(dict.fromkeys((0, 128, 256), (1, 2, 2))),
+                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
+                 source=f"{_INTEL_GUIDE}, Haswell"),
+            Core("Skylake", _AVX, _same((2, 2, 2), 128, 256),
+                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
+                 source=f"{_INTEL_GUIDE}, Skylake"),
+            # Ports 0 and 1 fused and port 5: two FMA units of 512 bits (Gold 6000 and above).
+            Core("Skylake server", _AVX512, _same((2, 2, 2), 128, 256, 512),
+                 load=_ports(2, 128, 256, 512), store=_ports(1, 128, 256, 512), both=_ports(3, 128, 256, 512), l2=64,
+                 source=f"{_INTEL_GUIDE}, Skylake server; parts with two 512-bit FMA units"),
+            # A third 32-byte load; two 512-bit loads. Two stores to one line each cycle are not counted on.
+            Core("Golden Cove server", _AVX512, _same((2, 2, 2), 128, 256, 512),
+                 load={0: 24, 128: 48, 256: 96, 512: 128}, store=_ports(1, 128, 256, 512),
+                 both=_ports(3, 128, 256, 512), l2=64, source=f"{_INTEL_GUIDE}, Golden Cove"),
+            Core("Golden Cove", _AVX, _same((2, 2, 2), 128, 256),
+                 load={0: 24, 128: 48, 256: 96}, store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
+                 source=f"{_INTEL_GUIDE}, Golden Cove"),
+            # Two FMA and two ADD pipes of 256 bits: half additions and half multiplications issue four a cycle.
+            Core("Zen 2 and Zen 3", _AVX, _same((2, 2, 2), 128, 256),
+                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=32, l3=32,
+                 source=f"{_AMD_GUIDE} 17h models 30h and above, family 19h"),
+            # 512-bit registers over 256-bit pipes: half the instructions.
+            Core("Zen 4", _AVX512, MappingProxyType({0: (2, 2, 2), 128: (2, 2, 2), 256: (2, 2, 2), 512: (1, 1, 1)}),
+                 load={0: 16, 128: 32, 256: 64, 512: 64}, store={0: 8, 128: 16, 256: 32, 512: 32},
+                 both={0: 24, 128: 48, 256: 96, 512: 96}, l2=32, l3=32, source=f"{_AMD_GUIDE} 19h models 10h and above"),
+            Core("Zen 5", _AVX512, _same((2, 2, 2), 128, 256, 512),
+                 load=_ports(2, 128, 256, 512), store=_ports(1, 128, 256, 512), both=_ports(3, 128, 256, 512), l2=64,
+                 l3=32, source=f"{_AMD_GUIDE} 1Ah"),
+            Core("Neoverse N1", _NEON, _same((2, 2, 2), 128), load=_ports(2, 128), store=_ports(1, 128),
+                 both=_ports(2, 128), source=f"{_ARM_GUIDE}, Neoverse N1: two load/store pipes"),
+            Core("Neoverse V2", _NEON, _same((4, 4, 4), 128), load=_ports(3, 128), store=_ports(2, 128),
+                 both=_ports(3, 128), source=f"{_ARM_GUIDE}, Neoverse V2: four pipes of 128 bits, three load pipes, "
+                 "two of which store"),
+        )
+    }
+)
+"""Design limits by microarchitecture. One that is not here has no theory, which is said instead of guessed."""
+
+_SYMBOLS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        symbol: core
+        for core, symbols in (
+            ("Ivy Bridge", "SANDYBRIDGE SANDYBRIDGE_X IVYBRIDGE IVYBRIDGE_X"),
+            ("Haswell", "HASWELL HASWELL_X HASWELL_L HASWELL_G BROADWELL BROADWELL_G BROADWELL_X BROADWELL_D"),
+            ("Skylake", "SKYLAKE SKYLAKE_L KABYLAKE KABYLAKE_L COMETLAKE COMETLAKE_L"),
+            ("Skylake server", "SKYLAKE_X ICELAKE_X ICELAKE_D"),
+            ("Golden Cove server", "SAPPHIRERAPIDS_X EMERALDRAPIDS_X GRANITERAPIDS_X GRANITERAPIDS_D"),
+            ("Golden Cove", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S BARTLETTLAKE METEORLAKE "
+                            "METEORLAKE_L"),
+        )
+        for symbol in symbols.split()
+    }
+)
+"""Intel model symbols; on hybrids the P core."""
+
+_ARM_PARTS: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
+    {(0x41, 0xD0C): "Neoverse N1", (0x41, 0xD4F): "Neoverse V2"}  # MIDR_EL1 of each Technical Reference Manual
+)
+
+
+def core_name(model: CpuModel) -> str:
+    """The microarchitecture of a processor in `CORES`; "" if it is in no table."""
+    if model.vendor == "GenuineIntel":
+        return _SYMBOLS.get(platform_of(model).symbol, "")
+    if model.vendor == "AuthenticAMD" and model.family is not None and model.model is not None:
+        return _amd_name(model.family, model.model)
+    if model.implementer is not None and model.part is not None:
+        return _ARM_PARTS.get((model.implementer, model.part), "")
+    return ""
+
+
+def _amd_name(family: int, number: int) -> str:
+    """AMD families and models (linux arch/x86/kernel/cpu/amd.c, bsp_init_amd)."""
+    if family == 0x17:
+        return "Zen 2 and Zen 3" if number >= 0x30 else ""
+    if family == 0x19:
+        zen4 = number in range(0x10, 0x20) or number in range(0x60, 0x80) or number in range(0xA0, 0xB0)
+        return "Zen 4" if zen4 else "Zen 2 and Zen 3"
+    if family == 0x1A:
+        # Mobile models 0x20 to 0x2F and 0x60 to 0x77 have pipes of 256 bits: no row, rather than a wrong one.
+        return "Zen 5" if number in (*range(0x10), *range(0x10, 0x20), *range(0x40, 0x50)) else ""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A spec sheet.
+
+    Attributes:
+        name: the word for --theory.
+        core: key of `CORES`.
+        cores: on the chip.
+        hertz: at which the paper's or sheet's numbers hold.
+        dram: bytes per second of all memory channels.
+        source: the document.
+    """
+
+    name: str
+    core: str
+    cores: int
+    hertz: float
+    dram: float
+    source: str
+
+
+CHIPS: Final[Mapping[str, Chip]] = MappingProxyType(
+    {
+        chip.name: chip
+        for chip in (
+            # Two channels of 8 bytes, 933 MHz, two transfers a cycle: 29.856 GB/s.
+            Chip("i7-3770K", "Ivy Bridge", 4, 3.5e9, 2 * 8 * 2 * 933e6,
+                 "Antao et al., Monitoring Performance and Power for Application Characterization with the "
+                 "Cache-aware Roofline Model"),
+        )
+    }
+)
+"""Chips whose memory is known too."""

@@ -1,0 +1,165 @@
+"""Measured roofs kept for the next time: a JSON file for each CPU model and number of CPUs, in the user's data folder.
+
+Folder: $XDG_DATA_HOME/turbotui/roofs, ~/.local/share by default (XDG Base Directory Specification 0.8).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.analysis.roofline.roofs import Bandwidth, Evidence, Origin, Peak, RoofSet
+from turbotui.errors import TurbotuiError
+from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.machine import Machine
+
+FORMAT: Final = 1
+
+
+def folder(environment: Mapping[str, str]) -> str:
+    """Where roofs are kept; relative paths in XDG_DATA_HOME are ignored, as the specification wants."""
+    base = environment.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".local", "share")
+    return os.path.join(base, "turbotui", "roofs")
+
+
+def file_name(machine: Machine) -> str:
+    """A name for this model, stepping, number of CPUs and whether it is virtual."""
+    model = machine.model
+    numbers = [str(number) for number in (model.family, model.model, model.stepping, model.implementer, model.part)
+               if number is not None]
+    words = [model.vendor, model.name, *numbers, f"{len(machine.topology.present)}cpus",
+             "virtual" if model.hypervisor else ""]
+    return re.sub(r"[^A-Za-z0-9.+]+", "-", " ".join(word for word in words if word)).strip("-") + ".json"
+
+
+def to_json(roofs: RoofSet) -> dict[str, object]:
+    """A set of roofs in SI units, every key named after its attribute."""
+    return {
+        "machine": roofs.machine,
+        "origin": roofs.origin.value,
+        "threads": roofs.threads,
+        "cpus": list(roofs.cpus),
+        "hertz": roofs.hertz,
+        "peaks": [
+            {"isa": one.isa, "bits": one.bits, "precision": one.precision.word, "operation": one.operation.value,
+             "flops": one.flops, **_evidence_json(one.evidence)}
+            for one in roofs.peaks
+        ],
+        "bandwidths": [
+            {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
+             **_evidence_json(one.evidence)}
+            for one in roofs.bandwidths
+        ],
+        "notes": list(roofs.notes),
+    }
+
+
+def _evidence_json(evidence: Evidence | None) -> dict[str, object]:
+    if evidence is None:
+        return {}
+    return {"evidence": {
+        "median": evidence.median, "spread": evidence.spread, "rounds": evidence.rounds, "hertz": evidence.hertz,
+        "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes, "disturbed": evidence.disturbed,
+    }}
+
+
+class _Reader:
+    """Typed access to a JSON object; a wrong type is a ValueError."""
+
+    def __init__(self, value: object) -> None:
+        if not isinstance(value, dict):
+            raise ValueError("not an object")  # noqa: TRY004 - one error for a damaged file
+        self._value: dict[str, object] = value
+
+    def text(self, key: str) -> str:
+        found = self._value[key]
+        if not isinstance(found, str):
+            raise ValueError(f"{key} is not a text")  # noqa: TRY004 - as above
+        return found
+
+    def number(self, key: str) -> float:
+        found = self._value[key]
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise ValueError(f"{key} is not a number")
+        return float(found)
+
+    def items(self, key: str) -> list[object]:
+        found = self._value[key]
+        if not isinstance(found, list):
+            raise ValueError(f"{key} is not a list")  # noqa: TRY004 - as above
+        return found
+
+    def evidence(self) -> Evidence | None:
+        if "evidence" not in self._value:
+            return None
+        inner = _Reader(self._value["evidence"])
+        return Evidence(inner.number("median"), inner.number("spread"), int(inner.number("rounds")),
+                        inner.number("hertz"), inner.text("shape"), inner.number("share"), int(inner.number("bytes")))
+
+
+_PRECISIONS: Final = {one.word: one for one in Precision}
+_MIXES: Final = {one.word: one for one in Mix}
+
+
+def from_json(value: object) -> RoofSet:
+    """The set that `to_json` wrote.
+
+    Raises:
+        ValueError: the object is damaged.
+        KeyError: a key is missing.
+    """
+    data = _Reader(value)
+    peaks = []
+    for one in map(_Reader, data.items("peaks")):
+        peaks.append(Peak(one.text("isa"), int(one.number("bits")), _PRECISIONS[one.text("precision")],
+                          Operation(one.text("operation")), one.number("flops"), one.evidence()))
+    bandwidths = [
+        Bandwidth(one.text("level"), _MIXES[one.text("mix")], one.text("isa"), one.number("bytes_per_second"),
+                  one.evidence())
+        for one in map(_Reader, data.items("bandwidths"))
+    ]
+    return RoofSet(
+        machine=data.text("machine"),
+        origin=Origin(data.text("origin")),
+        threads=data.text("threads"),
+        cpus=tuple(int(str(cpu)) for cpu in data.items("cpus")),
+        hertz=data.number("hertz"),
+        peaks=tuple(peaks),
+        bandwidths=tuple(bandwidths),
+        notes=tuple(str(note) for note in data.items("notes")),
+    )
+
+
+def load(path: str) -> tuple[RoofSet, ...]:
+    """The stored sets of a file; empty where there is no file, or one that is damaged or of another format."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data["format"] != FORMAT:
+            return ()
+        return tuple(from_json(one) for one in data["sets"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()  # it is measured again and written afresh
+
+
+def store(path: str, sets: Sequence[RoofSet]) -> None:
+    """Write sets to a file, in one step, keeping stored sets of other choices of CPUs.
+
+    Raises:
+        TurbotuiError: the folder cannot be written.
+    """
+    kept = [one for one in load(path) if one.threads not in {new.threads for new in sets}]
+    data = {"format": FORMAT, "sets": [to_json(one) for one in (*kept, *sets)]}
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), delete=False) as file:
+            json.dump(data, file, indent=1)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise TurbotuiError(f"the roofs cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error

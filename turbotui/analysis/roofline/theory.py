@@ -1,0 +1,123 @@
+"""Roofs from the spec sheet: design limits each cycle times the clock times the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from turbotui.analysis.roofline.measuring import machine_title
+from turbotui.analysis.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
+from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Chip, Core, core_name
+from turbotui.errors import MachineError, UsageError
+from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+
+_CLOCK_FILES: Final = (
+    ("base_frequency", "base clock"),  # intel_pstate
+    ("amd_pstate_max_freq", "highest clock"),
+    ("cpuinfo_max_freq", "highest clock"),
+)
+"""Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
+
+
+def chip_roofs(name: str, threads: str) -> RoofSet:
+    """The roofs of a chip of the table.
+
+    Args:
+        name: such as "i7-3770K", in any case.
+        threads: "one" or "all".
+
+    Raises:
+        UsageError: no such chip.
+    """
+    chip = next((chip for key, chip in CHIPS.items() if key.lower() == name.lower()), None)
+    if chip is None:
+        raise UsageError(f"no spec sheet for {name}; there are: {', '.join(CHIPS)}")
+    cores = 1 if threads == "one" else chip.cores
+    return _roofs(CORES[chip.core], chip.name, threads, tuple(range(cores)), chip.hertz, chip, ())
+
+
+def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> RoofSet:
+    """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology, no DRAM.
+
+    Args:
+        machine: whose.
+        threads: "one", "all" or the CPU set, for people.
+        cpus: the CPUs; siblings count once.
+
+    Raises:
+        MachineError: its microarchitecture is in no table, or its clock cannot be read.
+    """
+    name = core_name(machine.model)
+    if not name:
+        raise MachineError(
+            f"no spec sheet for {machine_title(machine)}; there are: {', '.join(CORES)}, and the chips "
+            f"{', '.join(CHIPS)}. Measure instead: turbotui roofs"
+        )
+    hertz, where = _clock(machine, cpus[0])
+    cores = len({machine.topology.row(Scope.CORE, cpu) for cpu in cpus})
+    notes = [
+        f"clock: {where}, {hertz / 1e9:.3f} GHz; turbo and vector licences move it",
+        "no DRAM roof: the number and speed of memory channels is not in the table",
+    ]
+    kinds = {machine.topology.places[cpu].core_type for cpu in cpus} - {None}
+    if kinds - {"P"}:
+        notes.append(f"cores of kind {', '.join(sorted(kind for kind in kinds if kind))} are counted as {name} cores: "
+                     "too much for E cores")
+    core = CORES[name]
+    chip = Chip(name, name, cores, hertz, 0.0, core.source)
+    return _roofs(core, machine_title(machine), threads, tuple(sorted(cpus))[:cores], hertz, chip, tuple(notes))
+
+
+def _clock(machine: Machine, cpu: int) -> tuple[float, str]:
+    base = f"/sys/devices/system/cpu/cpu{cpu}/cpufreq"
+    for file, word in _CLOCK_FILES:
+        try:
+            return int(machine.host.read_text(f"{base}/{file}")) * 1e3, f"{word} ({file})"
+        except (HostError, ValueError):
+            continue
+    if machine.model.mhz:
+        return machine.model.mhz * 1e6, "/proc/cpuinfo"
+    raise MachineError("the clock cannot be read: there is no cpufreq and no MHz in /proc/cpuinfo; measure instead")
+
+
+def _roofs(core: Core, title: str, threads: str, cpus: tuple[int, ...], hertz: float, chip: Chip,
+           notes: tuple[str, ...]) -> RoofSet:
+    scale = hertz * len(cpus)
+    return RoofSet(
+        machine=title,
+        origin=Origin.THEORY,
+        threads=threads,
+        cpus=cpus,
+        hertz=hertz,
+        peaks=tuple(_peaks(core, scale)),
+        bandwidths=tuple(_bandwidths(core, scale, chip.dram)),
+        notes=(*notes, f"design limits: {core.source}", *((chip.source,) if chip.source != core.source else ())),
+    )
+
+
+def _peaks(core: Core, scale: float) -> Iterator[Peak]:
+    """Add and mul alone use their own units; mixed, both at once; fused, both flops of each unit."""
+    for name, bits in (("scalar", 0), *core.widths):
+        add, mul, fma = core.units[bits]
+        for precision in (Precision.DOUBLE, Precision.SINGLE):
+            lanes = bits // 8 // precision.value or 1
+            rates = [(Operation.ADD, add), (Operation.MUL, mul)]
+            rates.append((Operation.FMA, 2 * fma) if core.fused else (Operation.ADD_MUL, add + mul))
+            for operation, each in rates:
+                yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * scale)
+
+
+def _bandwidths(core: Core, scale: float, dram: float) -> Iterator[Bandwidth]:
+    for name, bits in (("scalar", 0), *core.widths):
+        for mix, table in ((Mix.LOADS, core.load), (Mix.TWO_ONE, core.both), (Mix.STORES, core.store)):
+            yield Bandwidth("L1", mix, name, table[bits] * scale)
+    widest = core.widths[-1][0]
+    if core.l2 is not None:
+        yield Bandwidth("L2", Mix.LOADS, widest, core.l2 * scale)
+    if core.l3 is not None:
+        yield Bandwidth("L3", Mix.LOADS, widest, core.l3 * scale)
+    if dram:
+        yield Bandwidth("DRAM", Mix.LOADS, widest, dram)

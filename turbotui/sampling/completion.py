@@ -1,0 +1,44 @@
+"""What may follow in an --add text that is being typed: PMUs, events, registers, files, the grammar's words."""
+
+from __future__ import annotations
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.pmus import list_pmus, read_pmu
+from turbotui.machine.registers import REGISTERS
+
+_WORDS = ("u32", "u64", "cpu", "core", "package", "cycles", "seconds", "usec", "raw", "delta", "average", "percent")
+_TELEMETRY = ("name=", "type=raw", "type=txtal_time", "type=tcore_clock", "format=raw", "format=delta", "domain=cpu",
+              "domain=core", "domain=package", "offset=", "lsb=", "msb=", "guid=", "seq=", "path=")
+
+
+def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
+    """Whole texts that begin with what was typed, its last token completed; at most `limit` of them."""
+    before, comma, token = text.rpartition(",")
+    head = before + comma
+    if before.startswith("pmt"):
+        found = [word for word in _TELEMETRY if word.startswith(token)]
+    else:
+        words = (*_WORDS, "perf/", "pmt,", "/sys/", "msr0x") if token else ("perf/", "msr0x", "/sys/", "pmt,")
+        found = _places(host, token) or [word for word in words if word.startswith(token)]
+    return tuple(head + word for word in found[:limit] if head + word != text)
+
+
+def _places(host: Host, token: str) -> list[str]:
+    """Places on the machine that a token may be on its way to."""
+    if token.startswith("perf/"):
+        device, slash, event = token.removeprefix("perf/").partition("/")
+        if not slash:
+            return [f"perf/{name}/" for name in list_pmus(host) if name.startswith(device)]
+        pmu = read_pmu(host, device)
+        return [] if pmu is None else [f"perf/{device}/{name}" for name in pmu.events if name.startswith(event)]
+    if token.startswith("msr"):
+        known = sorted({register.address for register in REGISTERS})
+        return [f"msr{address:#x}" for address in known if f"msr{address:#x}".startswith(token)]
+    if token.startswith("/"):
+        folder, _slash, name = token.rpartition("/")
+        try:
+            inside = host.list_dir(folder or "/")
+        except HostError:
+            return []
+        return [f"{folder}/{entry}" for entry in inside if entry.startswith(name)]
+    return []
