@@ -158,6 +158,16 @@ def test_joules_on_amd_have_a_header_for_every_cell() -> None:
     assert float(summary[place]) == pytest.approx(float(first[place]) + float(second[place]), abs=0.02)
 
 
+@pytest.mark.parametrize("machine", ["sapphire-2s", "turin-2s", "laptop"])
+def test_rows_stop_where_their_data_stops_and_have_no_holes(machine: str) -> None:
+    done = stat("--machine", machine, "-q", "-i", "0.05", "-n", "1", "-d")
+    header, *rows = (line.split("\t") for line in done.stdout.splitlines()[1:])
+    lengths = {len(row) for row in rows[1:]}
+    assert len(rows[0]) == len(header)
+    assert len(lengths) >= 2  # siblings, and cores or packages
+    assert not [row for row in rows if "" in row]
+
+
 def test_tcc_moves_temperatures() -> None:
     def hottest(*words: str) -> int:
         done = stat("--machine", "sapphire-2s", "-q", "-P", "-i", "0.05", "-n", "1", "-S", "--show", "PkgTmp", *words)
@@ -210,9 +220,6 @@ def test_other_formats(name: str) -> None:
         assert [row["values"]["IRQ"] >= 0 for row in json.loads(line)["rows"]] == [True] * 5
     if name == "openmetrics":
         assert done.stdout.endswith("# EOF\n")
-
-
-# Command mode ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("script", "status"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 9), ("kill -15 $$", 15)])

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
-from turbotui.output.text import format_cell, frame_lines
+from turbotui.output.layout import Layout
+from turbotui.output.text import format_cell
+from turbotui.output.turbostat_text import TurbostatText
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.scope import Scope
@@ -16,6 +18,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.sources.msr import Msr
 
 SECOND = 1_000_000_000
 
@@ -34,7 +37,11 @@ def frame_of(topology: Topology, signals: Sequence[Signal], gains: Mapping[Signa
     later = {name: [SECOND * (1 + seconds)] * len(row) for name, row in gains.items()}
     older = Snapshot(0, 0, 1, topology, {name: [0] * len(gains[name]) for name in counters}, stamps)
     newer = Snapshot(1, 0, 1 + seconds * SECOND, topology, gains, later)
-    return Frame(older, newer, Census((), {}, by_id, {}, {})), catalog_for(by_id)
+    return Frame(older, newer, Census((), {}, by_id, dict.fromkeys(by_id, Msr()), {})), catalog_for(by_id)
+
+
+def frame_lines(frame: Frame, columns: Sequence[Column], *, summary_only: bool = False) -> list[str]:
+    return list(TurbostatText(Layout(tuple(columns), summary_only=summary_only)).lines(frame))
 
 
 GUEST_SIGNALS = (
@@ -55,7 +62,7 @@ def test_the_guest_of_the_specification() -> None:
         "cpuidle.0.time": [0, 0], "cpuidle.1.time": [4_962_000, 4_834_000],
     }, seconds=5)
     columns = catalog.select(["Core", "CPU", "TSC_MHz", "IRQ", "NMI", "POLL%", "haltpoll idle%"])
-    assert list(frame_lines(frame, columns)) == [
+    assert frame_lines(frame, columns) == [
         "Core\tCPU\tTSC_MHz\tIRQ\tNMI\tPOLL%\thaltpoll idle%",
         "-\t-\t2596\t39\t0\t0.00\t97.96",
         "0x0\t0\t2596\t10\t0\t0.00\t99.24",
@@ -86,7 +93,7 @@ SERVER_COLUMNS = ["Package", "Core", "CPU", "Busy%", "CPU%c1", "CPU%c6", "CoreTm
 def test_values_of_a_core_and_a_package_stand_once_and_rows_end_where_their_data_ends() -> None:
     frame, catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
     assert SERVER.cpus == (0, 4, 1, 5, 2, 6)
-    assert list(frame_lines(frame, catalog.select(SERVER_COLUMNS))) == [
+    assert frame_lines(frame, catalog.select(SERVER_COLUMNS)) == [
         "Package\tCore\tCPU\tBusy%\tCPU%c1\tCPU%c6\tCoreTmp\tPkgWatt\tSysWatt",
         "-\t-\t-\t30.00\t45.00\t25.00\t70\t200.50\t400.00",
         "0\t0x0\t0\t10.00\t65.00\t25.00\t40\t50.00",
@@ -100,14 +107,14 @@ def test_values_of_a_core_and_a_package_stand_once_and_rows_end_where_their_data
 
 def test_a_summary_is_a_header_and_one_line() -> None:
     frame, catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
-    assert list(frame_lines(frame, catalog.select(["Busy%", "PkgWatt"]), summary_only=True)) == [
+    assert frame_lines(frame, catalog.select(["Busy%", "PkgWatt"]), summary_only=True) == [
         "Busy%\tPkgWatt", "30.00\t200.50"]
 
 
 def test_the_unknown_is_a_dash_and_not_a_zero() -> None:
     gains = {**SERVER_GAINS, "mperf": [None, *SERVER_GAINS["mperf"][1:]], "energy.pkg": [None, 301]}
     frame, catalog = frame_of(SERVER, SERVER_SIGNALS, gains)
-    lines = list(frame_lines(frame, catalog.select(["CPU", "Busy%", "PkgWatt"])))
+    lines = frame_lines(frame, catalog.select(["CPU", "Busy%", "PkgWatt"]))
     assert lines[2] == "0\t-\t-"
     assert lines[3] == "4\t20.00"
     assert lines[1] == "-\t34.00\t150.50"
@@ -115,7 +122,7 @@ def test_the_unknown_is_a_dash_and_not_a_zero() -> None:
 
 def test_without_columns_an_interval_is_one_empty_line() -> None:
     frame, _catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
-    assert list(frame_lines(frame, ())) == [""]
+    assert frame_lines(frame, ()) == [""]
 
 
 def _column(decimals: int, *, hexadecimal: bool = False) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted import FilesHost
+from statscripts import FilesHost
 
 from turbotui.quantities.added import parse_added
 from turbotui.sampling.completion import complete_added

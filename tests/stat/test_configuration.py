@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import PAIR, SERVER, FilesHost, intel, machine_of
+from statscripts import PAIR, SERVER, FilesHost, intel, machine_of
 
 from turbotui.analysis.configuration import configuration
 from turbotui.analysis.configuration_power import limit_seconds, units_of

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from scripted import SERVER, Script, signal
+from statscripts import SERVER, Script, signal
 
 from turbotui.errors import UsageError
 from turbotui.output.formats import FORMATS, make_format
@@ -152,5 +152,9 @@ def test_metric_names_are_one_to_one() -> None:
     first_of_each = {column.id: column for column in STATIC_COLUMNS}
     names = metric_names(tuple(first_of_each.values()))
     assert len(set(names.values())) == len(first_of_each)
+    assert names["Busy%"] == "turbotui_busy_ratio"
+    assert names["nJ/ins"] == "turbotui_energy_per_instruction_joules"
+    for column_id, column in first_of_each.items():  # a name does not depend on which other columns are shown
+        assert metric_names([column])[column_id] == names[column_id]
     for name in names.values():
         assert re.fullmatch(r"turbotui(_[a-z0-9]+)+", name), name

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scripted import signal
+from statscripts import signal
 
 from turbotui.commands.stat_columns import GROUPS, Choice, choose
 from turbotui.commands.stat_options import StatError, StatOptions, parse_options

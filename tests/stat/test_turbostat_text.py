@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import PAIR, SERVER, Script, signal
+from statscripts import PAIR, SERVER, Script, signal
 
 from turbotui.output.formats import make_format
 from turbotui.output.layout import Layout

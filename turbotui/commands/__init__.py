@@ -32,6 +32,7 @@ COMMANDS = (
             reads_words=True),
     Command("doctor", "turbotui.commands.doctor", "which sources and signals work here, why not, and what to do"),
     Command("info", "turbotui.commands.info", "the machine's configuration: clocks, limits, idle states, power"),
+    Command("roofs", "turbotui.commands.roofs", "what cores and caches can reach: the roofs of the roofline model"),
     Command("machines", "turbotui.commands.machines", "the simulated machines for --machine"),
     Command("columns", "turbotui.commands.columns", "every column: formula, source, and whether it can be had here"),
 )

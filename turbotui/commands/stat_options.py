@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -57,10 +57,10 @@ OPTIONS: tuple[Option, ...] = (
            "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name", argument="SPEC"),
     Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
            "c", "SET"),
-    Option("debug", "every column, and more in the header; -dd for yet more", "d"),
+    Option("debug", "every column, and more in the header (twice is the same)", "d"),
     Option("Dump", "print the raw counters once and exit; perf is not used", "D"),
     Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
-    Option("force", "accepted for scripts: no processor model is ever refused", own=False),
+    Option("force", "accepted for scripts: no processor model is ever refused"),
     Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
     Option("help", "this text", "h"),
     Option("hide", "without these columns or categories", "H", "NAMES"),
@@ -254,16 +254,21 @@ def help_text() -> str:
         "A long option may begin with one dash or two, and end where it is unambiguous.",
         "",
     ]
-    for option in OPTIONS:
-        if option.own and not OPTIONS[OPTIONS.index(option) - 1].own:
-            lines += ["", "not turbostat's:"]
-        short = f"-{option.letter}" if option.letter else ""
-        long = f"--{option.name}" if option.name else ""
-        spelled = ", ".join(part for part in (short, long) if part)
-        first, *more = option.help.split("\n")
-        lines.append(f"  {(spelled if short else '    ' + spelled) + ' ' + option.argument:<28} {first}")
-        lines += [f"  {'':<28} {line}" for line in more]
+    lines += [line for option in OPTIONS if not option.own for line in _described(option)]
+    lines += ["", "not turbostat's:"]
+    lines += [line for option in OPTIONS if option.own for line in _described(option)]
     return "\n".join([*lines, "", _MORE])
+
+
+def _described(option: Option) -> Iterator[str]:
+    """The lines of one option in the help text."""
+    short = f"-{option.letter}" if option.letter else "   "
+    long = f"--{option.name}" if option.name else ""
+    spelled = f"{short}{', ' if option.letter and long else ' '}{long} {option.argument}"
+    first, *more = option.help.split("\n")
+    yield f"  {spelled:<28} {first}"
+    for line in more:
+        yield f"  {'':<28} {line}"
 
 
 _MORE = """NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,

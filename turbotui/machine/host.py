@@ -43,7 +43,8 @@ class HostError(OSError):
 class PerfAttr:
     """The fields of perf_event_attr that counting needs (uapi linux/perf_event.h).
 
-    `read_format` is always GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING for what turbotui opens.
+    `read_format` is always GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING for what turbotui opens. For a breakpoint
+    config1 is its address and config2 its length. `sample_period` is a frequency in Hz where the flag `freq` is set.
     """
 
     type: int
@@ -53,6 +54,12 @@ class PerfAttr:
     config3: int = 0
     flags: int = 0
     read_format: int = 0b1011  # GROUP | ENABLED | RUNNING
+    config4: int = 0
+    sample_period: int = 0
+    bp_type: int = 0
+    branch_sample_type: int = 0
+    sample_max_stack: int = 0
+    aux_sample_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

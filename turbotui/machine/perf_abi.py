@@ -68,13 +68,20 @@ def structure_of(attr: PerfAttr) -> PerfEventAttr:
     """The kernel's structure for an attribute; fields that counting does not use stay zero."""
     return PerfEventAttr(
         type=attr.type,
-        size=PUBLISHED_SIZE,
+        # A kernel that does not know config4 refuses a structure in which it is set, whatever the size says.
+        size=ctypes.sizeof(PerfEventAttr) if attr.config4 else PUBLISHED_SIZE,
         config=attr.config,
         config1=attr.config1,
         config2=attr.config2,
         config3=attr.config3,
+        config4=attr.config4,
         read_format=attr.read_format,
         flags=attr.flags,
+        sample_period=attr.sample_period,
+        bp_type=attr.bp_type,
+        branch_sample_type=attr.branch_sample_type,
+        sample_max_stack=attr.sample_max_stack,
+        aux_sample_size=attr.aux_sample_size,
     )
 
 

@@ -17,7 +17,7 @@ from turbotui.machine.host import Host, HostError, PerfAttr
 DEVICES = "/sys/bus/event_source/devices"
 
 _SIDE_FILES = (".unit", ".scale", ".per-pkg", ".snapshot")
-_WORDS = ("config", "config1", "config2", "config3")
+_WORDS = ("config", "config1", "config2", "config3", "config4")
 _FORMAT = re.compile(r"config(\d*):([0-9,\-\s]+)")
 _HIGHEST_BIT = 63
 
@@ -155,7 +155,7 @@ def encode(pmu: Pmu, event: str) -> PerfAttr:
     Raises:
         EventError: an unknown name or term, a missing or unreadable value, a value too large for its field.
     """
-    words = [0, 0, 0, 0]
+    words = [0] * len(_WORDS)
     chosen: dict[str, int] = {}
     from_alias: dict[str, int] = {}
     for term, value in _terms(event):
@@ -170,7 +170,8 @@ def encode(pmu: Pmu, event: str) -> PerfAttr:
         else:
             place = pmu.formats[term]
             words[place.word] |= place.place(number)
-    return PerfAttr(pmu.type, *words)
+    config, config1, config2, config3, config4 = words
+    return PerfAttr(pmu.type, config, config1, config2, config3, config4=config4)
 
 
 def _terms(text: str) -> list[tuple[str, str | None]]:

@@ -24,7 +24,9 @@ _UNITS: Mapping[str, tuple[str, float]] = {
 }  # fmt: skip
 # what a title says of its unit, which the name says at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),
-         "M/s": ("MRPS",)}
+         "M/s": ("MRPS",), "s": ("_Seconds",)}
+# titles that would say a unit which is not the name's, or too little
+_STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled"}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (turbostat-spec 2.7)
 _WORD = re.compile(r"[^a-z0-9]+")
 
@@ -99,7 +101,7 @@ def metric_names(columns: Sequence[Column]) -> dict[str, str]:
     taken: set[str] = set()
     for column in columns:
         unit = _UNITS.get(column.unit, ("", 1.0))[0]
-        stem = column.id
+        stem = _STEMS.get(column.id, column.id)
         for said in _SAID.get(column.unit, ()):
             if stem.endswith(said) and len(stem) > len(said):
                 stem = stem.removesuffix(said)

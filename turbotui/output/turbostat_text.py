@@ -1,4 +1,8 @@
-"""turbostat's text as a stream: when headers come, how wide counts are, which rows are printed (turbostat-spec 1.3)."""
+"""turbostat's text layout: TAB-separated, headers, `-` for the topology of the summary row (turbostat-spec 1.3).
+
+Values of a core or package stand on the first row of that core or package, and a row ends where its data ends, as
+scripts that read turbostat expect.
+"""
 
 from __future__ import annotations
 

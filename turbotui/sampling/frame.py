@@ -19,6 +19,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
 from turbotui.sampling.reasons import problem
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.sampling.sweep import Sweep
 
 Numbers = Sequence[float | None]
 T = TypeVar("T")
@@ -87,6 +88,22 @@ class Frame:
                 value = column.compute(self.inputs(row))
         cells[row] = value
         return value
+
+    def fill(self, column: Column) -> None:
+        """Compute a column for every row of its own level at once; `cell` then only looks up.
+
+        For whoever needs all rows (sorting, histories): several times cheaper than one cell after the other.
+        """
+        scope = column.scope
+        cells = self._cells.setdefault(column.id, {})
+        instances = self.topology.instances(scope)
+        if not instances or instances[-1].row in cells or column.whole_only or not self._can(column):
+            return
+        sweep = Sweep(self, scope)
+        compute = column.compute
+        for position, instance in enumerate(instances):
+            sweep.at = position
+            cells[instance.row] = compute(sweep)
 
     def home(self, column: Column, row: RowId) -> RowId | None:
         """The row whose value a cell shows: itself, or the instance of the column's scope that the row lies in."""

@@ -16,6 +16,9 @@ from turbotui.sampling.frame import Frame
 
 _GAP = math.nan
 
+_MANY = 16
+"""Rows from which computing a column for its whole level costs less than one cell after the other."""
+
 
 class Ring:
     """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
@@ -93,6 +96,8 @@ class History:
         seq = frame.seq
         length = length or self.length
         for column in columns:
+            if len(rows) > _MANY:
+                frame.fill(column)
             rings = self._rings.setdefault(column.id, {})
             for row in rows:
                 ring = rings.get(row)

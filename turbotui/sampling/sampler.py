@@ -123,9 +123,11 @@ class Sampler:
             await self._tick(loop)
             deadline = loop.time() + (self.interval if first is None else min(first, self.interval))
             done = 0
-            while not self._stopping and (intervals is None or done < intervals):
+            last = self._stopping
+            while not last and (intervals is None or done < intervals):
                 if await self._wait(loop, ended, deadline):
                     deadline = loop.time()  # beats are counted from where the interval was cut
+                last = self._stopping  # a stop that comes while this tick is published ends one more, short interval
                 await self._tick(loop)
                 done += 1
                 deadline = self._next_deadline(loop.time(), deadline)
@@ -219,8 +221,10 @@ class Sampler:
                 self._holding.add(cpu)
             else:
                 self._holding.discard(cpu)
+        if self._stopping:
+            seconds = min(seconds, _LATE_FLOOR if self._seq > 1 else 0.0)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.0 if self._stopping and self._seq == 1 else seconds) as self._patience:
+            async with asyncio.timeout(seconds) as self._patience:
                 await collector.wait()
         self._patience = None
         answers = collector.close()

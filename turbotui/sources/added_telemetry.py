@@ -1,12 +1,7 @@
-"""Intel Platform Monitoring Technology counters added by hand (turbostat-spec 9).
-
-A region is a directory /sys/class/intel_pmt/telemN with the files guid, size, offset and telem (kernel
-Documentation/ABI/testing/sysfs-class-intel_pmt).
-"""
+"""Intel PMT counters added by hand (turbostat-spec 9); the built-in ones are in `sources.pmt`."""
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping, Sequence
 
@@ -19,30 +14,11 @@ from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.pmt import CLASS, find_regions
 from turbotui.sources.source import Probe, Reader
-from turbotui.sources.sysfs_files import read_line
 from turbotui.sources.unreadable import unreadable
 
-CLASS = "/sys/class/intel_pmt"
-_REGION = re.compile(r"telem(\d+)\Z", re.ASCII)
 _CORE_CLOCK_HZ = 800e6  # tcore_clock (turbostat-spec 9.2)
-
-
-def regions(host: Host, guid: int) -> tuple[str, ...]:
-    """Directories of the regions with a guid, in the order of their numbers."""
-    try:
-        names = host.list_dir(CLASS)
-    except HostError:
-        return ()
-    numbered = sorted((int(found[1]), name) for name in names if (found := _REGION.match(name)))
-    return tuple(f"{CLASS}/{name}" for _number, name in numbered if _guid(host, f"{CLASS}/{name}") == guid)
-
-
-def _guid(host: Host, region: str) -> int | None:
-    try:
-        return int(read_line(host, f"{region}/guid") or "", 16)
-    except ValueError:
-        return None
 
 
 class AddedTelemetry(PerCpuSource):
@@ -159,5 +135,5 @@ def find_region(host: Host, place: TelemetryAt) -> str | None:
     """The directory of a counter's region; None if there is none."""
     if place.path:
         return place.path if host.exists(f"{place.path}/telem") else None
-    found = regions(host, place.guid)
+    found = [region.directory for region in find_regions(host) if region.guid == place.guid]
     return found[place.sequence] if place.sequence < len(found) else None

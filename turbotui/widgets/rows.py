@@ -47,6 +47,10 @@ class Line:
     parent: RowId | None = None
 
 
+_MANY = 16
+"""Rows from which computing a column for its whole level costs less than one cell after the other."""
+
+
 def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tuple[Scope, ...]:
     """The levels of a tree, without those that divide nothing further than the level above or below them.
 
@@ -81,6 +85,8 @@ def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, rever
     """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order."""
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
+    if len(rows) > _MANY:
+        frame.fill(column)
     numbers: list[tuple[float, int]] = []
     texts: list[tuple[str, int]] = []
     unknown: list[int] = []

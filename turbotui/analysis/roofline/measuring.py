@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from turbotui.analysis.roofline.roofs import UNDISTURBED, Bandwidth, Evidence, Origin, Peak, RoofSet
@@ -125,10 +126,13 @@ class Measuring:
             MachineError: executable memory, memory or a CPU is refused.
         """
         whole = self.steps if total is None else total
+        load = _load(self._machine)
+        host = self._machine.host
+        when = datetime.fromtimestamp(host.wall_ns() / 1e9, tz=UTC).isoformat(timespec="seconds")
         give_up = time.monotonic()
         peaks, bandwidths = [], []
         clock = self._assembler.write_clock(Shape(0, _CLOCK_UNROLL))
-        with Crew(self._machine.host, self._cpus, clock) as crew:
+        with Crew(host, self._cpus, clock) as crew:
             for target in self._arithmetic:
                 progress(done, whole, f"{target.isa.name} {target.operation.value} {target.precision.word}")
                 give_up += self._effort.budget
@@ -149,15 +153,18 @@ class Measuring:
             hertz=statistics.median(one.hertz for one in evidence),
             peaks=tuple(peaks),
             bandwidths=tuple(bandwidths),
-            notes=(*self._notes, *self._disturbances(evidence)),
+            notes=(*self._notes, *load, *self._disturbances(evidence)),
+            when=when,
         )
 
     def _disturbances(self, evidence: Sequence[Evidence]) -> list[str]:
         count = sum(one.disturbed for one in evidence)
         if not count:
             return []
-        return [f"other work shared the CPUs during {count} of {len(evidence)} roofs, marked ~: they are too low; "
-                "measure again with --fresh when the machine is idle"]
+        return [(
+            f"other work shared the CPUs during {count} of {len(evidence)} roofs, marked ~: they are too low; measure "
+            "again with --fresh when the machine is idle"
+        )]
 
     def _peak(self, crew: Crew, target: _Arithmetic, give_up: float) -> Peak:
         isa, precision, operation = target.isa, target.precision, target.operation
@@ -205,6 +212,14 @@ def machine_title(machine: Machine) -> str:
     if machine.model.hypervisor:
         words.append("virtual machine")
     return machine.model.title + (f" ({', '.join(words)})" if words else "")
+
+
+def _load(machine: Machine) -> tuple[str, ...]:
+    """The load average of the last minute, as a note (/proc/loadavg, proc(5))."""
+    try:
+        return (f"load average before measuring: {machine.host.read_text('/proc/loadavg').split()[0]}",)
+    except (HostError, IndexError):
+        return ()
 
 
 def _available(machine: Machine) -> int | None:

@@ -112,6 +112,7 @@ class RoofSet:
         peaks: flat roofs.
         bandwidths: slanted roofs.
         notes: sentences that go with the numbers.
+        when: date and time (UTC) of the measurement; "" for theory.
     """
 
     machine: str
@@ -122,6 +123,7 @@ class RoofSet:
     peaks: tuple[Peak, ...]
     bandwidths: tuple[Bandwidth, ...]
     notes: tuple[str, ...] = ()
+    when: str = ""
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -204,7 +206,8 @@ class Verdict:
         if self.above:
             return (f"above every roof: {100 * self.reached:.0f} % of {self.top}; the roofs are too low or the counts "
                     "too high")
-        text = f"bound by {self.ceiling}: {100 * self.reached:.0f} % of that roof, {100 * (1 - self.reached):.0f} % below"
+        share = 100 * self.reached
+        text = f"bound by {self.ceiling}: {share:.0f} % of that roof, {100 - share:.0f} % below"
         if self.top != self.ceiling:
             text += f"; highest roof here is {self.top}, {self.top_attainable / 1e9:.4g} GFLOP/s"
         return text

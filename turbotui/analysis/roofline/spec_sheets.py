@@ -24,7 +24,7 @@ class Core:
         units: arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each
             cycle; scalar under 0. add and mul are those issued together when half of the instructions are either.
         fused: whether there is a fused multiply-add.
-        load: bytes loaded each cycle by {bits}; scalar under 0 means double.
+        load: bytes loaded each cycle by {bits}, scalar doubles under 0; only the widths that are surely so.
         store: bytes stored each cycle, likewise.
         both: bytes each cycle of 2 loads : 1 store, likewise.
         l2: bytes each cycle between L1 and L2; None where no document here says.
@@ -58,11 +58,6 @@ def _same(count: tuple[int, int, int], *bits: int) -> Mapping[int, tuple[int, in
     return MappingProxyType(dict.fromkeys((0, *bits), count))
 
 
-def _ports(count: int, *bits: int) -> Mapping[int, int]:
-    """Bytes each cycle of `count` accesses of each width; scalars are doubles."""
-    return MappingProxyType({0: 8 * count, **{width: width // 8 * count for width in bits}})
-
-
 _INTEL_GUIDE: Final = "Intel 64 and IA-32 Architectures Optimization Reference Manual"
 _AMD_GUIDE: Final = "AMD Software Optimization Guide, family"
 _ARM_GUIDE: Final = "Arm Software Optimization Guide"
@@ -76,39 +71,35 @@ CORES: Final[Mapping[str, Core]] = MappingProxyType(
                  load={0: 16, 128: 32, 256: 32}, store={0: 8, 128: 16, 256: 16}, both={0: 24, 128: 48, 256: 48},
                  l2=32, l3=32, source=f"{_INTEL_GUIDE}, Sandy Bridge; L2 and L3 are design limits"),
             # Two FMA units of 256 bits; one of them adds. Two 32-byte loads and one 32-byte store.
-            Core("Haswell", _AVX, MappingProxyType(dict.fromkeys((0, 128, 256), (1, 2, 2))),
-                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
+            Core("Haswell", _AVX, _same((1, 2, 2), 128, 256), load={256: 64}, store={256: 32}, both={256: 96}, l2=64,
                  source=f"{_INTEL_GUIDE}, Haswell"),
-            Core("Skylake", _AVX, _same((2, 2, 2), 128, 256),
-                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
+            Core("Skylake", _AVX, _same((2, 2, 2), 128, 256), load={256: 64}, store={256: 32}, both={256: 96}, l2=64,
                  source=f"{_INTEL_GUIDE}, Skylake"),
-            # Ports 0 and 1 fused and port 5: two FMA units of 512 bits (Gold 6000 and above).
-            Core("Skylake server", _AVX512, _same((2, 2, 2), 128, 256, 512),
-                 load=_ports(2, 128, 256, 512), store=_ports(1, 128, 256, 512), both=_ports(3, 128, 256, 512), l2=64,
+            # Ports 0 and 1 together and port 5: two FMA units of 512 bits, as most parts have.
+            Core("Skylake and Ice Lake server", _AVX512, _same((2, 2, 2), 128, 256, 512),
+                 load={512: 128}, store={512: 64}, both={512: 192}, l2=64,
                  source=f"{_INTEL_GUIDE}, Skylake server; parts with two 512-bit FMA units"),
-            # A third 32-byte load; two 512-bit loads. Two stores to one line each cycle are not counted on.
             Core("Golden Cove server", _AVX512, _same((2, 2, 2), 128, 256, 512),
-                 load={0: 24, 128: 48, 256: 96, 512: 128}, store=_ports(1, 128, 256, 512),
-                 both=_ports(3, 128, 256, 512), l2=64, source=f"{_INTEL_GUIDE}, Golden Cove"),
+                 load={512: 128}, store={512: 64}, both={512: 192}, l2=64, source=f"{_INTEL_GUIDE}, Golden Cove"),
+            # Three 32-byte loads; two stores where both go to one line.
             Core("Golden Cove", _AVX, _same((2, 2, 2), 128, 256),
-                 load={0: 24, 128: 48, 256: 96}, store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=64,
-                 source=f"{_INTEL_GUIDE}, Golden Cove"),
-            # Two FMA and two ADD pipes of 256 bits: half additions and half multiplications issue four a cycle.
+                 load={256: 96}, store={256: 64}, both={256: 144}, l2=64, source=f"{_INTEL_GUIDE}, Golden Cove"),
+            # Two FMA and two ADD pipes of 256 bits.
             Core("Zen 2 and Zen 3", _AVX, _same((2, 2, 2), 128, 256),
-                 load=_ports(2, 128, 256), store=_ports(1, 128, 256), both=_ports(3, 128, 256), l2=32, l3=32,
+                 load={256: 64}, store={256: 32}, both={256: 96}, l2=32, l3=32,
                  source=f"{_AMD_GUIDE} 17h models 30h and above, family 19h"),
             # 512-bit registers over 256-bit pipes: half the instructions.
             Core("Zen 4", _AVX512, MappingProxyType({0: (2, 2, 2), 128: (2, 2, 2), 256: (2, 2, 2), 512: (1, 1, 1)}),
-                 load={0: 16, 128: 32, 256: 64, 512: 64}, store={0: 8, 128: 16, 256: 32, 512: 32},
-                 both={0: 24, 128: 48, 256: 96, 512: 96}, l2=32, l3=32, source=f"{_AMD_GUIDE} 19h models 10h and above"),
+                 load={512: 64}, store={512: 32}, both={512: 96}, l2=32, l3=32,
+                 source=f"{_AMD_GUIDE} 19h models 10h and above"),
             Core("Zen 5", _AVX512, _same((2, 2, 2), 128, 256, 512),
-                 load=_ports(2, 128, 256, 512), store=_ports(1, 128, 256, 512), both=_ports(3, 128, 256, 512), l2=64,
-                 l3=32, source=f"{_AMD_GUIDE} 1Ah"),
-            Core("Neoverse N1", _NEON, _same((2, 2, 2), 128), load=_ports(2, 128), store=_ports(1, 128),
-                 both=_ports(2, 128), source=f"{_ARM_GUIDE}, Neoverse N1: two load/store pipes"),
-            Core("Neoverse V2", _NEON, _same((4, 4, 4), 128), load=_ports(3, 128), store=_ports(2, 128),
-                 both=_ports(3, 128), source=f"{_ARM_GUIDE}, Neoverse V2: four pipes of 128 bits, three load pipes, "
-                 "two of which store"),
+                 load={512: 128}, store={512: 64}, both={512: 192}, l2=64, l3=32, source=f"{_AMD_GUIDE} 1Ah"),
+            # Two pipes for loads and stores, one of which has store data.
+            Core("Neoverse N1", _NEON, _same((2, 2, 2), 128), load={128: 32}, store={128: 16}, both={128: 32},
+                 source=f"{_ARM_GUIDE}, Neoverse N1"),
+            # Four pipes of 128 bits; three load pipes, two of which store.
+            Core("Neoverse V2", _NEON, _same((4, 4, 4), 128), load={128: 48}, store={128: 32}, both={128: 48},
+                 source=f"{_ARM_GUIDE}, Neoverse V2"),
         )
     }
 )
@@ -121,10 +112,10 @@ _SYMBOLS: Final[Mapping[str, str]] = MappingProxyType(
             ("Ivy Bridge", "SANDYBRIDGE SANDYBRIDGE_X IVYBRIDGE IVYBRIDGE_X"),
             ("Haswell", "HASWELL HASWELL_X HASWELL_L HASWELL_G BROADWELL BROADWELL_G BROADWELL_X BROADWELL_D"),
             ("Skylake", "SKYLAKE SKYLAKE_L KABYLAKE KABYLAKE_L COMETLAKE COMETLAKE_L"),
-            ("Skylake server", "SKYLAKE_X ICELAKE_X ICELAKE_D"),
+            ("Skylake and Ice Lake server", "SKYLAKE_X ICELAKE_X ICELAKE_D"),
             ("Golden Cove server", "SAPPHIRERAPIDS_X EMERALDRAPIDS_X GRANITERAPIDS_X GRANITERAPIDS_D"),
-            ("Golden Cove", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S BARTLETTLAKE METEORLAKE "
-                            "METEORLAKE_L"),
+            ("Golden Cove", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S BARTLETTLAKE"),
+            ("Golden Cove", "METEORLAKE METEORLAKE_L"),
         )
         for symbol in symbols.split()
     }

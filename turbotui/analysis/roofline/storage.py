@@ -57,6 +57,7 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
             for one in roofs.bandwidths
         ],
         "notes": list(roofs.notes),
+        "when": roofs.when,
     }
 
 
@@ -86,7 +87,7 @@ class _Reader:
     def number(self, key: str) -> float:
         found = self._value[key]
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise ValueError(f"{key} is not a number")
+            raise ValueError(f"{key} is not a number")  # noqa: TRY004 - as above
         return float(found)
 
     def items(self, key: str) -> list[object]:
@@ -115,10 +116,11 @@ def from_json(value: object) -> RoofSet:
         KeyError: a key is missing.
     """
     data = _Reader(value)
-    peaks = []
-    for one in map(_Reader, data.items("peaks")):
-        peaks.append(Peak(one.text("isa"), int(one.number("bits")), _PRECISIONS[one.text("precision")],
-                          Operation(one.text("operation")), one.number("flops"), one.evidence()))
+    peaks = [
+        Peak(one.text("isa"), int(one.number("bits")), _PRECISIONS[one.text("precision")],
+             Operation(one.text("operation")), one.number("flops"), one.evidence())
+        for one in map(_Reader, data.items("peaks"))
+    ]
     bandwidths = [
         Bandwidth(one.text("level"), _MIXES[one.text("mix")], one.text("isa"), one.number("bytes_per_second"),
                   one.evidence())
@@ -133,6 +135,7 @@ def from_json(value: object) -> RoofSet:
         peaks=tuple(peaks),
         bandwidths=tuple(bandwidths),
         notes=tuple(str(note) for note in data.items("notes")),
+        when=data.text("when"),
     )
 
 

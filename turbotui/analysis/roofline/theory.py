@@ -36,7 +36,7 @@ def chip_roofs(name: str, threads: str) -> RoofSet:
     if chip is None:
         raise UsageError(f"no spec sheet for {name}; there are: {', '.join(CHIPS)}")
     cores = 1 if threads == "one" else chip.cores
-    return _roofs(CORES[chip.core], chip.name, threads, tuple(range(cores)), chip.hertz, chip, ())
+    return _roofs(chip, chip.name, threads, tuple(range(cores)), ())
 
 
 def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> RoofSet:
@@ -57,7 +57,8 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
             f"{', '.join(CHIPS)}. Measure instead: turbotui roofs"
         )
     hertz, where = _clock(machine, cpus[0])
-    cores = len({machine.topology.row(Scope.CORE, cpu) for cpu in cpus})
+    firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
+    cores = len(firsts)
     notes = [
         f"clock: {where}, {hertz / 1e9:.3f} GHz; turbo and vector licences move it",
         "no DRAM roof: the number and speed of memory channels is not in the table",
@@ -66,9 +67,8 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
     if kinds - {"P"}:
         notes.append(f"cores of kind {', '.join(sorted(kind for kind in kinds if kind))} are counted as {name} cores: "
                      "too much for E cores")
-    core = CORES[name]
-    chip = Chip(name, name, cores, hertz, 0.0, core.source)
-    return _roofs(core, machine_title(machine), threads, tuple(sorted(cpus))[:cores], hertz, chip, tuple(notes))
+    chip = Chip(name, name, cores, hertz, 0.0, CORES[name].source)
+    return _roofs(chip, machine_title(machine), threads, firsts, tuple(notes))
 
 
 def _clock(machine: Machine, cpu: int) -> tuple[float, str]:
@@ -83,15 +83,15 @@ def _clock(machine: Machine, cpu: int) -> tuple[float, str]:
     raise MachineError("the clock cannot be read: there is no cpufreq and no MHz in /proc/cpuinfo; measure instead")
 
 
-def _roofs(core: Core, title: str, threads: str, cpus: tuple[int, ...], hertz: float, chip: Chip,
-           notes: tuple[str, ...]) -> RoofSet:
-    scale = hertz * len(cpus)
+def _roofs(chip: Chip, title: str, threads: str, cpus: tuple[int, ...], notes: tuple[str, ...]) -> RoofSet:
+    core = CORES[chip.core]
+    scale = chip.hertz * len(cpus)
     return RoofSet(
         machine=title,
         origin=Origin.THEORY,
         threads=threads,
         cpus=cpus,
-        hertz=hertz,
+        hertz=chip.hertz,
         peaks=tuple(_peaks(core, scale)),
         bandwidths=tuple(_bandwidths(core, scale, chip.dram)),
         notes=(*notes, f"design limits: {core.source}", *((chip.source,) if chip.source != core.source else ())),
@@ -113,7 +113,8 @@ def _peaks(core: Core, scale: float) -> Iterator[Peak]:
 def _bandwidths(core: Core, scale: float, dram: float) -> Iterator[Bandwidth]:
     for name, bits in (("scalar", 0), *core.widths):
         for mix, table in ((Mix.LOADS, core.load), (Mix.TWO_ONE, core.both), (Mix.STORES, core.store)):
-            yield Bandwidth("L1", mix, name, table[bits] * scale)
+            if bits in table:
+                yield Bandwidth("L1", mix, name, table[bits] * scale)
     widest = core.widths[-1][0]
     if core.l2 is not None:
         yield Bandwidth("L2", Mix.LOADS, widest, core.l2 * scale)

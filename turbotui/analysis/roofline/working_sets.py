@@ -46,10 +46,11 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
     def threads(cache: Cache) -> int:
         return max(1, len(cache.cpus & running))
 
-    found = []
-    for level in (1, 2):
-        if level in levels:
-            found.append(WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])))
+    found = [
+        WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level]))
+        for level in (1, 2)
+        if level in levels
+    ]
     if 3 in levels:
         found.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
     last = levels[max(levels)] if levels else None

@@ -1,1 +1,1 @@
-"""Machine code that turbotui writes and runs itself: what this machine's cores and caches can do, without a compiler."""
+"""Machine code that turbotui writes and runs itself: what cores and caches can do, found without a compiler."""

@@ -1,7 +1,7 @@
-"""AArch64 roof kernels. Encodings: Arm Architecture Reference Manual (DDI 0487), C7.2 and C8.2, each instruction's page.
+"""AArch64 roof kernels. Encodings: Arm Architecture Reference Manual DDI 0487, C7.2 and C8.2.
 
-Calling convention: Arm AAPCS64 6.1: iterations in x0, base in x1, bytes in x2; the low halves of v8 to v15 belong to the
-caller, so an arithmetic kernel saves them.
+Calling convention: Arm AAPCS64 6.1: iterations in x0, base in x1, bytes in x2; the low halves of v8 to v15
+belong to the caller, so an arithmetic kernel saves them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Code:
         self.words.extend([_NOP] * (-len(self.words) % _LOOP_WORDS))
 
     def branch_ne(self, target: int) -> None:
-        """b.ne to a word's index."""
+        """Append a b.ne to a word's index."""
         self.words.append(_BNE | ((target - len(self.words)) & 0x7FFFF) << 5)
 
     def bytes(self) -> bytes:
@@ -103,7 +103,7 @@ class Writer:
         self.table = SVE if self.sve else SCALAR if self.scalar else NEON
 
     def operate(self, name: str, target: int, constant: int) -> int:
-        """add and mul: target = target op constant. fma: target = target + multiplier * addend (scalar, NEON, SVE)."""
+        """Target = target op constant for add and mul; fma: target = target + multiplier * addend."""
         word = self.table[name][self.precision]
         if name != "fma":
             return word | constant << 16 | target << 5 | target
@@ -112,14 +112,14 @@ class Writer:
         return word | _ADDEND << 16 | _MULTIPLIER << 5 | target
 
     def one(self, name: str, register: int, base: int, index: int) -> int:
-        """ldr or str of element `index` from a base register."""
+        """An ldr or str of element `index` from a base register."""
         word = self.table[name][self.precision] | base << 5 | register
         if self.sve:  # 9 bits in two fields
             return word | (index >> 3 & 63) << 16 | (index & 7) << 10
         return word | index << 10
 
     def two(self, name: str, first: int, second: int, base: int, index: int) -> int:
-        """ldp or stp of elements `index` and the next."""
+        """An ldp or stp of elements `index` and the next."""
         return self.table[name][self.precision] | (index & 127) << 15 | second << 10 | base << 5 | first
 
 

@@ -18,7 +18,7 @@ ADDEND = 1e-6
 
 
 def arithmetic_data(operation: Operation, precision: Precision, size: int) -> bytes:
-    """Multiplier, addend and starting value 1, each repeated over a register of `size` bytes, then room for the result."""
+    """Multiplier, addend and starting value 1, each over a register of `size` bytes, then room for the result."""
     letter = "d" if precision is Precision.DOUBLE else "f"
     lanes = size // precision.value
     values = [_MULTIPLIERS[operation]] * lanes + [ADDEND] * lanes + [1.0] * lanes + [0.0] * lanes

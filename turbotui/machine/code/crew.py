@@ -72,6 +72,19 @@ class Rounds:
 
 
 @dataclass(frozen=True, slots=True)
+class _Task:
+    """What every thread does with its buffer."""
+
+    page: CodePage
+    size: int
+    work: int
+    seconds: float
+    rounds: int
+    data: bytes
+    barrier: threading.Barrier
+
+
+@dataclass(frozen=True, slots=True)
 class _Timing:
     ns: int
     work: int
@@ -177,13 +190,12 @@ class Crew:
         """
         whole = max(size // kernel.work * kernel.work, kernel.work) if size else len(data)
         self.prepare(max(whole, len(data)))
-        barrier = threading.Barrier(len(self._workers))
-        passes = whole // kernel.work if size else 1
+        work = whole if size else kernel.work
         with CodePage(kernel.code) as page:
+            task = _Task(page, whole, work, seconds, rounds, data, threading.Barrier(len(self._workers)))
 
             def make(cpu: int) -> Callable[[], object]:
-                return lambda: self._rounds(page, self._buffers[cpu], whole, kernel.work * passes, seconds, rounds,
-                                            barrier, data)
+                return lambda: self._rounds(task, self._buffers[cpu])
 
             found = self._all([make(worker.cpu) for worker in self._workers])
         columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
@@ -198,18 +210,17 @@ class Crew:
                 raise MachineError(f"a roof cannot be measured: {answer}") from answer
         return answers
 
-    def _rounds(self, page: CodePage, buffer: Buffer, size: int, work: int, seconds: float, rounds: int,
-                barrier: threading.Barrier, data: bytes) -> list[_Timing]:
+    def _rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
         try:
-            buffer.write(data)
-            iterations = self._calibrate(page, buffer, size, seconds)
+            buffer.write(task.data)
+            iterations = self._calibrate(task.page, buffer, task.size, task.seconds)
             beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
             timings = []
-            for _ in range(rounds):
-                barrier.wait()
-                timings.append(self._round(page, buffer, size, work * iterations, iterations, beats))
+            for _ in range(task.rounds):
+                task.barrier.wait()
+                timings.append(self._round(task, buffer, iterations, beats))
         except Exception:
-            barrier.abort()  # or the others would wait for ever
+            task.barrier.abort()  # or the others would wait for ever
             raise
         return timings
 
@@ -227,13 +238,14 @@ class Crew:
         page.run(iterations, buffer.address, size)
         return self._host.now_ns() - start
 
-    def _round(self, page: CodePage, buffer: Buffer, size: int, work: int, iterations: int, beats: int) -> _Timing:
+    def _round(self, task: _Task, buffer: Buffer, iterations: int, beats: int) -> _Timing:
         looks = [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
         on_cpu = time.thread_time_ns()
-        elapsed = self._time(page, iterations, buffer, size)
+        elapsed = self._time(task.page, iterations, buffer, task.size)
         on_cpu = time.thread_time_ns() - on_cpu
         looks += [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
-        return _Timing(elapsed, work, self._clock.work * beats * 1e9 / max(1, min(looks)), min(1.0, on_cpu / elapsed))
+        hertz = self._clock.work * beats * 1e9 / max(1, min(looks))
+        return _Timing(elapsed, task.work * iterations, hertz, min(1.0, on_cpu / elapsed))
 
 
 def _combine(timings: Sequence[_Timing]) -> Round:

@@ -51,8 +51,8 @@ class CodePage:
             number = ctypes.get_errno()
             self.close()
             raise MachineError(
-                f"this system refuses executable memory (mprotect: {os.strerror(number)}), so roofs cannot be measured; "
-                "use --theory, or run outside the service or SELinux domain that forbids it"
+                f"this system refuses executable memory (mprotect: {os.strerror(number)}), so roofs cannot be "
+                "measured; use --theory, or run outside the service or SELinux domain that forbids it"
             )
         self._run = _RUN(self.address)
 

@@ -104,9 +104,9 @@ class Shape:
 class Kernel:
     """A function (iterations, base address, bytes) -> nothing, in the C calling convention of its architecture.
 
-    An arithmetic kernel runs its body `iterations` times and finds at `base` three registers' worth of data: multiplier,
-    addend, starting value; it leaves its first accumulator behind them. A memory kernel walks `bytes` bytes from `base`
-    `iterations` times.
+    An arithmetic kernel runs its body `iterations` times and finds at `base` three registers' worth of data:
+    multiplier, addend, starting value; it leaves its first accumulator behind them. A memory kernel walks `bytes`
+    bytes from `base` `iterations` times.
 
     Attributes:
         code: machine code; position independent.

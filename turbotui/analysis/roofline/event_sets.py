@@ -1,0 +1,182 @@
+"""Event sets: which events are counted together, and how sets counted at different times become one record.
+
+Sets are joined by instructions, which every set counts: an event's rate per instruction is known while its set was on,
+and is taken from the neighbours while it was not.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.analysis.roofline.recipes import Event, Recipe
+from turbotui.errors import UsageError
+
+TOTALS_TOLERANCE: Final = 0.02
+"""Runs whose instructions differ by more are not the same work and are not joined."""
+
+
+def plan_sets(recipe: Recipe, counters: int | None = None,
+              absent: frozenset[str] = frozenset()) -> tuple[tuple[Event, ...], ...]:
+    """The recipe's events in as few sets as fit when filled in order.
+
+    Args:
+        recipe: what to count.
+        counters: general counters of this machine; None: those of the recipe.
+        absent: keys of events that this machine does not have.
+
+    Raises:
+        UsageError: an event does not fit alone, or one that is not optional is absent.
+    """
+    room = recipe.counters if counters is None else counters
+    if recipe.overlap:
+        room -= 1  # instructions, in every set; AMD has no fixed counters
+    sets: list[list[Event]] = []
+    free = 0
+    for event in recipe.events:
+        if event.key in absent:
+            if not event.optional:
+                raise UsageError(f"{recipe.name} needs {event.name} ({event.perf}), which this machine does not have")
+            continue
+        if event.counters > room:
+            raise UsageError(f"{event.name} takes {event.counters} counters, and {max(0, room)} are free")
+        if not sets or event.counters > free:
+            sets.append([])
+            free = room
+        sets[-1].append(event)
+        free -= event.counters
+    return tuple(tuple(one) for one in sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Differences of one interval in which one set was on.
+
+    Attributes:
+        seconds: measured length.
+        instructions: retired; of every set.
+        counts: of the events of the set that was on.
+    """
+
+    seconds: float
+    instructions: float
+    counts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An interval with a count for every event.
+
+    Attributes:
+        seconds: measured length.
+        instructions: retired.
+        counts: of every event that was on at least once.
+        estimated: keys of those that were not on in this interval.
+    """
+
+    seconds: float
+    instructions: float
+    counts: Mapping[str, float]
+    estimated: frozenset[str]
+
+
+def join_rotation(intervals: Sequence[Interval]) -> tuple[Joined, ...]:
+    """Fill in what each interval did not count.
+
+    Between two intervals that counted an event, its rate per instruction is drawn as a line over the instructions
+    executed, from middle to middle; before the first and after the last it is held. An interval without instructions
+    has no rate and no events.
+    """
+    middles: list[float] = []
+    executed = 0.0
+    for interval in intervals:
+        middles.append(executed + interval.instructions / 2)
+        executed += interval.instructions
+    keys = dict.fromkeys(key for interval in intervals for key in interval.counts)
+    known: dict[str, tuple[list[float], list[float]]] = {}
+    for key in keys:
+        places: list[float] = []
+        rates: list[float] = []
+        for middle, interval in zip(middles, intervals, strict=True):
+            if key in interval.counts and interval.instructions > 0:
+                places.append(middle)
+                rates.append(interval.counts[key] / interval.instructions)
+        known[key] = places, rates
+    joined = []
+    for middle, interval in zip(middles, intervals, strict=True):
+        missing = [key for key in keys if key not in interval.counts and known[key][0]]
+        counts = dict(interval.counts)
+        counts.update({key: line(*known[key], middle) * interval.instructions for key in missing})
+        joined.append(Joined(interval.seconds, interval.instructions, counts, frozenset(missing)))
+    return tuple(joined)
+
+
+def line(places: Sequence[float], values: Sequence[float], place: float) -> float:
+    """A piecewise linear curve through points in ascending order, held at both ends.
+
+    Raises:
+        ValueError: there is no point.
+    """
+    if not places:
+        raise ValueError("a curve needs a point")
+    after = bisect.bisect_left(places, place)
+    if after == 0:
+        return values[0]
+    if after == len(places):
+        return values[-1]
+    left, right = places[after - 1], places[after]
+    if right == left:
+        return values[after]
+    share = (place - left) / (right - left)
+    return values[after - 1] + share * (values[after] - values[after - 1])
+
+
+def join_runs(runs: Sequence[Sequence[Interval]]) -> tuple[Joined, ...]:
+    """Join whole runs of the same work, each with a set of its own, on the intervals of the first.
+
+    Each run's cumulative counts are a curve over its instructions, stretched so that all runs have the first one's
+    total; the first run's intervals cut every curve. Counts of the other runs are estimated.
+
+    Raises:
+        UsageError: the totals of instructions differ by more than 2 %: not the same work.
+    """
+    if not runs:
+        return ()
+    reference = runs[0]
+    total = sum(interval.instructions for interval in reference)
+    ends: list[float] = []
+    executed = 0.0
+    for interval in reference:
+        executed += interval.instructions
+        ends.append(executed)
+    counts: list[dict[str, float]] = [dict(interval.counts) for interval in reference]
+    estimated: dict[str, None] = {}
+    for number, run in enumerate(runs[1:], start=2):
+        own = sum(interval.instructions for interval in run)
+        if total <= 0 or abs(own - total) > TOTALS_TOLERANCE * total:
+            raise UsageError(f"run {number} executed {own:.4g} instructions and run 1 {total:.4g}: they differ by more "
+                             f"than {TOTALS_TOLERANCE:.0%} and cannot be joined")
+        for key in dict.fromkeys(key for interval in run for key in interval.counts):
+            if key in reference[0].counts:
+                continue
+            estimated[key] = None
+            _cut(run, key, total / own, ends, counts)
+    return tuple(
+        Joined(interval.seconds, interval.instructions, one, frozenset(estimated))
+        for interval, one in zip(reference, counts, strict=True)
+    )
+
+
+def _cut(run: Sequence[Interval], key: str, stretch: float, ends: Sequence[float],
+         counts: Sequence[dict[str, float]]) -> None:
+    places, values = [0.0], [0.0]
+    for interval in run:
+        places.append(places[-1] + interval.instructions * stretch)
+        values.append(values[-1] + interval.counts.get(key, 0.0))
+    before = 0.0
+    for end, one in zip(ends, counts, strict=True):
+        here = line(places, values, end)
+        one[key] = here - before
+        before = here

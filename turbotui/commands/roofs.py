@@ -1,0 +1,148 @@
+"""`turbotui roofs`: what this machine's cores and caches can reach, measured, or computed from the spec sheet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from turbotui.analysis.roofline import storage
+from turbotui.analysis.roofline.measuring import Measuring, threads_of
+from turbotui.analysis.roofline.measuring import Progress as Told
+from turbotui.analysis.roofline.roofs import RoofSet, ridges
+from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES
+from turbotui.analysis.roofline.theory import chip_roofs, machine_roofs
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.roofs_text import plot_text, table_text
+from turbotui.commands.watching import label, open_host
+from turbotui.errors import UsageError
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine, read_machine
+
+_HERE = "this machine"
+_WORDS = ("one", "all")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("--theory", metavar="CHIP", nargs="?", const=_HERE,
+                        help="compute them from the spec sheet instead of measuring: of this machine's "
+                             f"microarchitecture ({', '.join(CORES)}), or of a chip ({', '.join(CHIPS)}); the only "
+                             "choice with --machine")
+    parser.add_argument("--threads", metavar="one|all|SET",
+                        help="one thread, one on every core, or one on each CPU of a set such as 0-3,8 "
+                             "(default: one, then all)")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few seconds: only the widest double-precision arithmetic and loads; not stored")
+    parser.add_argument("--fresh", action="store_true", help="measure again instead of using the stored roofs")
+    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
+    parser.add_argument("--no-plot", action="store_true", help="only the tables")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, compute or load the roofs, and print them."""
+    simulated = ""
+    if arguments.theory not in (None, _HERE):
+        words = _WORDS if arguments.threads is None else (arguments.threads,)
+        if any(word not in _WORDS for word in words):
+            raise UsageError("a chip of the table has no CPUs of its own: --threads one or all")
+        sets = tuple(chip_roofs(arguments.theory, word) for word in words)
+    else:
+        machine = read_machine(open_host(arguments))
+        simulated = label(machine.host)
+        if arguments.theory is None and machine.host.kind is HostKind.REAL:
+            sets = _measured(machine, arguments)
+        else:
+            sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
+    if arguments.json:
+        print(json.dumps({"simulated": simulated, "sets": [_report(one) for one in sets]}, indent=1))
+        return 0
+    if simulated:
+        print(f"# {simulated}: nothing below was read from hardware\n")
+    for number, one in enumerate(sets):
+        print(("\n" if number else "") + table_text(one))
+    if not arguments.no_plot:
+        terminal = sys.stdout.isatty()
+        print("\n" + plot_text(sets[-1], width=_columns(), coloured=terminal))
+    return 0
+
+
+def _columns() -> int:
+    return min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
+
+
+def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int, ...]]]:
+    """The sets of CPUs that are asked for; "one" and "all" are one where there is one core."""
+    if threads is not None and threads not in _WORDS:
+        chosen = parse_cpu_set(threads)
+        missing = chosen - frozenset(machine.topology.cpus)
+        if missing:
+            raise UsageError(f"--threads {threads}: CPU {min(missing)} is not there, is offline or may not be used")
+        return [(threads, threads_of(machine, threads, chosen))]
+    words = _WORDS if threads is None else (threads,)
+    found = [(word, threads_of(machine, word, None)) for word in words]
+    return found[:1] if len(found) > 1 and found[0][1] == found[1][1] else found
+
+
+def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet, ...]:
+    path = os.path.join(storage.folder(os.environ), storage.file_name(machine))
+    choices = _choices(machine, arguments.threads)
+    stored = {} if arguments.fresh else {(one.threads, one.cpus): one for one in storage.load(path)}
+    todo = [
+        Measuring(machine, word, cpus, quick=arguments.quick) for word, cpus in choices if (word, cpus) not in stored
+    ]
+    total = sum(one.steps for one in todo)
+    found = {}
+    if todo:
+        with _bar(total) as told:
+            done = 0
+            for measuring in todo:
+                roofs = measuring.run(told, done, total)
+                done += measuring.steps
+                found[roofs.threads, roofs.cpus] = roofs
+        if not arguments.quick:
+            storage.store(path, tuple(found.values()))
+    if len(todo) < len(choices):
+        print(f"stored roofs from {path}; --fresh measures again", file=sys.stderr)
+    return tuple(found.get(choice) or stored[choice] for choice in choices)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Told]:
+    """A progress bar on stderr where that is a terminal; one line where it is not."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        print(f"measuring {total} roofs", file=sys.stderr)
+        yield _quietly
+        return
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # Few redraws: the bar's own work would take time from the CPUs that are measured.
+    with Progress(*columns, console=console, transient=True, refresh_per_second=2, auto_refresh=False) as bar:
+        task = bar.add_task("measuring", total=total)
+
+        def told(done: int, _total: int, what: str) -> None:
+            bar.update(task, completed=done, description=what, refresh=True)
+
+        yield told
+
+
+def _quietly(_done: int, _total: int, _what: str) -> None:
+    """No progress where nobody watches."""
+
+
+def _report(roofs: RoofSet) -> dict[str, object]:
+    return {
+        **storage.to_json(roofs),
+        "ridges": [
+            {"peak": peak.name, "level": slant.level, "mix": slant.mix.word, "flop_per_byte": place}
+            for peak, slant, place in ridges(roofs)
+        ],
+    }

@@ -1,0 +1,94 @@
+"""An event ready to be opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.machine.host import PerfAttr
+
+FLAGS = {
+    # name -> bit of the flag word of perf_event_attr (uapi linux/perf_event.h, Linux 6.18)
+    name: bit
+    for bit, name in enumerate((
+        "disabled", "inherit", "pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle",
+        "mmap", "comm", "freq", "inherit_stat", "enable_on_exec", "task", "watermark", "precise_ip", "precise_ip_high",
+        "mmap_data", "sample_id_all", "exclude_host", "exclude_guest", "exclude_callchain_kernel",
+        "exclude_callchain_user", "mmap2", "comm_exec", "use_clockid", "context_switch", "write_backward", "namespaces",
+        "ksymbol", "bpf_event", "aux_output", "cgroup", "text_poke", "build_id", "inherit_thread", "remove_on_exec",
+        "sigtrap", "defer_callchain", "defer_output",
+    ))
+}  # fmt: skip
+PRECISE_SHIFT = FLAGS["precise_ip"]  # a field of two bits
+_PRECISE_MASK = 3 << PRECISE_SHIFT
+
+
+def precise_of(flags: int) -> int:
+    """The field precise_ip of a flag word, 0 to 3."""
+    return (flags & _PRECISE_MASK) >> PRECISE_SHIFT
+
+
+def flag_names(flags: int) -> dict[str, int]:
+    """The fields of a flag word that are not zero, by the kernel's names."""
+    found = {
+        name: 1
+        for name, bit in FLAGS.items()
+        if flags >> bit & 1 and bit not in (PRECISE_SHIFT, PRECISE_SHIFT + 1)
+    }
+    return {**found, "precise_ip": precise_of(flags)} if flags & _PRECISE_MASK else found
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedEvent:
+    """One counter as perf_event_open(2) wants it, and what its number means.
+
+    A string that names several PMUs (a wildcard, a hybrid machine's kinds of core) gives one of these for each.
+
+    Attributes:
+        string: the event as written; the instances of one event have it in common, and are summed.
+        fstr: the same in full: the PMU's own name, every term and modifier.
+        pmu: name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU.
+        attr: for perf_event_open. No exclude bit is set that was not asked for: guests and hosts are both counted.
+        engine: "own" or "libpfm".
+        name: what `name=` gave, else `string`.
+        unit: the PMU's .unit file, "Joules"; "" for a plain count.
+        scale: factor from counts to `unit`.
+        snapshot: the value is a level, not a running count.
+        per_package: counted once a package.
+        cpus: the CPUs to open it on; empty for every CPU.
+        uncore: whether `cpus` comes from a cpumask: one of them counts for many CPUs.
+        group: number of the group in the whole string, None for an event that stands alone.
+        leader: whether it leads its group.
+        group_name: what is written before the brace.
+        weak: the group may be broken up when it does not fit.
+        sample_read: the modifier S.
+        bpf: the modifier b.
+        retire_latency: the modifier R.
+        options: terms that only sampling or perf's own output use, as written.
+        cpu: what libpfm's cpu= gave, -1 otherwise.
+        index: libpfm's number of the event, None for the own engine.
+        codes: bare register words, where they were asked for.
+    """
+
+    string: str
+    fstr: str
+    pmu: str
+    attr: PerfAttr
+    engine: str = "own"
+    name: str = ""
+    unit: str = ""
+    scale: float = 1.0
+    snapshot: bool = False
+    per_package: bool = False
+    cpus: tuple[int, ...] = ()
+    uncore: bool = False
+    group: int | None = None
+    leader: bool = True
+    group_name: str = ""
+    weak: bool = False
+    sample_read: bool = False
+    bpf: bool = False
+    retire_latency: bool = False
+    options: tuple[tuple[str, str], ...] = ()
+    cpu: int = -1
+    index: int | None = None
+    codes: tuple[int, ...] = ()
