@@ -134,24 +134,24 @@ def test_core_pmus_are_told_by_name(tmp_path: Path, pmu: str, core: bool) -> Non
 
 def test_the_kernel_configuration_decides_about_the_msr_driver(tmp_path: Path) -> None:
     (tmp_path / "proc/sys/kernel").mkdir(parents=True)
-    assert found(str(tmp_path)).msr_config == ""
+    assert found(str(tmp_path)).config("MSR") == ""
     (tmp_path / "proc/sys/kernel/osrelease").write_text("6.1.0\n")
-    assert found(str(tmp_path)).msr_config == ""
+    assert found(str(tmp_path)).config("MSR") == ""
     modules = tmp_path / "lib/modules/6.1.0"
     modules.mkdir(parents=True)
     (modules / "modules.builtin").write_text("kernel/fs/ext4.ko\n")
     (modules / "modules.dep").write_text("kernel/arch/x86/kernel/msr.ko.xz:\n")
-    assert found(str(tmp_path)).msr_config == "m"
+    assert found(str(tmp_path)).config("MSR") == "m"
     (modules / "modules.builtin").write_text("kernel/arch/x86/kernel/msr.ko\n")
-    assert found(str(tmp_path)).msr_config == "y"
+    assert found(str(tmp_path)).config("MSR") == "y"
     (tmp_path / "boot").mkdir()
     (tmp_path / "boot/config-6.1.0").write_text("CONFIG_X86_MSR=m\n")
-    assert found(str(tmp_path)).msr_config == "m"
+    assert found(str(tmp_path)).config("MSR") == "m"
     (tmp_path / "proc/config.gz").write_bytes(gzip.compress(b"# CONFIG_X86_MSR is not set\n"))
-    assert found(str(tmp_path)).msr_config == "n"
+    assert found(str(tmp_path)).config("MSR") == "n"
     (tmp_path / "proc/config.gz").write_bytes(b"not gzip")
-    assert found(str(tmp_path)).msr_config == "m"
-    assert found(str(tmp_path), "aarch64").msr_config == ""
+    assert found(str(tmp_path)).config("MSR") == "m"
+    assert found(str(tmp_path), "aarch64").config("MSR") == ""
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def named_host(machine: str | None, sysroot: str) -> Host:
         from turbotui.machine.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
         return simulated_host(machine)
-    return LinuxHost(sysroot)
+    host = LinuxHost(sysroot)
+    host.raise_descriptors()
+    return host
 
 
 def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Session, tuple[Column, ...]]:

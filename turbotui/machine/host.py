@@ -92,7 +92,8 @@ class Host(Protocol):
     """A machine, as far as it can be read. Descriptors are small integers of the host's own numbering."""
 
     @property
-    def kind(self) -> HostKind: ...
+    def kind(self) -> HostKind:
+        """Whether its numbers were measured here, recorded elsewhere, or computed."""
 
     @property
     def name(self) -> str:
@@ -112,7 +113,8 @@ class Host(Protocol):
             HostError: ENOENT, ENOTDIR, EACCES ...
         """
 
-    def exists(self, path: str) -> bool: ...
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or directory of that name."""
 
     def open_file(self, path: str) -> int:
         """Open a file read-only to be read again and again with `read_at`.
@@ -149,7 +151,8 @@ class Host(Protocol):
             HostError: ENODEV, ENOSPC, EIO.
         """
 
-    def close(self, descriptor: int) -> None: ...
+    def close(self, descriptor: int) -> None:
+        """Give a descriptor back."""
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         """Bind the calling thread to these CPUs.
@@ -160,13 +163,16 @@ class Host(Protocol):
 
     @property
     def pins(self) -> bool:
-        """Whether reading CPUs have to be visited by a thread each (a real machine); a simulated one has no CPUs to
-        pin to, so one worker reads them all."""
+        """Whether each CPU is read by a thread of its own, pinned to it, as on a real machine.
+
+        A simulated one has no CPUs to pin to: one worker reads them all.
+        """
 
     def usable_cpus(self) -> frozenset[int] | None:
         """CPUs of this process's cpuset and affinity, None if unrestricted or unknown."""
 
-    def privileges(self) -> Privileges: ...
+    def privileges(self) -> Privileges:
+        """What this process may do on it."""
 
     def now_ns(self) -> int:
         """Monotonic time in ns, not slewed where the kernel offers it (CLOCK_MONOTONIC_RAW)."""

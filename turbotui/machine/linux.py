@@ -6,6 +6,7 @@ this machine (a test bed that replaces some of its files) is opened with `live=T
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import posixpath
@@ -192,6 +193,13 @@ class LinuxHost:
             return None
         sets = [cpus for cpus in (self._affinity, self._restricted_cpuset()) if cpus is not None]
         return frozenset.intersection(*sets) if sets else None
+
+    def raise_descriptors(self) -> None:
+        """Raise the soft RLIMIT_NOFILE to the hard one, which everybody may; never beyond, never insisting."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != hard:
+            with contextlib.suppress(ValueError, OSError):  # a policy forbids it: the plan drops columns by name
+                resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def privileges(self) -> Privileges:
         """What this process may do, by /proc/self/status, kernel.perf_event_paranoid and RLIMIT_NOFILE.

@@ -30,16 +30,26 @@ class Circumstances:
         hypervisor: whether the machine is a guest.
         x86: whether it can have model-specific registers.
         core_pmu: whether sysfs lists a PMU of the cores.
-        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" where the kernel does not tell.
+        msr_config: CONFIG_X86_MSR of the running kernel, "y", "m", "n"; "" where the kernel does not tell; None: asked
+            of `host` when somebody needs it, for unpacking a kernel's configuration takes milliseconds.
         cpuid_config: CONFIG_X86_CPUID, likewise.
+        host: whom to ask.
     """
 
     privileges: Privileges
     hypervisor: bool
     x86: bool
     core_pmu: bool
-    msr_config: str = ""
-    cpuid_config: str = ""
+    msr_config: str | None = None
+    cpuid_config: str | None = None
+    host: Host | None = None
+
+    def config(self, driver: str) -> str:
+        """CONFIG_X86_<driver>: "y", "m", "n"; "" where the kernel does not tell."""
+        known = {"MSR": self.msr_config, "CPUID": self.cpuid_config}.get(driver)
+        if known is not None:
+            return known
+        return "" if self.host is None or not self.x86 else _driver_config(self.host, driver)
 
 
 def circumstances(machine: Machine) -> Circumstances:
@@ -50,8 +60,7 @@ def circumstances(machine: Machine) -> Circumstances:
         hypervisor=machine.model.hypervisor,
         x86=x86,
         core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
-        msr_config=_driver_config(machine.host, "MSR") if x86 else "",
-        cpuid_config=_driver_config(machine.host, "CPUID") if x86 else "",
+        host=machine.host,
     )
 
 
@@ -92,7 +101,7 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
     if error.errno == errno.ENOENT:
-        return _no_driver(device, "cpuid", facts.cpuid_config)
+        return _no_driver(device, "cpuid", facts.config("CPUID"))
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", "run as root")
     return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
@@ -225,7 +234,7 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
 
 
 def _no_device(device: str, facts: Circumstances) -> Unavailable:
-    return _no_driver(device, "msr", facts.msr_config)
+    return _no_driver(device, "msr", facts.config("MSR"))
 
 
 def _no_driver(device: str, driver: str, config: str) -> Unavailable:

@@ -92,6 +92,7 @@ class ProcStat(SharedSource):
     id = "proc-stat"
     title = "/proc/stat"
     gives = "user, system, idle, iowait, irq, steal and guest time of each CPU; context switches; forks; run queue"
+    counts_from_open = False  # the kernel's own totals since boot
 
     def probe(self, machine: Machine) -> Probe:
         """Read the file once and see which columns and rows this kernel prints."""

@@ -15,9 +15,8 @@ from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 
 
-class CpuGone(Exception):
-    """The CPU (or device) a reader was opened on does not exist any more; its worker ends and the topology is read
-    again."""
+class CpuGone(Exception):  # noqa: N818 - an event in a machine's life, not an error of anybody's
+    """The CPU (or device) that a reader was opened on is away; the topology is read again."""
 
 
 class Reader(Protocol):
@@ -37,7 +36,8 @@ class Reader(Protocol):
             CpuGone: the CPU went offline.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give every descriptor back."""
 
 
 @runtime_checkable
@@ -52,12 +52,14 @@ class SharedReader(Protocol):
     """As `Reader`, for a file that holds every CPU at once: one sequence per signal, one item per instance."""
 
     @property
-    def signals(self) -> tuple[SignalId, ...]: ...
+    def signals(self) -> tuple[SignalId, ...]:
+        """What `read` returns, in this order."""
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """For each of `signals` a sequence over the instances of its scope, in topology order."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give every descriptor back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,10 @@ class Source(Protocol):
 
     @property
     def counts_from_open(self) -> bool:
-        """Whether a reader's counts begin (or begin again) when it is opened, as perf's and accumulated ones do, so
-        that no difference may be taken across an opening. Registers and sysfs counters go on by themselves."""
+        """Whether a reader's counts begin when it is opened, as perf's and accumulated ones do.
+
+        No difference may then be taken across an opening. Registers and sysfs counters go on by themselves.
+        """
 
     def probe(self, machine: Machine) -> Probe:
         """Look, without disturbing anything, what can be had. Opens and closes at most one of each counter."""

@@ -56,6 +56,12 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
             f"no spec sheet for {machine_title(machine)}; there are: {', '.join(CORES)}, and the chips "
             f"{', '.join(CHIPS)}. Measure instead: turbotui roofs"
         )
+    kinds = {cpu: machine.topology.places[cpu].core_type for cpu in cpus}
+    left_out = sorted({kind for kind in kinds.values() if kind is not None and kind != "P"})
+    cpus = tuple(cpu for cpu in cpus if kinds[cpu] in {None, "P"})
+    if not cpus:
+        raise MachineError(f"no spec sheet for cores of kind {', '.join(left_out)} of {machine_title(machine)}; "
+                           "measure instead: turbotui roofs")
     hertz, where = _clock(machine, cpus[0])
     firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
     cores = len(firsts)
@@ -63,10 +69,8 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
         f"clock: {where}, {hertz / 1e9:.3f} GHz; turbo and vector licences move it",
         "no DRAM roof: the number and speed of memory channels is not in the table",
     ]
-    kinds = {machine.topology.places[cpu].core_type for cpu in cpus} - {None}
-    if kinds - {"P"}:
-        notes.append(f"cores of kind {', '.join(sorted(kind for kind in kinds if kind))} are counted as {name} cores: "
-                     "too much for E cores")
+    if left_out:
+        notes.append(f"only the P cores: no spec sheet for cores of kind {', '.join(left_out)}")
     chip = Chip(name, name, cores, hertz, 0.0, CORES[name].source)
     return _roofs(chip, machine_title(machine), threads, firsts, tuple(notes))
 

@@ -47,7 +47,8 @@ class EncodedEvent:
         string: the event as written; the instances of one event have it in common, and are summed.
         fstr: the same in full: the PMU's own name, every term and modifier.
         pmu: name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU.
-        attr: for perf_event_open. No exclude bit is set that was not asked for: guests and hosts are both counted.
+        attr: for perf_event_open. The own engine sets no exclude bit that was not asked for: guests and hosts are both
+            counted; libpfm leaves guests out unless the string says mg.
         engine: "own" or "libpfm".
         name: what `name=` gave, else `string`.
         unit: the PMU's .unit file, "Joules"; "" for a plain count.
@@ -66,7 +67,6 @@ class EncodedEvent:
         options: terms that only sampling or perf's own output use, as written.
         cpu: what libpfm's cpu= gave, -1 otherwise.
         index: libpfm's number of the event, None for the own engine.
-        codes: bare register words, where they were asked for.
     """
 
     string: str
@@ -91,4 +91,21 @@ class EncodedEvent:
     options: tuple[tuple[str, str], ...] = ()
     cpu: int = -1
     index: int | None = None
-    codes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BareCodes:
+    """An event as words for the registers of a PMU, without an operating system.
+
+    Attributes:
+        codes: of an x86 core first the event select register with its enable bits, then the extra register if there
+            is one.
+        index: libpfm's number of the event, None for the own engine.
+    """
+
+    string: str
+    fstr: str
+    pmu: str
+    codes: tuple[int, ...]
+    engine: str = "own"
+    index: int | None = None

@@ -1,4 +1,4 @@
-"""The letters after an event: which rings, host or guest, how precise, how scheduled (perf-list(1), EVENT MODIFIERS)."""
+"""The letters after an event: which rings, host or guest, how precise, how scheduled (perf-list(1), MODIFIERS)."""
 
 from __future__ import annotations
 
