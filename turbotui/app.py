@@ -189,6 +189,8 @@ class TurbotuiApp(App[int]):
     def _draw(self) -> None:
         with self.batch_update():
             for screen in self.screen_stack:
+                if isinstance(screen, WatchScreen) and not screen.composed:
+                    continue
                 if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
                     screen.show_frame()
 

@@ -35,4 +35,5 @@ COMMANDS = (
     Command("roofs", "turbotui.commands.roofs", "what cores and caches can reach: the roofs of the roofline model"),
     Command("machines", "turbotui.commands.machines", "the simulated machines for --machine"),
     Command("columns", "turbotui.commands.columns", "every column: formula, source, and whether it can be had here"),
+    Command("events", "turbotui.commands.events", "event strings to encodings, and what this machine can count"),
 )

@@ -259,6 +259,8 @@ class WatchScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show one sentence when nothing else fits."""
+        if not self.composed:
+            return
         width, height = event.size
         tiny = width < SMALLEST[0] or height < SMALLEST[1]
         self.set_class(tiny, "-tiny")
@@ -270,8 +272,19 @@ class WatchScreen(Screen[None]):
         self.show_summary()
         self.show_status()
 
+    @property
+    def composed(self) -> bool:
+        """Whether the widgets are there. Textual resumes a screen on its first visit before it is composed."""
+        return bool(self.query("#tiny"))
+
+    def on_mount(self) -> None:
+        """Draw what came before the widgets were there."""
+        self.on_screen_resume()
+
     def on_screen_resume(self) -> None:
         """Take the newest frame: a hidden screen gets none."""
+        if not self.composed:
+            return
         if self.watch_state.frame is not None:
             self.show_frame()
         else:

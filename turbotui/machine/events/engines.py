@@ -6,14 +6,21 @@ from dataclasses import replace
 from enum import Enum
 from typing import Protocol
 
+from turbotui.errors import UsageError
 from turbotui.machine.events.devices import Devices
 from turbotui.machine.events.encoded import FLAGS, BareCodes, EncodedEvent
 from turbotui.machine.events.encoder import EventEncoder
-from turbotui.machine.events.errors import NoCodesError, TracepointError, UnknownEventError, UnknownPmuError
+from turbotui.machine.events.errors import NoCodesError
 from turbotui.machine.events.names import RAW
 from turbotui.machine.events.terms import place, read_number
 from turbotui.machine.host import Host, HostKind, PerfAttr
-from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError, PfmNotSupportedError
+from turbotui.machine.libpfm.errors import (
+    LibpfmAbsentError,
+    PfmError,
+    PfmInvalidError,
+    PfmNotFoundError,
+    PfmNotSupportedError,
+)
 from turbotui.machine.libpfm.library import Libpfm, PmuKind, split_list
 from turbotui.machine.libpfm.structures import PLM
 from turbotui.machine.pmus import EventError, Pmu
@@ -177,9 +184,13 @@ class AutoEngine:
     """Our own engine first; libpfm where sysfs does not know the name.
 
     Strings with "::" are libpfm's, and so are bare codes wherever it is there.
+
+    Args:
+        own: our engine.
+        libpfm: the other, or why it is not there.
     """
 
-    def __init__(self, own: OwnEngine, libpfm: LibpfmEngine | None) -> None:
+    def __init__(self, own: OwnEngine, libpfm: LibpfmEngine | UsageError) -> None:
         self._own = own
         self._libpfm = libpfm
 
@@ -188,16 +199,22 @@ class AutoEngine:
 
         Raises:
             EventError, PfmError: of the engine that came nearest.
+            LibpfmAbsentError: the string is in libpfm's grammar, and the library is not there.
         """
-        if self._libpfm is not None and "::" in text:
-            return self._libpfm.encode(text)
+        libpfm = self._libpfm
+        if "::" in text:
+            if isinstance(libpfm, UsageError):
+                raise libpfm
+            return libpfm.encode(text)
         try:
             return self._own.encode(text)
         except EventError as error:
-            found = None if self._libpfm is None else _quietly(self._libpfm, text)
-            if found is None:
-                raise _with_hint(error, text, absent=self._libpfm is None) from error
-            return found
+            if isinstance(libpfm, UsageError):
+                raise
+            try:
+                return libpfm.encode(text)
+            except (PfmNotFoundError, PfmInvalidError, PfmNotSupportedError):
+                raise error from None
 
     def codes(self, text: str) -> tuple[BareCodes, ...]:
         """As libpfm, and as our own engine where that has none.
@@ -205,35 +222,23 @@ class AutoEngine:
         Raises:
             EventError, PfmError: of libpfm where it is there.
         """
-        if self._libpfm is None:
+        if isinstance(self._libpfm, UsageError):
             return self._own.codes(text)
         try:
             return self._libpfm.codes(text)
-        except PfmError:
+        except PfmError as error:
             try:
                 return self._own.codes(text)
-            except EventError:
-                if "/" in text or "{" in text:
-                    raise
-            raise
-
-
-def _quietly(engine: LibpfmEngine, text: str) -> tuple[EncodedEvent, ...] | None:
-    try:
-        return engine.encode(text)
-    except PfmError:
-        return None
-
-
-def _with_hint(error: EventError, text: str, *, absent: bool) -> EventError:
-    """The error; where only libpfm can know the name, with the word that it is missing."""
-    if absent and "::" in text and isinstance(error, UnknownEventError | UnknownPmuError | TracepointError):
-        return type(error)(f"{str(error).rstrip('.')}; names with :: are libpfm's, which is not installed.")
-    return error
+            except EventError as other:
+                raise (other if "/" in text else error) from None
 
 
 def open_engine(
-    host: Host, kind: str = "auto", rings: str | None = None, os_kind: OsKind = OsKind.PERF_EXT, force: str | None = None
+    host: Host,
+    kind: str = "auto",
+    rings: str | None = None,
+    os_kind: OsKind = OsKind.PERF_EXT,
+    force: str | None = None,
 ) -> Engine:
     """The engine of a name.
 
@@ -252,10 +257,10 @@ def open_engine(
         return own
     try:
         library = open_library(host, force)
-    except (LibpfmAbsentError, PfmError):
+    except (LibpfmAbsentError, PfmError) as error:
         if kind == "libpfm" or force is not None:
             raise
-        return AutoEngine(own, None)
+        return AutoEngine(own, error)
     libpfm = LibpfmEngine(host, library, rings or "uk", extended=os_kind is not OsKind.PERF)
     return libpfm if kind == "libpfm" else AutoEngine(own, libpfm)
 

@@ -1,0 +1,53 @@
+"""One process for one forced model: encodes every event, unit mask and modifier; prints one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from turbotui.machine.libpfm import Libpfm, PfmError
+
+MODIFIERS = ("u", "k", "e=1", "i", "c=1", "c=256", "period=7", "freq=9", "precise=2", "excl", "pinned", "cpu=1", "mg", "x")
+
+
+def main(model: str, asked: list[str]) -> None:
+    library = Libpfm(force=model)
+    events = tried = encoded = 0
+    faults: set[str] = set()
+    words: list[tuple[str, int, int, int, int]] = []
+    for pmu in library.pmus():
+        for event in library.events(pmu):
+            events += 1
+            masks = [attribute.name for attribute in event.attributes if attribute.unit_mask]
+            for place, suffix in enumerate(("", *(f":{mask}" for mask in masks))):
+                string = f"{pmu.name}::{event.name}{suffix}"
+                tails = ("", *(f":{modifier}" for modifier in MODIFIERS)) if place < 2 else ("",)
+                for tail in tails:
+                    tried += 1
+                    try:
+                        raw = library.raw_encoding(string + tail)
+                        encoded += bool(raw.codes)
+                    except PfmError as error:
+                        faults.add(type(error).__name__)
+                    try:
+                        perf = library.perf_encoding(string + tail)
+                    except PfmError as error:
+                        faults.add(type(error).__name__)
+                        continue
+                    encoded += 1
+                    if not tail:
+                        words.append((string, perf.attr.type, perf.attr.config, perf.attr.config1, perf.idx))
+    answers: list[list[str | int]] = []
+    for string in asked:
+        try:
+            answers.append(["ok", *library.raw_encoding(string).codes])
+        except PfmError as error:
+            answers.append([type(error).__name__, error.text])
+    report = {
+        "present": [pmu.name for pmu in library.pmus()], "events": events, "tried": tried, "encoded": encoded,
+        "faults": sorted(faults), "words": words, "asked": answers,
+    }  # fmt: skip
+    json.dump(report, sys.stdout)
+
+
+main(sys.argv[1], sys.argv[2:])

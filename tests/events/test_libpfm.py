@@ -1,0 +1,261 @@
+"""libpfm4 over many models, each in a process of its own because a model is forced before the library starts."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from trees import AMD, INTEL, pmu, tree
+
+from turbotui.machine.events import EventEncoder
+
+MODELS = (
+    "nhm", "wsm", "snb", "ivb", "hsw", "bdw", "skl", "skx", "clx", "icl", "icx", "spr", "adl_glc", "core", "atom", "slm",
+    "glm", "tmt", "knl", "amd64_k8_revg", "amd64_fam10h_istanbul", "amd64_fam11h_turion", "amd64_fam12h_llano",
+    "amd64_fam14h_bobcat", "amd64_fam15h_interlagos", "amd64_fam16h", "amd64_fam17h_zen1", "amd64_fam17h_zen2",
+    "amd64_fam19h_zen3", "amd64_fam19h_zen4",
+)  # fmt: skip
+
+
+def _installed() -> bool:
+    try:
+        ctypes.CDLL("libpfm.so.4")
+    except OSError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(not _installed(), reason="libpfm4 is not installed (apt install libpfm4)")
+
+
+@dataclass(frozen=True)
+class Report:
+    present: list[str]
+    events: int
+    tried: int
+    encoded: int
+    faults: list[str]
+    words: list[tuple[str, int, int, int, int]]
+    asked: list[list[str | int]]
+
+
+@functools.cache
+def report(model: str, *asked: str) -> Report:
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("pfm_child.py")), model, *asked],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-500:]
+    return Report(**json.loads(done.stdout))
+
+
+def known(model: str) -> Report:
+    found = report(model)
+    if not found.present:
+        pytest.skip(f"this libpfm was built without {model}")
+    return found
+
+
+def test_twenty_models_are_here() -> None:
+    assert sum(1 for model in MODELS if report(model).present) >= 20
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_event_encodes_or_is_refused_by_name(model: str) -> None:
+    found = known(model)
+    assert found.present == [model]
+    assert found.events >= 20
+    assert found.encoded > found.tried / 4
+    assert "PfmError" not in found.faults  # every code has its class
+    assert {"PfmAttributeError", "PfmAttributeValueError"} <= set(found.faults)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_both_engines_agree_on_every_core_event(model: str, tmp_path: Path) -> None:
+    """Terms that say the same as libpfm's words must give the same words."""
+    amd = model.startswith("amd64")
+    formats = AMD if amd else INTEL
+    encoder = EventEncoder(tree(tmp_path, pmu("cpu", 4, formats)))
+    agreed = 0
+    for string, kind, config, config1, _index in known(model).words:
+        if kind != 4:
+            continue
+        select = config & 0xFF | (config >> 24 & 0xF00 if amd else 0)
+        terms = [f"event={select:#x}", f"umask={config >> 8 & 0xFF:#x}"]
+        terms += [f"{name}={config >> bit & mask}" for name, bit, mask in
+                  (("edge", 18, 1), ("inv", 23, 1), ("cmask", 24, 255)) if config >> bit & mask]  # fmt: skip
+        if not amd:
+            terms += [f"{name}=1" for name, bit in (("any", 21), ("in_tx", 32), ("in_tx_cp", 33)) if config >> bit & 1]
+            terms += [f"offcore_rsp={config1:#x}"] if config1 else []
+        (event,) = encoder.encode(f"cpu/{','.join(terms)}/")
+        assert (event.attr.type, event.attr.config) == (kind, config), string
+        if not amd:
+            assert event.attr.config1 == config1, string
+        agreed += 1
+    assert agreed >= 20
+
+
+def run(*words: str, **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "turbotui", "events", *words],
+        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **environment},
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+# libpfm-spec 5, "Samples"
+@pytest.mark.parametrize(
+    ("model", "string", "codes"),
+    [
+        ("skx", "INST_RETIRED:ANY_P", [0x5300C0]),
+        ("skx", "inst_retired.any_p", [0x5300C0]),
+        ("skx", "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE", [0x5340C7]),
+        ("skx", "UOPS_DISPATCHED_PORT:PORT_0:c=2:i:e=1", [0x2D701A1]),
+        ("skx", "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=30", [0x5301CD, 0x1E]),
+        ("skx", "OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE", [0x5301B7, 0x10001]),
+    ],
+)
+def test_codes_of_the_command(model: str, string: str, codes: list[int]) -> None:
+    known(model)
+    status, out, _ = run("encode", string, "--os", "none", "--force-pmu", model, "--json")
+    row = json.loads(out)
+    assert (status, row["codes"], row["count"]) == (0, codes, len(codes))
+    assert row["string"] == string
+    assert row["fstr"].startswith(f"{model}::")
+    assert isinstance(row["idx"], int)
+
+
+@pytest.mark.parametrize(
+    ("model", "string", "expected"),
+    [
+        ("skx", "MEM_INST_RETIRED:ALL_LOADS:u:k=0:precise=2", {"config": 0x81D0, "exclude_kernel": 1, "precise_ip": 2}),
+        ("skx", "FRONTEND_RETIRED:IDQ_2_BUBBLES:fe_thres=5", {"config1": 0x200506}),
+        ("skx", "UNHALTED_CORE_CYCLES:period=100000:excl:pinned", {"sample_period": 100000, "exclusive": 1, "pinned": 1}),
+        ("skx", "UNHALTED_CORE_CYCLES:freq=99", {"sample_freq": 99, "freq": 1}),
+        ("ivb", "OFFCORE_RESPONSE_0:ANY_DATA:LLC_MISS_LOCAL", {"config1": 0x3F80400091}),
+        ("icx", "L1D:REPLACEMENT", {"config": 0x151}),
+        ("spr", "AMX_OPS_RETIRED:BF16", {"config": 0x2CE}),
+        ("amd64_fam19h_zen4", "RETIRED_SSE_AVX_FLOPS", {"config": 0x1F03}),
+        ("amd64_fam17h_zen2", "RETIRED_SSE_AVX_FLOPS", {"config": 0xF03}),
+        ("amd64_fam19h_zen4", "LS_DISPATCH:LD_DISPATCH", {"config": 0x129}),
+    ],
+)
+def test_attributes_of_the_command(model: str, string: str, expected: dict[str, int]) -> None:
+    known(model)
+    status, out, _ = run("encode", string, "--force-pmu", model, "--engine", "libpfm", "--json")
+    attr = json.loads(out)["attr"]
+    assert status == 0
+    assert {name: attr.get(name) for name in expected} == expected
+    assert attr["type"] == 4
+
+
+def test_lists_are_split_and_rings_are_the_callers() -> None:
+    known("skx")
+    status, out, _ = run("encode", "INST_RETIRED:ANY_P, UOPS_ISSUED:ANY", "--plm", "u", "--force-pmu", "skx",
+                         "--engine", "libpfm", "--json")  # fmt: skip
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [row["attr"]["config"] for row in rows] == [0xC0, 0x10E]
+    assert all(row["attr"]["exclude_kernel"] == 1 for row in rows)
+
+
+# libpfm-spec 3: string -> class and the library's text
+FAULTS = {
+    "skx::NO_SUCH": ("PfmNotFoundError", "event not found"),
+    "": ("PfmNotFoundError", "event not found"),
+    "hsw::INST_RETIRED": ("PfmNotFoundError", "event not found"),
+    "skx::CYCLE_ACTIVITY:STALLS_L3_MISS:STALLS_L2_MISS": (
+        "PfmCombinationError", "invalid combination of model specific features",
+    ),
+    "skx::FP_ARITH_INST_RETIRED": ("PfmUnitMaskError", "invalid or missing unit mask"),
+    "skx::INST_RETIRED:BOGUS": ("PfmAttributeError", "invalid event attribute"),
+    "skx::INST_RETIRED:ANY_P:period=3": ("PfmAttributeError", "invalid event attribute"),
+    "skx::INST_RETIRED:ANY_P:c=256": ("PfmAttributeValueError", "invalid event attribute value"),
+    "skx::INST_RETIRED:ANY_P:c=1:c=2": ("PfmAttributeSetError", "attribute value already set"),
+    "skx::INST_RETIRED:ANY_P" + ":c=1" * 70: ("PfmTooManyError", "too many parameters"),
+    "a,b": ("PfmInvalidError", "invalid parameters"),
+    "skx::INST_RETIRED:ANY_P : u": ("PfmInvalidError", "invalid parameters"),
+}  # fmt: skip
+
+
+def test_every_refusal_has_its_class_and_the_librarys_text() -> None:
+    known("skx")
+    found = report("skx", *FAULTS)
+    assert [tuple(answer) for answer in found.asked] == list(FAULTS.values())
+
+
+EDGES = """
+from turbotui.machine.libpfm import Libpfm
+from turbotui.machine.libpfm.errors import *
+from turbotui.machine.libpfm.structures import PLM
+library = Libpfm(force="skx")
+def fails(kind, call, *args, **more):
+    try:
+        call(*args, **more)
+    except kind:
+        return
+    raise SystemExit(f"{args} {more}: no {kind.__name__}")
+two = "skx::OFFCORE_RESPONSE_0:DMND_DATA_RD:ANY_RESPONSE"
+for _ in range(200):  # a double free would end the process
+    fails(PfmTooSmallError, library.raw_encoding, two, slots=1)
+    fails(PfmTooSmallError, library.raw_encoding, two, slots=0)
+assert library.raw_encoding(two, slots=2).codes == (0x5301b7, 0x10001)
+assert library.raw_encoding(two, slots=8).codes == library.raw_encoding(two).codes
+fails(PfmInvalidError, library.raw_encoding, "skx::INST_RETIRED:ANY_P", 0x20)
+fails(PfmInvalidError, library.raw_encoding, "skx::INST_RETIRED:ANY_P\\0:BOGUS")
+fails(PfmInvalidError, library.perf_encoding, "a b")
+fails(PfmAttributeError, library.perf_encoding, "skx::INST_RETIRED:ANY_P:period=3", extended=False)
+assert library.perf_encoding("skx::INST_RETIRED:ANY_P:cpu=3").cpu == 3
+assert library.raw_encoding("skx::INST_RETIRED:ANY_P", PLM["u"]).codes == (0x5100c0,)
+fails(PfmNotFoundError, library.raw_encoding, "skx::" + "A" * 100000)
+fails(PfmError, library.raw_encoding, "\\udcff\\u20ac")
+assert library.release.startswith("4.")
+assert library.pmu_of(library.raw_encoding("skx::INST_RETIRED:ANY_P").idx).name == "skx"
+fails(PfmNotSupportedError, library.pmu_of, -1)
+library.terminate()
+fails(PfmNotInitializedError, library.raw_encoding, "skx::INST_RETIRED:ANY_P")
+print("survived")
+"""
+
+
+def test_none_of_the_known_crashes() -> None:
+    known("skx")
+    done = subprocess.run([sys.executable, "-c", EDGES], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, "survived"), done.stderr[-500:]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("encode", "skx::INST_RETIRED:ANY_P", "--machine", "laptop"), "--force-pmu"),
+        (("encode", "X", "--force-pmu", "no_such_model"), "no PMU model 'no_such_model'"),
+        (("encode", "INST_RETIRED:BOGUS", "--force-pmu", "skx"), "invalid event attribute"),
+        (("encode", "cycles", "--plm", "z"), "--plm"),
+    ],
+)
+def test_faults_of_the_command(words: tuple[str, ...], says: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_auto_uses_the_engine_that_knows_the_name() -> None:
+    known("skx")
+    rows = [json.loads(run("encode", text, "--force-pmu", "skx", "--json")[1]) for text in ("cs", "INST_RETIRED:ANY_P")]
+    assert [row["engine"] for row in rows] == ["own", "libpfm"]
+
+
+def test_forcing_by_the_environment_is_the_same() -> None:
+    known("skx")
+    status, out, _ = run("list", "inst_retired", "--no-open", "--json", LIBPFM_FORCE_PMU="skx")
+    names = [json.loads(line)["name"] for line in out.splitlines()]
+    assert status == 0
+    assert "skx::INST_RETIRED:ANY_P" in names

@@ -1,0 +1,79 @@
+"""`turbotui roofs` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.machine.cpumodel import read_cpu_model
+from turbotui.machine.linux import LinuxHost
+
+_x86 = pytest.mark.skipif(read_cpu_model(LinuxHost()).architecture not in ("x86_64", "aarch64"),
+                          reason="no roof kernels exist for this machine")
+
+
+def test_the_theory_of_the_papers_chip(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--theory", "i7-3770K", "--threads", "all"]) == 0
+    out = capsys.readouterr().out
+    assert "THEORY, not measured; 4 cores at 3.500 GHz" in out
+    assert "L1 2 loads : 1 store 0.1667, L2 loads 0.25, L3 loads 0.25, DRAM loads 3.751" in out
+    assert "attainable GFLOP/s by DRAM loads: 1.866 at 0.0625, 7.464 at 0.25, 29.86 at 1, 112 at 8" in out
+    assert "AVX ADD+MUL double 112 GFLOP/s" in out
+    assert "arithmetic intensity [flop/byte]" in out
+    assert "\x1b" not in out
+
+
+def test_the_theory_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--theory", "i7-3770K", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [one["threads"] for one in report["sets"]] == ["one", "all"]
+    assert max(one["flops"] for one in report["sets"][1]["peaks"]) == 224e9
+    assert report["sets"][1]["origin"] == "theory"
+
+
+def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--machine", "sapphire-2s", "--no-plot"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# SIMULATED machine sapphire-2s")
+    assert out.count("THEORY, not measured") == 2
+    assert "measured 2" not in out
+    assert main(["roofs", "--machine", "sapphire-2s", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["simulated"] == "SIMULATED machine sapphire-2s"
+
+
+@pytest.mark.parametrize(("words", "status", "text"), [
+    (["--theory", "6502"], 2, "no spec sheet"),
+    (["--theory", "i7-3770K", "--threads", "0-1"], 2, "--threads one or all"),
+    (["--threads", "8191"], 2, "CPU 8191 is not there"),
+    (["--threads", "some"], 2, "is not a CPU number"),
+    (["--machine", "vera-2s"], 3, "no spec sheet for"),
+    (["--machine", "nothing"], 2, "nothing"),
+])
+def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", *words]) == status
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.real
+@_x86
+def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert main(["roofs", "--quick", "--threads", "one", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (one,) = report["sets"]
+    assert (one["origin"], one["threads"], len(one["cpus"])) == ("measured", "one", 1)
+    (peak,) = one["peaks"]
+    rates = {slant["level"]: slant["bytes_per_second"] for slant in one["bandwidths"]}
+    assert peak["evidence"]["rounds"] >= 7
+    # no core does more than 64 double operations or moves more than 256 bytes in a cycle
+    assert 0 < peak["flops"] < 64 * 1e10
+    assert all(0 < rate < 256 * 1e10 for rate in rates.values())
+    assert rates["L1"] > rates["DRAM"]
+    assert list(tmp_path.iterdir()) == []
