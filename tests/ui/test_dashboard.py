@@ -706,3 +706,21 @@ async def test_a_cpu_that_leaves_takes_its_row_and_the_cursor_finds_another() ->
         assert cpus(app) == [0, 1, 2]
         assert table(app).current in {cpu_row(cpu) for cpu in range(3)}
         assert app.watched.history.ring("Bzy_MHz", cpu_row(3)) is None
+
+
+async def test_the_doctor_rests_when_nothing_changes() -> None:
+    told: list[Listing.Moved] = []
+
+    def hear(message: object) -> None:
+        if isinstance(message, Listing.Moved):
+            told.append(message)
+
+    app = TurbotuiApp(FakeSession())
+    async with app.run_test(size=(120, 36), message_hook=hear) as pilot:
+        await pilot.press("9")
+        await pilot.pause()
+        told.clear()
+        await pilot.press("down")
+        for _ in range(20):
+            await pilot.pause()
+        assert 1 <= len(told) <= 4

@@ -79,8 +79,10 @@ class DoctorScreen(WatchScreen):
         self._list.show(items)
         self.watch_state.want(self.wanted)
 
-    def on_listing_moved(self) -> None:
-        """Report on the source under the cursor."""
+    def on_listing_moved(self, message: Listing.Moved) -> None:
+        """Report on the source under the cursor; the report is a listing too, and tells of itself."""
+        if message.listing is not self._list:
+            return
         key = self._list.key
         source = next((source for source in self._diagnosis.sources if source.id == key), None)
         lines = self._facts() if source is None else self._source(source)
