@@ -7,7 +7,9 @@ import sys
 
 from turbotui.machine.libpfm import Libpfm, PfmError
 
-MODIFIERS = ("u", "k", "e=1", "i", "c=1", "c=256", "period=7", "freq=9", "precise=2", "excl", "pinned", "cpu=1", "mg", "x")
+MODIFIERS = (
+    "u", "k", "e=1", "i", "c=1", "c=256", "period=7", "freq=9", "precise=2", "excl", "pinned", "cpu=1", "mg", "x",
+)  # fmt: skip
 
 
 def main(model: str, asked: list[str]) -> None:

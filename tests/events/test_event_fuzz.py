@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from trees import INTEL, pmu, tree, xeon
 
-from turbotui.machine.events import EventEncoder
+from turbotui.machine.events import EncodedEvent, EventEncoder
 from turbotui.machine.pmus import EventError
 
 PIECES = (
@@ -24,13 +24,15 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> EventEncoder:
 
 def outcome(encoder: EventEncoder, text: str) -> None:
     """An encoding or one named error, whose class says the kind of fault."""
+    fault: EventError | None = None
+    events: tuple[EncodedEvent, ...] = ()
     try:
         events = encoder.encode(text)
     except EventError as error:
-        assert type(error) is not EventError
-        assert len(str(error)) > 10
-        return
-    assert events
+        fault = error
+    assert bool(events) != (fault is not None)
+    assert type(fault) is not EventError
+    assert fault is None or len(str(fault)) > 10
     for event in events:
         for word in (event.attr.config, event.attr.config1, event.attr.config2, event.attr.config3, event.attr.config4):
             assert 0 <= word < 1 << 64

@@ -322,6 +322,7 @@ def test_one_call_for_one_string(tmp_path_factory: pytest.TempPathFactory) -> No
 
 
 def test_the_canonical_string_means_the_same(encoder: EventEncoder) -> None:
-    for text in ("cpu/mem-loads,ldlat=9/pp", "imc_1/cas_count_read/", "mem:0x10/2:wr:u", "cycles:k", "cpu/r1a8/u", "4:7"):
+    texts = ("cpu/mem-loads,ldlat=9/pp", "imc_1/cas_count_read/", "mem:0x10/2:wr:u", "cycles:k", "cpu/r1a8/u", "4:7")
+    for text in texts:
         event = one(encoder, text)
         assert one(encoder, event.fstr).attr == event.attr, text

@@ -19,7 +19,7 @@ def x86(code: bytes, folder: Path) -> list[str]:
     path = folder / "code.bin"
     path.write_bytes(code)
     words = [objdump, "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - a disassembler
     if done.returncode:
         pytest.skip(f"this objdump has no x86-64: {done.stderr.strip()}")
     return _instructions(done.stdout)
@@ -32,13 +32,13 @@ def a64(code: bytes, folder: Path) -> list[str]:
         path = folder / "code.bin"
         path.write_bytes(code)
         words = [objdump, "-D", "-b", "binary", "-m", "aarch64", str(path)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - a disassembler
         if done.returncode == 0:
             return _instructions(done.stdout)
     llvm = shutil.which("llvm-mc")
     if llvm is None:
         pytest.skip("neither aarch64-linux-gnu-objdump nor llvm-mc is here")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - a disassembler
         [llvm, "--disassemble", "--arch=aarch64", "--mattr=+sve"], input=" ".join(f"{byte:#04x}" for byte in code),
         capture_output=True, text=True, check=False,
     )

@@ -17,7 +17,7 @@ from disassembly import x86 as read_x86
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.constants import ADDEND, arithmetic_data
-from turbotui.machine.code.crew import Crew
+from turbotui.machine.code.crew import Crew, _combine, _Timing
 from turbotui.machine.code.isas import ASSEMBLERS, assembler_of, described_isas, operations, runnable_isas
 from turbotui.machine.code.mapping import Buffer, CodePage
 from turbotui.machine.code.shapes import Kernel, Mix, Operation, Precision, Shape, VectorIsa
@@ -200,7 +200,7 @@ def test_a64_arithmetic_computes(isa: VectorIsa, precision: Precision, operation
     path.write_bytes(static_elf(code, 4096))
     path.chmod(0o755)
     machine = ["-cpu", "max,sve-default-vector-length=32"]  # bytes, as the 256 bits of the case
-    done = subprocess.run([emulator, *machine, str(path)], capture_output=True, check=True, timeout=60)
+    done = subprocess.run([emulator, *machine, str(path)], capture_output=True, check=True)  # noqa: S603
     _check(done.stdout[3 * size: 4 * size], operation, precision, 25 * 4, architecture="aarch64")
 
 
@@ -307,6 +307,14 @@ def test_a_crew_counts_all_threads_and_measures_a_believable_clock() -> None:
     assert 1e8 < found.best.hertz < 1e10
     # between one byte and four vectors a cycle: a wrong count of work or time is off by far more
     assert 1.0 < found.best.rate / found.best.hertz < 4 * 64
+
+
+def test_threads_that_share_are_never_credited_with_running_alone() -> None:
+    """Two threads of 10 units: one ran the first second alone, the other the second: 10 units a second, not 20."""
+    apart = [_Timing(0, 1_000_000_000, 10, 4e9, 1.0), _Timing(1_000_000_000, 1_000_000_000, 10, 2e9, 0.5)]
+    assert _combine(apart, shared=True).rate == pytest.approx(10.0)
+    assert _combine(apart, shared=False).rate == pytest.approx(20.0)
+    assert (_combine(apart, shared=True).hertz, _combine(apart, shared=True).share) == (3e9, 0.5)
 
 
 @pytest.mark.real

@@ -24,8 +24,8 @@ from turbotui.analysis.roofline.recipes import (
     ZEN4,
     ZEN5,
     Recipe,
-    recipe_of,
 )
+from turbotui.analysis.roofline.recognition import recipe_of
 from turbotui.errors import UsageError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine

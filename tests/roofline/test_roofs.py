@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from turbotui.analysis.roofline import storage
 from turbotui.analysis.roofline.measuring import Measuring, machine_title, threads_of
 from turbotui.analysis.roofline.plot import LineKind, LogAxis, Mark, build_plot
+from turbotui.analysis.roofline.recognition import core_name
 from turbotui.analysis.roofline.roofs import (
     Bandwidth,
     Bound,
@@ -26,7 +27,6 @@ from turbotui.analysis.roofline.roofs import (
     roof,
     verdict,
 )
-from turbotui.analysis.roofline.spec_sheets import core_name
 from turbotui.analysis.roofline.theory import chip_roofs, machine_roofs
 from turbotui.analysis.roofline.working_sets import working_sets
 from turbotui.errors import MachineError, UsageError
@@ -111,17 +111,17 @@ def test_a_chip_that_is_not_in_the_table_is_told() -> None:
         chip_roofs("6502", "all")
 
 
-@pytest.mark.parametrize(("intensity", "gflops", "bound", "ceiling", "reached", "above"), [
-    (1.0, 20.0, Bound.MEMORY, "DRAM bandwidth", 20 / 29.856, False),
-    (0.0625, 20.0, Bound.MEMORY, "L2 bandwidth", 20 / 28, False),  # more than DRAM could feed: a cache does
-    (0.0625, 40.0, Bound.MEMORY, "L1 bandwidth", 40 / 42, False),
-    (8.0, 60.0, Bound.COMPUTE, "AVX ADD+MUL double", 60 / 112, False),
-    (1.0, 50.0, Bound.COMPUTE, "AVX ADD+MUL double", 50 / 112, False),
-    (8.0, 150.0, Bound.COMPUTE, "AVX ADD+MUL double", 150 / 112, True),
+@pytest.mark.parametrize(("place", "bound", "ceiling", "reached", "above"), [
+    ((1.0, 20.0), Bound.MEMORY, "DRAM bandwidth", 20 / 29.856, False),
+    ((0.0625, 20.0), Bound.MEMORY, "L2 bandwidth", 20 / 28, False),  # more than DRAM could feed: a cache does
+    ((0.0625, 40.0), Bound.MEMORY, "L1 bandwidth", 40 / 42, False),
+    ((8.0, 60.0), Bound.COMPUTE, "AVX ADD+MUL double", 60 / 112, False),
+    ((1.0, 50.0), Bound.COMPUTE, "AVX ADD+MUL double", 50 / 112, False),
+    ((8.0, 150.0), Bound.COMPUTE, "AVX ADD+MUL double", 150 / 112, True),
 ])
-def test_a_verdict_names_the_lowest_roof_above_the_point(intensity: float, gflops: float, bound: Bound, ceiling: str,
+def test_a_verdict_names_the_lowest_roof_above_the_point(place: tuple[float, float], bound: Bound, ceiling: str,
                                                          reached: float, above: bool) -> None:
-    found = verdict(_CHIP, intensity, gflops * 1e9)
+    found = verdict(_CHIP, place[0], place[1] * 1e9)
     assert (found.bound, found.ceiling, found.above) == (bound, ceiling, above)
     assert found.reached == pytest.approx(reached)
     assert f"{100 * reached:.0f} %" in found.sentence()

@@ -721,6 +721,6 @@ async def test_the_doctor_rests_when_nothing_changes() -> None:
         await pilot.pause()
         told.clear()
         await pilot.press("down")
-        for _ in range(20):
+        for _ in range(60):
             await pilot.pause()
-        assert 1 <= len(told) <= 4
+        assert 1 <= len(told) <= 12  # not one for every turn of the loop

@@ -9,6 +9,7 @@ import statistics
 import sys
 
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
+from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.sampling import sample_costs
 
 _KEYS = 150
@@ -26,6 +27,10 @@ def main() -> int:
     print("\ncost of one sample (CPU time of the reading thread; every default column)")
     for cost in sample_costs(ticks=40 if arguments.quick else 200):
         print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+
+    print("\nevent strings (CPU time; to reach: 1 s)")
+    seconds_of_encoding = min(encoding_seconds() for _ in range(3))
+    print(f"  {STRINGS:,} parsed and encoded           {seconds_of_encoding:8.2f} s")
 
     print("\ncost of the dashboard (% of one CPU; simulation is paid by nobody on a real machine)")
     print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")

@@ -21,9 +21,10 @@ def table_text(roofs: RoofSet) -> str:
     measured = roofs.origin is Origin.MEASURED
     lines = [_heading(roofs), ""]
     lines.append(_row("flat roofs", "GFLOP/s", "flop/cycle", measured, None))
-    for peak in roofs.peaks:
-        lines.append(_row(peak.name, f"{peak.flops / 1e9:.4g}", _per_cycle(peak.flops, peak.evidence, roofs),
-                          measured, peak.evidence))
+    lines += [
+        _row(one.name, f"{one.flops / 1e9:.4g}", _per_cycle(one.flops, one.evidence, roofs), measured, one.evidence)
+        for one in roofs.peaks
+    ]
     lines += ["", _row("slanted roofs", "GB/s", "byte/cycle", measured, None)]
     for slant in roofs.bandwidths:
         name = f"{slant.level} {slant.mix.word}, {slant.isa}"
@@ -39,7 +40,8 @@ def _heading(roofs: RoofSet) -> str:
     if roofs.origin is Origin.THEORY:
         return (f"Roofs of {roofs.machine}: THEORY, not measured; {count} core{'s' if count != 1 else ''} at "
                 f"{roofs.hertz / 1e9:.3f} GHz")
-    threads = f"{count} thread{'s' if count != 1 else ''} on CPU{'s' if count != 1 else ''} {format_cpulist(roofs.cpus)}"
+    many = "s" if count != 1 else ""
+    threads = f"{count} thread{many} on CPU{many} {format_cpulist(roofs.cpus)}"
     return f"Roofs of {roofs.machine}: measured {roofs.when}, {threads}, clock beside {roofs.hertz / 1e9:.3f} GHz"
 
 
@@ -113,8 +115,7 @@ def _draw(plot: Plot, width: int, coloured: bool) -> str:
         ticks = scale.ticks()
         ruler.ticks([math.log10(tick.value) for tick in ticks], [tick.label for tick in ticks])
         figure.label(scale.title, axis)
-    if not coloured:
-        figure.theme("colorless")
+    figure.theme("simple")  # colours for the lines, and the terminal's own background
     return _lines(figure.build().string(colorless=not coloured))
 
 

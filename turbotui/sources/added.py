@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import errno
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.machine.events.errors import GroupError, UnknownPmuError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
-from turbotui.machine.pmus import EventError, Pmu, encode, list_pmus, read_pmu
+from turbotui.machine.pmus import EventError, list_pmus
 from turbotui.machine.registers import decode, read_once
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt
 from turbotui.quantities.scope import Scope
@@ -27,7 +28,6 @@ from turbotui.sources.sysfs_files import FileReader, ValueFile, number
 from turbotui.sources.unreadable import unreadable
 
 _GONE = (errno.ENXIO, errno.ENODEV)
-_HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # stand for "cpu" (turbostat-spec 8.4)
 _ALIAS_LENGTH = 5  # names of near events that a message lists
 
 
@@ -201,29 +201,39 @@ class AddedEvent(PerfSource):
         counter, signal = self._counter, self._counter.signal
         facts = circumstances(machine)
         times = Times(f"{signal}.enabled", f"{signal}.running")
+        try:
+            encoded = self._encoded(machine)
+        except UnknownPmuError:
+            return Findings((), {signal: self._absent(machine, facts)})
+        except EventError as error:
+            return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: {str(error).rstrip('.')}")})
+        if any(event.snapshot for event in encoded) and counter.shape is not Shape.RAW:
+            level = Unavailable(Reason.FAILED, f"{self._place}: its value is a level, not a count", "add it as raw")
+            return Findings((), {signal: level})
         groups: list[OfferGroup] = []
         refusals: list[Unavailable] = []
         scales: set[float] = set()
         readers: tuple[int, ...] = ()
-        for pmu in self._pmus(machine):
-            try:
-                event = Event(signal, encode(pmu, self._place.event), str(self._place))
-            except EventError as error:
-                refusals.append(Unavailable(Reason.FAILED, f"{self._place}: {error}", _near(pmu, self._place.event)))
-                continue
-            on = frozenset(pmu.cpus) or None
-            readers = mask_readers(machine, pmu.cpumask, counter.scope) if pmu.cpumask else ()
+        for each in encoded:
+            event = Event(signal, each.attr, str(self._place))
+            on = frozenset(each.cpus) or None
+            if each.uncore:
+                # Of the rows only those of the PMU's own CPUs have a value: it refuses the others'.
+                every = mask_readers(machine, each.cpus, counter.scope)
+                readers = tuple(cpu for cpu in every if not each.covers or cpu in each.covers)
+                on = frozenset(readers)
+                if not readers:
+                    refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
             usable, refused = try_offers(machine, (Offer(event, on),), facts)
             refusals += refused.values()
             if usable:
                 groups.append(OfferGroup(usable, times))
-                known = pmu.events.get(self._place.event)
-                scales.add(1.0 if known is None else known.scale)
+                scales.add(each.scale)
         if not groups:
             return Findings((), {signal: refusals[0] if refusals else self._absent(machine, facts)})
-        scale = scales.pop() if len(scales) == 1 else math.nan
-        if math.isnan(scale):
-            return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: its scale cannot be read")})
+        if len(scales) > 1:
+            return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: its PMUs have different scales")})
+        scale = scales.pop()
         raw = counter.shape is Shape.RAW
         found = replace(
             _signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers, reduce=Reduce.MEAN,
@@ -232,14 +242,19 @@ class AddedEvent(PerfSource):
         )  # fmt: skip
         return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
 
-    def _pmus(self, machine: Machine) -> list[Pmu]:
-        """The PMU of that name; for "cpu" on a machine with several kinds of core, theirs."""
-        pmu = read_pmu(machine.host, self._place.device)
-        if pmu is not None or self._place.device != "cpu":
-            return [] if pmu is None else [pmu]
+    def _encoded(self, machine: Machine) -> list[EncodedEvent]:
+        """What the event is on each PMU that counts it; of several kinds of core, those that are measured.
+
+        Raises:
+            EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not add.
+        """
+        written = f"{self._place.device}/{self._place.event}" + ("" if "/" in self._place.event else "/")
+        found = EventEncoder(machine.host).encode(written)
+        uncore = [event.pmu for event in found if event.uncore]
+        if len(uncore) > 1:
+            raise GroupError(f"The name stands for {len(uncore)} PMUs: add one of them, such as {uncore[0]}.")
         measured = frozenset(machine.topology.cpus)
-        found = (read_pmu(machine.host, name) for name in _HYBRID_PMUS)
-        return [pmu for pmu in found if pmu is not None and measured.intersection(pmu.cpus)]
+        return [event for event in found if event.uncore or not event.cpus or measured.intersection(event.cpus)]
 
     def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
         near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)
@@ -248,11 +263,6 @@ class AddedEvent(PerfSource):
             f"{self._place}: the kernel has no PMU {self._place.device} here",
             f"did you mean {', '.join(near)}?" if near else "",
         )
-
-
-def _near(pmu: Pmu, event: str) -> str:
-    near = difflib.get_close_matches(event, pmu.events, n=_ALIAS_LENGTH)
-    return f"did you mean {', '.join(near)}?" if near else ""
 
 
 def _clocks(times: Times, scope: Scope, readers: tuple[int, ...]) -> dict[SignalId, Signal]:

@@ -35,7 +35,9 @@ class Effort:
         trial_rounds, trial_seconds: of each loop shape.
         rounds, seconds: of the fastest shape.
         retries: more runs of the fastest shape while other work disturbs it.
-        budget: seconds for each roof and choice of CPUs on average, within which a disturbed roof is tried again.
+        budget: seconds for each roof on average, within which a disturbed roof is tried again; once they are exceeded,
+            `hurried` counts instead.
+        hurried: (trial rounds, rounds) while behind time.
     """
 
     trial_rounds: int
@@ -44,11 +46,12 @@ class Effort:
     seconds: float
     retries: int
     budget: float
+    hurried: tuple[int, int]
 
 
-# 72 roofs, the default on a machine with AVX-512, must end within 60 s even where every one is disturbed.
-THOROUGH: Final = Effort(2, 0.008, 9, 0.015, 12, 0.6)
-QUICK: Final = Effort(2, 0.008, 7, 0.010, 3, 0.5)
+# 72 roofs, the default on a machine with AVX-512, end well within 60 s where nothing else runs.
+THOROUGH: Final = Effort(3, 0.008, 12, 0.015, 12, 0.55, (2, 7))
+QUICK: Final = Effort(2, 0.008, 7, 0.010, 3, 0.5, (2, 7))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,13 @@ class Measuring:
         isas = runnable_isas(machine.model)
         if not isas:
             raise MachineError("the flags in /proc/cpuinfo name no floating-point instructions that kernels exist for")
-        sets = working_sets(read_caches(machine.host, self._cpus[0]), self._cpus, _available(machine))
+        caches = read_caches(machine.host, self._cpus[0])
+        sets = working_sets(caches, self._cpus, _available(machine))
+        running = frozenset(self._cpus)
+        cores = {machine.topology.row(Scope.CORE, cpu) for cpu in self._cpus}
+        self._shared = {f"L{cache.level}" for cache in caches if len(cache.cpus & running) > 1}
+        self._shared |= {"DRAM"} if len(running) > 1 else set()
+        self._siblings = len(cores) < len(running)
         self._notes = [one.note for one in sets if one.note]
         self._arithmetic = list(self._arithmetic_targets(isas[-1:] if quick else isas, quick=quick))
         mixes = (Mix.LOADS,) if quick else tuple(Mix)
@@ -173,7 +182,12 @@ class Measuring:
             self._assembler.write_arithmetic(isa, precision, operation, shape, flags)
             for shape in self._assembler.arithmetic
         ]
-        rounds = self._fastest(crew, kernels, 0, arithmetic_data(operation, precision, isa.bytes(precision)), give_up)
+        data = arithmetic_data(operation, precision, isa.bytes(precision))
+
+        def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            return crew.measure(kernel, 0, seconds, count, data, shared=self._siblings)
+
+        rounds = self._fastest(measure, kernels, give_up)
         bits = isa.bits or 8 * precision.value
         return Peak(isa.name, bits, precision, operation, rounds.best.rate, _evidence(rounds, 0))
 
@@ -184,26 +198,41 @@ class Measuring:
             for shape in self._assembler.memory[access.mix]
         ]
         size = access.working_set.bytes
-        rounds = self._fastest(crew, kernels, size, b"", give_up)
+        shared = access.working_set.level in self._shared
+
+        def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            return crew.measure(kernel, size, seconds, count, shared=shared)
+
+        rounds = self._fastest(measure, kernels, give_up)
         return Bandwidth(access.working_set.level, access.mix, access.isa.name, rounds.best.rate,
                          _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work))
 
-    def _fastest(self, crew: Crew, kernels: Sequence[Kernel], size: int, data: bytes, give_up: float) -> Rounds:
+    def _fastest(self, measure: Callable[[Kernel, float, int], Rounds], kernels: Sequence[Kernel],
+                 give_up: float) -> Rounds:
         effort = self._effort
-        trials = [crew.measure(kernel, size, effort.trial_seconds, effort.trial_rounds, data) for kernel in kernels]
+        late = time.monotonic() > give_up
+        trial_rounds, rounds = effort.hurried if late else (effort.trial_rounds, effort.rounds)
+        trials = [measure(kernel, effort.trial_seconds, trial_rounds) for kernel in kernels]
         best = max(trials, key=lambda one: one.best.rate)
-        best = best.with_more(crew.measure(best.kernel, size, effort.seconds, effort.rounds, data))
+        best = best.with_more(measure(best.kernel, effort.seconds, rounds))
         for _ in range(effort.retries):
             if best.best.share >= UNDISTURBED or time.monotonic() > give_up:
                 break
-            best = best.with_more(crew.measure(best.kernel, size, effort.trial_seconds, effort.rounds, data))
+            best = best.with_more(measure(best.kernel, effort.trial_seconds, effort.rounds))
         return best
 
 
 def _evidence(rounds: Rounds, size: int) -> Evidence:
     best = rounds.best
-    return Evidence(rounds.median, rounds.spread, len(rounds.rounds), best.hertz, str(rounds.kernel.shape), best.share,
-                    size)
+    return Evidence(
+        median=rounds.median,
+        spread=rounds.spread,
+        rounds=len(rounds.rounds),
+        hertz=rounds.hertz,
+        shape=str(rounds.kernel.shape),
+        share=best.share,
+        bytes=size,
+    )
 
 
 def machine_title(machine: Machine) -> str:

@@ -6,14 +6,10 @@ Programming References, Arm Neoverse Technical Reference Manuals; the i7-3770K's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from turbotui.machine.code.shapes import Precision
-from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.platforms import platform_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,49 +357,3 @@ NEOVERSE_N1: Final = Recipe(
 RECIPES: Final = (
     IVY_BRIDGE, HASWELL, BROADWELL_ON, INTEL_E, ZEN2_ZEN3, ZEN4, ZEN5, NEOVERSE, OLYMPUS, NEOVERSE_N1,
 )
-
-_NO_ARITHMETIC: Final = ("NEHALEM", "WESTMERE", "XEON_PHI", "ATOM", "LAKEFIELD", "DIAMONDRAPIDS", "NOVALAKE")
-_EXCEPTIONS: Final[tuple[tuple[str, Recipe], ...]] = (
-    ("SANDYBRIDGE", IVY_BRIDGE),
-    ("IVYBRIDGE", IVY_BRIDGE),
-    ("HASWELL", HASWELL),
-    ("ATOM_CRESTMONT", INTEL_E),
-)
-_ARM_PARTS: Final[Mapping[tuple[int, int], Recipe]] = MappingProxyType(
-    {
-        (0x41, 0xD49): NEOVERSE,  # Neoverse N2
-        (0x41, 0xD40): NEOVERSE,  # Neoverse V1
-        (0x41, 0xD4F): NEOVERSE,  # Neoverse V2
-        (0x41, 0xD0C): NEOVERSE_N1,
-        (0x4E, 0x010): OLYMPUS,
-    }
-)
-"""MIDR_EL1 implementer and part."""
-
-
-def recipe_of(model: CpuModel) -> Recipe | None:
-    """The recipe for a processor's (P) cores; None where the table has none."""
-    if model.vendor == "GenuineIntel":
-        return _intel(platform_of(model).symbol)
-    if model.vendor == "AuthenticAMD":
-        return _amd(model.family or 0, model.model or 0)
-    if model.implementer is not None and model.part is not None:
-        return _ARM_PARTS.get((model.implementer, model.part))
-    return None
-
-
-def _intel(symbol: str) -> Recipe | None:
-    for start, recipe in _EXCEPTIONS:
-        if symbol.startswith(start):
-            return recipe
-    return None if not symbol or symbol.startswith(_NO_ARITHMETIC) else BROADWELL_ON
-
-
-def _amd(family: int, number: int) -> Recipe | None:
-    """AMD families and models (linux arch/x86/kernel/cpu/amd.c, bsp_init_amd)."""
-    if family == 0x17:
-        return ZEN2_ZEN3 if number >= 0x30 else None
-    if family == 0x19:
-        zen4 = number in range(0x10, 0x20) or number in range(0x60, 0x80) or number in range(0xA0, 0xB0)
-        return ZEN4 if zen4 else ZEN2_ZEN3
-    return ZEN5 if family == 0x1A else None

@@ -25,7 +25,7 @@ class Evidence:
         median: of the rounds, in the roof's unit.
         spread: (best - worst) / best of the rounds.
         rounds: how many.
-        hertz: clock beside the best round.
+        hertz: highest clock seen beside the rounds; other work only makes it look lower.
         shape: loop layout that was fastest.
         share: of the best round that the threads were on their CPUs; well below 1 the roof is too low.
         bytes: working set of each thread; 0 for arithmetic.

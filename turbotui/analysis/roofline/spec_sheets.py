@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.platforms import platform_of
-
 
 @dataclass(frozen=True, slots=True)
 class Core:
@@ -104,52 +101,6 @@ CORES: Final[Mapping[str, Core]] = MappingProxyType(
     }
 )
 """Design limits by microarchitecture. One that is not here has no theory, which is said instead of guessed."""
-
-_SYMBOLS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        symbol: core
-        for core, symbols in (
-            ("Ivy Bridge", "SANDYBRIDGE SANDYBRIDGE_X IVYBRIDGE IVYBRIDGE_X"),
-            ("Haswell", "HASWELL HASWELL_X HASWELL_L HASWELL_G BROADWELL BROADWELL_G BROADWELL_X BROADWELL_D"),
-            ("Skylake", "SKYLAKE SKYLAKE_L KABYLAKE KABYLAKE_L COMETLAKE COMETLAKE_L"),
-            ("Skylake and Ice Lake server", "SKYLAKE_X ICELAKE_X ICELAKE_D"),
-            ("Golden Cove server", "SAPPHIRERAPIDS_X EMERALDRAPIDS_X GRANITERAPIDS_X GRANITERAPIDS_D"),
-            ("Golden Cove", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S BARTLETTLAKE"),
-            ("Golden Cove", "METEORLAKE METEORLAKE_L"),
-        )
-        for symbol in symbols.split()
-    }
-)
-"""Intel model symbols; on hybrids the P core."""
-
-_ARM_PARTS: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
-    {(0x41, 0xD0C): "Neoverse N1", (0x41, 0xD4F): "Neoverse V2"}  # MIDR_EL1 of each Technical Reference Manual
-)
-
-
-def core_name(model: CpuModel) -> str:
-    """The microarchitecture of a processor in `CORES`; "" if it is in no table."""
-    if model.vendor == "GenuineIntel":
-        return _SYMBOLS.get(platform_of(model).symbol, "")
-    if model.vendor == "AuthenticAMD" and model.family is not None and model.model is not None:
-        return _amd_name(model.family, model.model)
-    if model.implementer is not None and model.part is not None:
-        return _ARM_PARTS.get((model.implementer, model.part), "")
-    return ""
-
-
-def _amd_name(family: int, number: int) -> str:
-    """AMD families and models (linux arch/x86/kernel/cpu/amd.c, bsp_init_amd)."""
-    if family == 0x17:
-        return "Zen 2 and Zen 3" if number >= 0x30 else ""
-    if family == 0x19:
-        zen4 = number in range(0x10, 0x20) or number in range(0x60, 0x80) or number in range(0xA0, 0xB0)
-        return "Zen 4" if zen4 else "Zen 2 and Zen 3"
-    if family == 0x1A:
-        # Mobile models 0x20 to 0x2F and 0x60 to 0x77 have pipes of 256 bits: no row, rather than a wrong one.
-        return "Zen 5" if number in (*range(0x10), *range(0x10, 0x20), *range(0x40, 0x50)) else ""
-    return ""
-
 
 @dataclass(frozen=True, slots=True)
 class Chip:

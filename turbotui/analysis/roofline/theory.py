@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from turbotui.analysis.roofline.measuring import machine_title
+from turbotui.analysis.roofline.recognition import core_name
 from turbotui.analysis.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
-from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Chip, Core, core_name
+from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Chip, Core
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.code.shapes import Mix, Operation, Precision
 from turbotui.machine.host import HostError

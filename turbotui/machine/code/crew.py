@@ -19,6 +19,8 @@ from turbotui.machine.host import Host
 _CALIBRATION_NS: Final = 1_000_000
 _CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts, since a disturbance only slows it
 _CLOCK_LOOKS: Final = 3  # before a kernel, and as many after it
+_LEAST_PASSES: Final = 4  # over a working set: what the caches still hold back or hold ready must not count for much
+_UNDISTURBED: Final = 0.97  # share of its time on the CPU from which on a round's length tells about the kernel
 _MOST_ITERATIONS: Final = 1 << 40
 
 
@@ -27,7 +29,9 @@ class Round:
     """One round of all threads.
 
     Attributes:
-        rate: sum over the threads of work per second, each over its own time.
+        rate: work per second of all threads. Each over its own time where they share nothing; where they do, all work
+            over the time from the first start to the last end, since a thread that runs on alone is faster than it was
+            among the others, and the sum would be more than the shared part can do.
         hertz: mean clock of the CPUs around the kernel, by a chain of dependent additions.
         share: the smallest share of its own time that a thread was on its CPU (CLOCK_THREAD_CPUTIME_ID); below 1 the
             CPU worked for somebody else. A hypervisor's theft is not seen by it.
@@ -61,6 +65,11 @@ class Rounds:
         return statistics.median(one.rate for one in self.rounds)
 
     @property
+    def hertz(self) -> float:
+        """The highest clock seen; the chain that shows it can be disturbed, but not hurried."""
+        return max(one.hertz for one in self.rounds)
+
+    @property
     def spread(self) -> float:
         """(best - worst) / best."""
         best = self.best.rate
@@ -86,6 +95,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Timing:
+    start: int
     ns: int
     work: int
     hertz: float
@@ -109,11 +119,12 @@ class _Worker(threading.Thread):
         except OSError as error:
             failure = error
         while (task := self._tasks.get()) is not None:
+            if failure is not None:
+                self._answers.put(failure)
+                continue
             try:
-                if failure is not None:
-                    raise failure
                 self._answers.put(task())
-            except (OSError, MachineError, threading.BrokenBarrierError) as error:
+            except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
                 self._answers.put(error)
 
     def give(self, task: Callable[[], object] | None) -> None:
@@ -175,7 +186,8 @@ class Crew:
 
         self._all([make(worker.cpu) for worker in self._workers])
 
-    def measure(self, kernel: Kernel, size: int, seconds: float, rounds: int, data: bytes = b"") -> Rounds:
+    def measure(self, kernel: Kernel, size: int, seconds: float, rounds: int, data: bytes = b"", *,
+                shared: bool = False) -> Rounds:
         """Run a kernel on all CPUs at once, several rounds.
 
         Args:
@@ -184,11 +196,12 @@ class Crew:
             seconds: length of one round.
             rounds: how many; each starts when all threads are ready.
             data: put at the start of each buffer first.
+            shared: whether the threads share what is measured; see `Round.rate`.
 
         Raises:
             MachineError: a thread failed, or memory ran out.
         """
-        whole = max(size // kernel.work * kernel.work, kernel.work) if size else len(data)
+        whole = max(size // kernel.work * kernel.work, kernel.work) if size else 0
         self.prepare(max(whole, len(data)))
         work = whole if size else kernel.work
         with CodePage(kernel.code) as page:
@@ -199,26 +212,33 @@ class Crew:
 
             found = self._all([make(worker.cpu) for worker in self._workers])
         columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
-        return Rounds(kernel, tuple(_combine(row) for row in zip(*columns, strict=True)))
+        return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
 
     def _all(self, tasks: Sequence[Callable[[], object]]) -> list[object]:
         for worker, task in zip(self._workers, tasks, strict=True):
             worker.give(task)
         answers = [worker.answer() for worker in self._workers]
         for answer in answers:
-            if isinstance(answer, Exception) and not isinstance(answer, threading.BrokenBarrierError):
+            if isinstance(answer, OSError | MachineError):
                 raise MachineError(f"a roof cannot be measured: {answer}") from answer
+            if isinstance(answer, Exception) and not isinstance(answer, threading.BrokenBarrierError):
+                raise answer  # a broken barrier only tells that another thread failed
         return answers
 
     def _rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
         try:
             buffer.write(task.data)
-            iterations = self._calibrate(task.page, buffer, task.size, task.seconds)
+            least = _LEAST_PASSES if task.size else 1
+            iterations = max(least, self._calibrate(task.page, buffer, task.size, task.seconds))
             beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
             timings = []
             for _ in range(task.rounds):
                 task.barrier.wait()
                 timings.append(self._round(task, buffer, iterations, beats))
+                if timings[-1].share >= _UNDISTURBED:
+                    # All should end together, so the next round goes by how long this one was among the others.
+                    factor = min(2.0, max(0.5, task.seconds * 1e9 / timings[-1].ns))
+                    iterations = max(least, round(iterations * factor))
         except Exception:
             task.barrier.abort()  # or the others would wait for ever
             raise
@@ -241,16 +261,22 @@ class Crew:
     def _round(self, task: _Task, buffer: Buffer, iterations: int, beats: int) -> _Timing:
         looks = [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
         on_cpu = time.thread_time_ns()
+        start = self._host.now_ns()
         elapsed = self._time(task.page, iterations, buffer, task.size)
         on_cpu = time.thread_time_ns() - on_cpu
         looks += [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
         hertz = self._clock.work * beats * 1e9 / max(1, min(looks))
-        return _Timing(elapsed, task.work * iterations, hertz, min(1.0, on_cpu / elapsed))
+        return _Timing(start, elapsed, task.work * iterations, hertz, min(1.0, on_cpu / elapsed))
 
 
-def _combine(timings: Sequence[_Timing]) -> Round:
+def _combine(timings: Sequence[_Timing], shared: bool) -> Round:
+    if shared:
+        first, last = min(one.start for one in timings), max(one.start + one.ns for one in timings)
+        rate = sum(one.work for one in timings) * 1e9 / (last - first)
+    else:
+        rate = sum(one.work * 1e9 / one.ns for one in timings)
     return Round(
-        rate=sum(one.work * 1e9 / one.ns for one in timings),
+        rate=rate,
         hertz=statistics.fmean(one.hertz for one in timings),
         share=min(one.share for one in timings),
     )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.events.names import HARDWARE, HW_CACHE, RAW
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
@@ -36,6 +37,7 @@ class Devices:
     _matches: dict[str, tuple[Pmu, ...]] = field(default_factory=dict)
     _core: tuple[Pmu, ...] | None = None
     _precise: dict[str, int] = field(default_factory=dict)
+    _covered: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _aliases: Mapping[str, str] | None = None
     _types: Mapping[int, str] | None = None
     _holders: Mapping[str, tuple[str, ...]] | None = None
@@ -116,6 +118,16 @@ class Devices:
             texts = {name: _text(self.host, f"{DEVICES}/{name}/type") for name in self.names}
             self._types = {int(text): name for name, text in texts.items() if text.isdecimal()}
         return self.exactly(self._types[kind]) if kind in self._types else None
+
+    def covered(self, pmu: Pmu) -> tuple[int, ...]:
+        """The CPUs near an uncore PMU (associated_cpus), which alone may open it; empty where it does not say."""
+        if pmu.name not in self._covered:
+            try:
+                cpus = parse_cpulist(_text(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
+            except ValueError:
+                cpus = frozenset()
+            self._covered[pmu.name] = tuple(sorted(cpus))
+        return self._covered[pmu.name]
 
     def max_precise(self, pmu: Pmu | None) -> int:
         """How precise the PMU's samples can be (caps/max_precise); 0 where it does not say."""

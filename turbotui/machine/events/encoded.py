@@ -56,6 +56,7 @@ class EncodedEvent:
         snapshot: the value is a level, not a running count.
         per_package: counted once a package.
         cpus: the CPUs to open it on; empty for every CPU.
+        covers: the CPUs whose share of the machine an uncore PMU counts (associated_cpus); empty where it is not said.
         uncore: whether `cpus` comes from a cpumask: one of them counts for many CPUs.
         group: number of the group in the whole string, None for an event that stands alone.
         leader: whether it leads its group.
@@ -80,6 +81,7 @@ class EncodedEvent:
     snapshot: bool = False
     per_package: bool = False
     cpus: tuple[int, ...] = ()
+    covers: tuple[int, ...] = ()
     uncore: bool = False
     group: int | None = None
     leader: bool = True

@@ -173,6 +173,7 @@ class EventEncoder:
             snapshot=settings.snapshot,
             per_package=settings.per_package,
             cpus=cpus if settings.cpu is None else (settings.cpu,),
+            covers=self.devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
             uncore=pmu is not None and bool(pmu.cpumask),
             weak=modifiers.weak,
             sample_read=modifiers.sample_read,

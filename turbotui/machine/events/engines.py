@@ -132,6 +132,7 @@ class LibpfmEngine:
             engine="libpfm",
             name=string,
             cpus=() if pmu is None else pmu.cpumask or pmu.cpus,
+            covers=self._devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
             uncore=pmu is not None and bool(pmu.cpumask),
             cpu=found.cpu,
             index=found.idx,
