@@ -15,7 +15,7 @@ def test_filling_a_column_gives_what_each_cell_gives(shape: str) -> None:
     one = watched.frames(0.5, 1)[0]
     other = Frame(one.older, one.newer, one.census)
     for column in watched.columns:
-        other.fill(column)
+        other.fill(column, 1 << 20)
         for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM):
             for row in one.rows(scope):
                 assert other.cell(column, row) == one.cell(column, row), (column.id, row)

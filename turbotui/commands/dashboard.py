@@ -49,7 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app import TurbotuiApp  # noqa: PLC0415 - as said
 
     app = TurbotuiApp(session, columns, theme=arguments.theme)
-    gc.freeze()  # modules, catalog and topology live for ever: a collection need not walk them during a key press
+    # modules, catalog and topology live for ever, and a frame has no cycles: collections need not walk the first, nor
+    # come often for the second, in the middle of a key press
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
     with _signals(app):
         try:
             app.run()

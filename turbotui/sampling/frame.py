@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Cell, Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.arithmetic import REDUCERS, Numbers, increases, seconds
 from turbotui.sampling.census import Census
 from turbotui.sampling.reasons import problem
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Sweep
 
-Numbers = Sequence[float | None]
 T = TypeVar("T")
+
+_MANY = 16
+"""Rows from which computing a column for its whole level costs less than one cell after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,10 @@ class Frame:
     `older` is None on the first tick: gauges and constants are known then, deltas are not.
     """
 
-    __slots__ = ("_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_rows", "_texts", "_values", "census", "newer",
-                 "older", "topology")
+    __slots__ = (
+        "_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_rows", "_shared_spans", "_texts", "_values", "census",
+        "newer", "older", "topology",
+    )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
         self.older = older
@@ -51,6 +56,7 @@ class Frame:
         self.census = census
         self.topology: Topology = newer.topology
         self._deltas: dict[SignalId, Numbers] = {}
+        self._shared_spans: dict[tuple[int, int], Numbers] = {}
         self._rates: dict[SignalId, Numbers] = {}
         self._values: dict[SignalId, Numbers] = {}
         self._elapsed: dict[SignalId, Numbers] = {}
@@ -89,15 +95,22 @@ class Frame:
         cells[row] = value
         return value
 
-    def fill(self, column: Column) -> None:
+    def fill(self, column: Column, rows: int) -> None:
         """Compute a column for every row of its own level at once; `cell` then only looks up.
 
-        For whoever needs all rows (sorting, histories): several times cheaper than one cell after the other.
+        For whoever needs all rows (sorting, histories): several times cheaper than one cell after the other. Does
+        nothing for few rows.
+
+        Args:
+            column: which one.
+            rows: how many rows will be asked for.
         """
         scope = column.scope
-        cells = self._cells.setdefault(column.id, {})
         instances = self.topology.instances(scope)
-        if not instances or instances[-1].row in cells or column.whole_only or not self._can(column):
+        if rows < _MANY or rows * 3 < len(instances) or column.whole_only or not self._can(column):
+            return
+        cells = self._cells.setdefault(column.id, {})
+        if instances[-1].row in cells:
             return
         sweep = Sweep(self, scope)
         compute = column.compute
@@ -206,11 +219,17 @@ class Frame:
         found = self._elapsed.get(name)
         if found is None:
             newer = self.newer.stamps.get(name)
-            older = None if self.older is None else self.before(self.older.stamps.get(name), name)
+            stamps = None if self.older is None else self.older.stamps.get(name)
+            older = self.before(stamps, name)
             if newer is None or older is None:
                 found = [None] * len(self.topology.instances(self.census.signals[name].scope))
             else:
-                found = [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
+                # signals that are read together share their stamps, and so these
+                key = (id(older), id(newer))
+                shared = self._shared_spans.get(key) if older is stamps else None
+                found = seconds(older, newer) if shared is None else shared
+                if older is stamps:
+                    self._shared_spans[key] = found
             self._elapsed[name] = found
         return found
 
@@ -264,18 +283,21 @@ class Frame:
         signals = self.census.signals
         return all(name in signals for name in column.needs)
 
-    def before(self, items: Sequence[T] | None, name: SignalId) -> list[T | None] | None:
+    def before(self, items: Sequence[T] | None, name: SignalId) -> Sequence[T | None] | None:
         """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
         if items is None or self.older is None:
             return None
-        scope = self.census.signals[name].scope
+        fresh = self.newer.fresh.get(name, ())
         if self.older.topology is self.topology:
+            if not fresh:
+                return items
             found: list[T | None] = list(items)
         else:
+            scope = self.census.signals[name].scope
             rows = (instance.row for instance in self.older.topology.instances(scope))
             place = dict(zip(rows, items, strict=True))
             found = [place.get(instance.row) for instance in self.topology.instances(scope)]
-        for position in self.newer.fresh.get(name, ()):
+        for position in fresh:
             found[position] = None
         return found
 
@@ -284,12 +306,9 @@ class Frame:
         older = None if self.older is None else self.before(self.older.values.get(signal.id), signal.id)
         if newer is None or older is None:
             return [None] * len(self.topology.instances(signal.scope))
+        plain: Numbers
         if signal.width_bits >= 64 and signal.low_bit == 0:
-            scale = signal.scale
-            plain: Numbers = [
-                (b - a) * scale if a is not None and b is not None and b >= a else None  # type: ignore[operator]
-                for a, b in zip(older, newer, strict=True)
-            ]  # texts are not COUNTERs, so both are integers here
+            plain = increases(older, newer, signal.scale)
         else:
             plain = [
                 signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self._turned(signal.id), strict=True)
@@ -414,29 +433,8 @@ class RowInputs:
         if self._cpu is not None and scope is not Scope.SYSTEM and signal.scope.rank >= scope.rank:
             # One instance, nothing to reduce: by far the most frequent case.
             return values(name)[self._frame.topology.index(signal.scope, self._cpu)]
-        have = [item for item in self._pick(values(name), signal) if item is not None]
+        picked = self._pick(values(name), signal)
+        have = [item for item in picked if item is not None] if None in picked else cast("Sequence[float]", picked)
         if not have:
             return None
-        return have[0] if len(have) == 1 else _REDUCERS[signal.reduce](have)
-
-
-def _same(values: Sequence[float]) -> float | None:
-    return values[0] if all(value == values[0] for value in values) else None
-
-
-def _union(values: Sequence[float]) -> float:
-    bits = 0
-    for value in values:
-        bits |= int(value)
-    return float(bits)
-
-
-_REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
-    Reduce.SUM: sum,
-    Reduce.MEAN: lambda values: sum(values) / len(values),
-    Reduce.MAX: max,
-    Reduce.MIN: min,
-    Reduce.UNION: _union,
-    Reduce.SAME: _same,
-    Reduce.NONE: lambda _values: None,
-}
+        return have[0] if len(have) == 1 else REDUCERS[signal.reduce](have)

@@ -16,9 +16,6 @@ from turbotui.sampling.frame import Frame
 
 _GAP = math.nan
 
-_MANY = 16
-"""Rows from which computing a column for its whole level costs less than one cell after the other."""
-
 
 class Ring:
     """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
@@ -48,8 +45,10 @@ class Ring:
             values[at] = value
             self.count += 1
             self.total += value
-            self.low = min(self.low, value)
-            self.high = max(self.high, value)
+            if value < self.low:  # noqa: PLR1730 - a call of min costs more than the rest of this method
+                self.low = value
+            if value > self.high:  # noqa: PLR1730 - as above
+                self.high = value
         at += 1
         self._at = 0 if at == len(values) else at
 
@@ -95,21 +94,23 @@ class History:
         """
         seq = frame.seq
         length = length or self.length
+        lengthen = length > self.length
         for column in columns:
-            if len(rows) > _MANY:
-                frame.fill(column)
+            frame.fill(column, len(rows))
             rings = self._rings.setdefault(column.id, {})
             for row in rows:
                 ring = rings.get(row)
                 if ring is None:
                     ring = rings[row] = Ring(length)
-                elif ring.length < length:
+                elif lengthen and ring.length < length:
                     ring.lengthen(length)
-                if ring.last == seq:
+                last = ring.last
+                if last == seq:
                     continue
-                # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
-                for _ in range(min(seq - ring.last - 1, ring.length) if ring.last >= 0 else 0):
-                    ring.push(None)
+                if 0 <= last < seq - 1:
+                    # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
+                    for _ in range(min(seq - last - 1, ring.length)):
+                        ring.push(None)
                 ring.last = seq
                 value = frame.cell(column, row)
                 if value is None or isinstance(value, str):

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from turbotui.machine.topology import Instance
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
+from turbotui.sampling.arithmetic import Numbers
 
 if TYPE_CHECKING:
-    from turbotui.sampling.frame import Frame, Numbers
+    from turbotui.sampling.frame import Frame
 
 
 class Sweep:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Column
@@ -47,9 +48,6 @@ class Line:
     parent: RowId | None = None
 
 
-_MANY = 16
-"""Rows from which computing a column for its whole level costs less than one cell after the other."""
-
 
 def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tuple[Scope, ...]:
     """The levels of a tree, without those that divide nothing further than the level above or below them.
@@ -85,24 +83,21 @@ def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, rever
     """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order."""
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
-    if len(rows) > _MANY:
-        frame.fill(column)
-    numbers: list[tuple[float, int]] = []
-    texts: list[tuple[str, int]] = []
-    unknown: list[int] = []
-    for position, row in enumerate(rows):
+    frame.fill(column, len(rows))
+    numbers: list[tuple[float, RowId]] = []
+    texts: list[tuple[str, RowId]] = []
+    unknown: list[RowId] = []
+    for row in rows:
         value = frame.cell(column, row)
         if value is None:
-            unknown.append(position)
+            unknown.append(row)
         elif isinstance(value, str):
-            texts.append((value, position))
+            texts.append((value, row))
         else:
-            numbers.append((value, position))
-    numbers.sort(key=lambda item: item[0], reverse=reverse)
-    texts.sort(key=lambda item: item[0], reverse=reverse)
-    return [rows[position] for _, position in numbers] + [rows[position] for _, position in texts] + [
-        rows[position] for position in unknown
-    ]
+            numbers.append((value, row))
+    numbers.sort(key=itemgetter(0), reverse=reverse)
+    texts.sort(key=itemgetter(0), reverse=reverse)
+    return [row for _, row in numbers] + [row for _, row in texts] + unknown
 
 
 def tree_lines(
@@ -122,6 +117,10 @@ def tree_lines(
         keep: CPU rows that pass the filter, None for all; groups without any are left out.
         folded: groups whose parts are hidden.
     """
+    if len(levels) == 1:
+        rows = [instance.row for instance in topology.instances(levels[0])]
+        passing = rows if keep is None else [row for row in rows if _has_kept(topology, row, keep)]
+        return [Line(row, 0, None, None) for row in order(passing)]
     lines: list[Line] = []
     leaf = len(levels) - 1
 
