@@ -275,3 +275,17 @@ def test_every_block_of_a_simulated_machine_says_so() -> None:
     for block in (lines[:3], lines[3:]):
         assert block[0].startswith("# SIMULATED machine guest")
     assert lines[1] == "IRQ"
+
+
+def test_columns_given_up_for_want_of_descriptors_are_named_with_the_reason() -> None:
+    words = [sys.executable, "-m", "turbotui", "stat", "-q", "-i", "0.1", "-n", "1", "--show", "IRQ,CSW/s"]
+    limit = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", limit, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "IRQ\tCSW/s"
+    assert done.stdout.splitlines()[1].endswith("\t-")
+    assert "CSW/s cannot be read: no descriptors: perf software needs" in done.stderr
+    assert "Traceback" not in done.stderr

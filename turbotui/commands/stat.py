@@ -18,6 +18,8 @@ from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_o
 from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
 from turbotui.output.formats import make_format
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
@@ -118,7 +120,9 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
         _watch_stdin(session)
         try:
             for frame in frames:
-                if frame.older is not None:
+                if frame.older is None:
+                    _warn_of_dropped(frame, opened)
+                else:
                     streams.rows(shown.lines(frame))
         finally:
             session.stop()
@@ -126,6 +130,17 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")
     return 0
+
+
+def _warn_of_dropped(frame: Frame, opened: Opened) -> None:
+    """Say once which columns had to be given up when their counters were to be opened, and why."""
+    dropped: dict[str, list[str]] = {}
+    for column in opened.layout.columns:
+        why = frame.why(column, SYSTEM_ROW)
+        if why is not None and why.reason is Reason.NO_DESCRIPTORS:
+            dropped.setdefault(why.sentence(), []).append(column.id)
+    for sentence, names in dropped.items():
+        warn(f"{', '.join(names)} cannot be read: {sentence}")
 
 
 def _raise_failure(session: Session) -> None:
