@@ -14,10 +14,12 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from turbotui.app import TurbotuiApp
+from turbotui.errors import UsageError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.columns import Column, ColumnId
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -50,6 +52,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("contrast-80x24", "laptop", (80, 24), theme="contrast"),
     Scene("topology-120x36", "laptop", (120, 36), ("2",)),
     Scene("map-120x36", "big-8s", (120, 36), ("3",), frames=4),
+    Scene("info-120x36", "sapphire-2s", (120, 36), ("8",), frames=4),
     Scene("doctor-120x36", "guest", (120, 36), ("9", "down"), frames=4),
     Scene("columns-120x36", "guest", (120, 36), ("C", *"watt"), frames=4),
     Scene("explain-120x36", "sapphire-2s", (120, 36), ("e",)),
@@ -69,6 +72,7 @@ class Stills:
         self.census = take_census(self.machine, SOURCES)
         self.catalog = catalog_for(self.census.signals)
         self.latest: Frame | None = None
+        self.added: tuple[AddedCounter, ...] = ()
         self.interval = 1.0
         self.frames: list[Frame] = []
         columns = available_columns(self.catalog, self.census, self.machine.topology)
@@ -101,6 +105,13 @@ class Stills:
         """Hand out one frame."""
         self.latest = frame
         self._on_frame(frame)
+
+    def add(self, text: str) -> Column:
+        """Stills show what was read when they were taken."""
+        raise UsageError(f"{text}: nothing can be added to pictures that were taken before")
+
+    def remove(self, name: ColumnId) -> None:
+        """Nothing was added."""
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Everything was read."""

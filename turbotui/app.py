@@ -20,6 +20,7 @@ from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
+from turbotui.screens.info import InfoScreen
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.table import CpuScreen, TopologyScreen
@@ -41,6 +42,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
 )
 """Every screen there is; keys, tabs, help and palette follow."""

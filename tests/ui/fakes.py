@@ -10,8 +10,10 @@ from turbotui.machine.host import HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
+from turbotui.quantities.added import AddedCounter, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.catalog.added import with_added
+from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -38,6 +40,18 @@ class FakeHost:
         if path == "/proc/sys/kernel/osrelease":
             return "6.18.0\n"
         raise HostError(2, path)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        raise HostError(2, path)
+
+    def exists(self, path: str) -> bool:
+        return False
+
+    def open_file(self, path: str) -> int:
+        raise HostError(2, path)
+
+    def open_msr(self, cpu: int) -> int:
+        raise HostError(2, f"/dev/cpu/{cpu}/msr")
 
     def __getattr__(self, name: str) -> object:
         raise AttributeError(f"the dashboard asked the host for {name}")
@@ -210,6 +224,7 @@ class FakeSession:
                                Privileges(0, 0, 2, (1024, 4096)))
         self.catalog: Catalog = catalog_for(known)
         self.latest: Frame | None = None
+        self.added: tuple[AddedCounter, ...] = ()
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
@@ -225,6 +240,20 @@ class FakeSession:
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
+
+    def add(self, text: str) -> Column:
+        """Known at once; the scripted machine has nothing behind it."""
+        self.added = (*self.added, parse_added(text))
+        self._keep()
+        return self.catalog.by_id[self.added[-1].name]
+
+    def remove(self, name: ColumnId) -> None:
+        self.added = tuple(one for one in self.added if one.name != name)
+        self._keep()
+
+    def _keep(self) -> None:
+        columns = with_added(catalog_for(self.census.signals).columns, self.added)
+        self.catalog = Catalog(columns, {column.id: column for column in columns})
 
     def end_interval(self) -> None:
         self.ended += 1

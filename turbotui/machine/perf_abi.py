@@ -78,6 +78,7 @@ def structure_of(attr: PerfAttr) -> PerfEventAttr:
         read_format=attr.read_format,
         flags=attr.flags,
         sample_period=attr.sample_period,
+        sample_type=attr.sample_type,
         bp_type=attr.bp_type,
         branch_sample_type=attr.branch_sample_type,
         sample_max_stack=attr.sample_max_stack,
@@ -118,7 +119,7 @@ def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
             ctypes.c_int(pid),
             ctypes.c_int(cpu),
             ctypes.c_int(group),
-            ctypes.c_ulong(PERF_FLAG_FD_CLOEXEC),
+            ctypes.c_ulong(PERF_FLAG_FD_CLOEXEC | attr.target_flags),
         )
     )
     # errno is meaningful only after a failure, so the result is looked at first.

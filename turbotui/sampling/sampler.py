@@ -27,12 +27,13 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.workers import SHARED, Answer, Work, Worker
+from turbotui.sampling.workers import SHARED, Answer, Turnstile, Work, Worker
 from turbotui.sources.source import Source
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
+_STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -56,6 +57,7 @@ class Sampler:
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
         self._workers: dict[int, Worker] = {}
+        self._turnstile = Turnstile()
         self._turns = Turns()
         self._holding: set[int] = set()
         self._replan()
@@ -225,7 +227,8 @@ class Sampler:
             seconds = min(seconds, _LATE_FLOOR if self._seq > 1 else 0.0)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds) as self._patience:
-                await collector.wait()
+                while not await collector.wait(_STUCK_SECONDS):
+                    self._turnstile.admit()
         self._patience = None
         answers = collector.close()
         for worker in self._workers.values():
@@ -266,7 +269,9 @@ class Sampler:
     def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
         worker = self._workers.get(cpu)
         if worker is None:
-            worker = self._workers[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to)
+            worker = self._workers[cpu] = Worker(
+                "shared" if cpu == SHARED else f"cpu{cpu}", pin_to, None if cpu == SHARED else self._turnstile
+            )
             worker.start()
         return worker
 
@@ -370,13 +375,16 @@ class _Collector:
         if wake:
             self._wake()
 
-    async def wait(self) -> None:
-        """Until all have answered."""
+    async def wait(self, seconds: float) -> bool:
+        """Until all have answered, or this long; True if they have."""
         with self._lock:
             self._armed = True
             if not self._waiting:
-                return
-        await self._done.wait()
+                return True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._done.wait()
+        return self._done.is_set()
 
     def close(self) -> list[Answer]:
         """The answers there are; later ones are dropped."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -84,16 +86,67 @@ class Work:
     look: bool = False
 
 
+_TOGETHER = 16  # workers at once: enough to hide how long a busy CPU takes to wake one (a few ms)
+_STUCK_NS = 100_000_000  # a worker that takes longer gives its place to another and goes on beside it
+
+
+class Turnstile:
+    """Lets few workers at a time have their request, and the next one as soon as one has answered.
+
+    A thread that waits for the interpreter's lock wakes at every switch interval to ask for it. A thousand that wait
+    at once, all woken by one tick, leave hardly any time to the one that has it.
+    """
+
+    def __init__(self, together: int = _TOGETHER, stuck_ns: int = _STUCK_NS) -> None:
+        self._together = together
+        self._stuck_ns = stuck_ns
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Worker, Work]] = deque()
+        self._inside: dict[Worker, int] = {}
+
+    def enter(self, worker: Worker, work: Work) -> None:
+        """Hand the request over, now or when it is this worker's turn."""
+        with self._lock:
+            self._waiting.append((worker, work))
+            self._admit()
+
+    def admit(self) -> None:
+        """See whether workers that are stuck have to give their places to others."""
+        with self._lock:
+            self._admit()
+
+    def leave(self, worker: Worker) -> None:
+        """The worker has answered; on its own thread."""
+        with self._lock:
+            self._inside.pop(worker, None)
+            self._admit()
+
+    def _admit(self) -> None:
+        now = time.monotonic_ns()
+        if len(self._inside) >= self._together:
+            self._inside = {worker: since for worker, since in self._inside.items() if now - since < self._stuck_ns}
+        while self._waiting and len(self._inside) < self._together:
+            worker, work = self._waiting.popleft()
+            self._inside[worker] = now
+            worker.take(work)
+
+
 class Worker(threading.Thread):
     """Reads the counters of `cpus` (one on a real machine) whenever asked.
+
+    Args:
+        name: of the thread.
+        pin_to: the CPUs it is bound to; none: it is not bound.
+        turnstile: who it waits for when asked; None: nobody.
 
     Attributes:
         busy: asked and not yet answered.
         crash: what a source raised although its contract does not allow it.
     """
 
-    def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
+    def __init__(self, name: str, pin_to: tuple[int, ...], turnstile: Turnstile | None = None) -> None:
         super().__init__(name=name, daemon=True)
+        self._turnstile = turnstile
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
@@ -106,6 +159,13 @@ class Worker(threading.Thread):
     def ask(self, work: Work) -> None:
         """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
         self.busy = True
+        if self._turnstile is None:
+            self.take(work)
+        else:
+            self._turnstile.enter(self, work)
+
+    def take(self, work: Work) -> None:
+        """Have the request now."""
         self._inbox.put(work)
 
     def end(self) -> None:
@@ -121,6 +181,8 @@ class Worker(threading.Thread):
                 self.crash = error
                 answer = Answer(self, crash=error)
             work.reply(answer)
+            if self._turnstile is not None:
+                self._turnstile.leave(self)
         self._close_all()
 
     def _close_all(self) -> None:

@@ -14,7 +14,7 @@ class Where(Enum):
     APP = "Everywhere"
     TABLE = "CPUs and topology"
     MAP = "Map"
-    LIST = "Doctor"
+    LIST = "Info and doctor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ ACTIONS: tuple[Action, ...] = (
         _TABLE,
         rank=3,
     ),
+    Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
+    Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "", _TABLE),
     Action(
         "group",
         "group",
@@ -193,10 +195,10 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("t", "thermal", ("THERMAL",)),
     ("k", "kernel", ("KERNEL", "INTERRUPT")),
     ("x", "pmu", ("CACHE", "OTHER")),
-    ("u", "uncore", ()),
+    ("u", "uncore", ("uncore.",)),
     ("s", "ids", ("TOPOLOGY",)),
 )
-"""Letter after `c`, word, and names of `Category`."""
+"""Letter after `c`, word, and names of `Category`, or beginnings of the signals that a column needs."""
 
 
 def key_lines() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -265,8 +266,8 @@ class WatchScreen(Screen[None]):
         tiny = width < SMALLEST[0] or height < SMALLEST[1]
         self.set_class(tiny, "-tiny")
         if tiny:
-            text = f"{width}x{height} is too small: turbotui needs {SMALLEST[0]}x{SMALLEST[1]}"
-            lines = [text[at : at + width] for at in range(0, len(text), max(1, width))]
+            text = f"{width}x{height} is too small: {SMALLEST[0]}x{SMALLEST[1]} is needed"
+            lines = textwrap.wrap(text, max(1, width))
             self.query_one("#tiny", PieceLines).show([[(line, Tone.PLAIN)] for line in lines])
         self.show_columns()
         self.show_summary()

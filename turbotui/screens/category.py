@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual import events
 from textual.app import ComposeResult
 
-from turbotui.quantities.columns import Category
 from turbotui.screens.actions import CATEGORY_KEYS
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
@@ -56,7 +55,7 @@ class CategoryKeys(Window[str]):
         for key, word, names in CATEGORY_KEYS:
             if key != letter:
                 continue
-            count, shown = self._watch.toggle_categories(frozenset(Category[name] for name in names))
+            count, shown = self._watch.toggle_group(names)
             if count:
                 noun = "column" if count == 1 else "columns"
                 self.dismiss(f"{word}: {count} {noun} {'shown' if shown else 'hidden'}")

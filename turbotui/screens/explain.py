@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Reduce
 from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Evidence
 from turbotui.screens.modal import Window
@@ -19,6 +20,16 @@ from turbotui.widgets.cells import said, scope_word
 from turbotui.widgets.painter import HISTORY, nice_top
 from turbotui.widgets.rows import row_name
 from turbotui.widgets.spark import spark
+
+_SUMMARY = {
+    Reduce.SUM: "summed in summary rows",
+    Reduce.MEAN: "averaged in summary rows",
+    Reduce.MAX: "the greatest in summary rows",
+    Reduce.MIN: "the least in summary rows",
+    Reduce.UNION: "all bits together in summary rows",
+    Reduce.SAME: "in summary rows only if all agree",
+    Reduce.NONE: "not in summary rows",
+}
 
 
 def _quantity(evidence: Evidence) -> str:
@@ -38,7 +49,8 @@ def _quantity(evidence: Evidence) -> str:
 def _words(evidence: Evidence, cpu: int | None) -> list[str]:
     signal = evidence.signal
     origin = signal.origin.format(cpu=cpu) if cpu is not None and "{cpu}" in signal.origin else signal.origin
-    lines = [_quantity(evidence), f"    {origin}   by {evidence.source}, per {scope_word(signal.scope)}"]
+    per = f"per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}"
+    lines = [_quantity(evidence), f"    {origin}   by {evidence.source}, {per}"]
     if signal.document:
         lines.append(f"    {signal.document}")
     return lines

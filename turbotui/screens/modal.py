@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
@@ -33,6 +34,10 @@ class Window(ModalScreen[Result]):
 
     def show_frame(self) -> None:
         """A newer frame is there."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close with a choice; keys that were typed faster than the window could close change nothing any more."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_close(self) -> None:
         """Close without a choice."""

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.screens.actions import Where, bindings_for
+from turbotui.screens.add import AddCounter
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.category import CategoryKeys
 from turbotui.screens.explain import Explain
@@ -276,6 +277,16 @@ class TableScreen(WatchScreen):
         """Open the picker."""
         cell = self._table.selected
         self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else ""))
+
+    def action_joules(self) -> None:
+        """Watts or joules."""
+        unit = self.watch_state.swap_joules()
+        self.show_columns()
+        self.notice(f"energy in {unit}" if unit else "no visible column has both watts and joules")
+
+    def action_add(self) -> None:
+        """Open the form for counters by hand."""
+        self.app.push_screen(AddCounter(self.watch_state, self.show_columns))
 
     def action_category(self) -> None:
         """Wait for the letter of a category."""

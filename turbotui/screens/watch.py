@@ -7,8 +7,9 @@ from typing import Protocol
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Category, Column, ColumnId
+from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census
@@ -26,6 +27,7 @@ class WatchedSession(Protocol):
     census: Census
     catalog: Catalog
     latest: Frame | None
+    added: tuple[AddedCounter, ...]
 
     @property
     def interval(self) -> float:
@@ -37,6 +39,12 @@ class WatchedSession(Protocol):
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Read what these columns need from the next tick on."""
+
+    def add(self, text: str) -> Column:
+        """Add a counter by hand."""
+
+    def remove(self, name: ColumnId) -> None:
+        """Take an added column away."""
 
     def end_interval(self) -> None:
         """End the interval now."""
@@ -60,7 +68,7 @@ LONG = 600
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
 _WATTS = ("PkgWatt", "SysWatt", "CorWatt")
-_HEAT = ("CoreTmp", "CcdTmp", "PkgTmp")
+_HEAT = ("CoreTmp", "CCDTmp", "PkgTmp")
 _INTERRUPTS = ("IRQ/s",)
 
 
@@ -75,14 +83,11 @@ class Watch:
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
-        self._absent: dict[ColumnId, Unavailable] = {}
-        for column in catalog.columns:
-            why = why_absent(column, session.census, topology)
-            if why is not None:
-                self._absent[column.id] = why
+        self._absent: dict[ColumnId, Unavailable | None] = {}
+        self._absent_by: tuple[object, ...] = ()
         defaults = default_columns(catalog, session.census, topology, extras=True)
         start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
-        self._visible = {column.id for column in start if column.id not in self._absent}
+        self._visible = {column.id for column in start if self.why_absent(column) is None}
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
         self.watts = self._first(_WATTS)
@@ -111,7 +116,7 @@ class Watch:
     def _first(self, names: Sequence[ColumnId]) -> Column | None:
         for name in names:
             column = self.session.catalog.get(name)
-            if column is not None and name not in self._absent:
+            if column is not None and self.why_absent(column) is None:
                 return column
         return None
 
@@ -133,18 +138,32 @@ class Watch:
         return column.id in self._visible
 
     def why_absent(self, column: Column) -> Unavailable | None:
-        """Why a column cannot be had on this machine, None when it can."""
-        return self._absent.get(column.id)
+        """Why a column cannot be had on this machine now, None when it can: a counter may be lost at run time."""
+        session = self.session
+        latest = None if session.latest is None else session.latest.census
+        by = (session.census, latest, session.catalog)
+        if len(by) != len(self._absent_by) or any(a is not b for a, b in zip(by, self._absent_by, strict=True)):
+            self._absent_by = by
+            self._absent.clear()
+        if column.id not in self._absent:
+            why = why_absent(column, session.census, self._topology)
+            if why is None and latest is not None:
+                why = next((latest.missing[name] for name in column.needs if name in latest.missing), None)
+            self._absent[column.id] = why
+        return self._absent[column.id]
 
     def toggle(self, column: Column) -> bool:
         """Show or hide a column; false when it cannot be had."""
-        if column.id in self._absent:
+        if self.why_absent(column) is not None:
             return False
         self._visible ^= {column.id}
         return True
 
-    def toggle_categories(self, categories: frozenset[Category]) -> tuple[int, bool]:
-        """Hide every column of these categories if one is visible, else show those that are shown by default.
+    def toggle_group(self, names: Sequence[str]) -> tuple[int, bool]:
+        """Hide every column of a group if one is visible, else show those that are shown by default.
+
+        Args:
+            names: of `Category`, or beginnings of the signals that a column of the group needs.
 
         Returns:
             How many columns changed, and whether they are visible now.
@@ -152,7 +171,8 @@ class Watch:
         members = [
             column
             for column in self.session.catalog.columns
-            if column.category in categories and column.id not in self._absent
+            if self.why_absent(column) is None
+            and (column.category.name in names or any(need.startswith(tuple(names)) for need in column.needs))
         ]
         visible = {column.id for column in members} & self._visible
         if visible:
@@ -166,9 +186,42 @@ class Watch:
         """A column by its name in any case, if it can be had."""
         wanted = name.lower()
         for column in self.session.catalog.columns:
-            if column.id.lower() == wanted and column.id not in self._absent:
+            if column.id.lower() == wanted and self.why_absent(column) is None:
                 return column
         return None
+
+    def swap_joules(self) -> str:
+        """Show every visible watt column as joules of the interval, or back.
+
+        Returns:
+            The unit that is shown now, "" where no column has both.
+        """
+        for old, new, unit in (("Watt", "_J", "joules"), ("_J", "Watt", "watts")):
+            pairs = [(name, name.removesuffix(old) + new) for name in self._visible if name.endswith(old)]
+            pairs = [(name, other) for name, other in pairs if self.find(other) is not None]
+            if pairs:
+                self._visible -= {name for name, _ in pairs}
+                self._visible |= {other for _, other in pairs}
+                return unit
+        return ""
+
+    # Counters added by hand
+
+    def add(self, text: str) -> Column:
+        """Add a counter and show its column if it can be had.
+
+        Raises:
+            UsageError: it is no counter as written, or its name is taken.
+        """
+        column = self.session.add(text)
+        if self.why_absent(column) is None:
+            self._visible.add(column.id)
+        return column
+
+    def remove(self, name: ColumnId) -> None:
+        """Take an added column away."""
+        self.session.remove(name)
+        self._visible.discard(name)
 
     @property
     def headline(self) -> tuple[Column, ...]:

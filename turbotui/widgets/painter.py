@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Cell, Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
@@ -51,9 +52,18 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 """Identity columns, the most telling first."""
 
 
-def _identity_slots(columns: Sequence[Column], width: int) -> tuple[Slot, ...]:
+def _slot(view: TableView, column: Column) -> Slot:
+    """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
+    slot = slot_for(column)
+    if view.sort is None or view.sort.id != column.id:
+        return slot
+    title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
+    return Slot(column, max(slot.width, len(title)), title)
+
+
+def _identity_slots(view: TableView, width: int) -> tuple[Slot, ...]:
     """The ids that there is room for: not more than a good sixth of the line, the CPU in any case."""
-    slots = [slot_for(column) for column in columns if identity(column)]
+    slots = [_slot(view, column) for column in view.columns if identity(column)]
     room = max(10, width * 3 // 16)
     kept: list[Slot] = []
     for slot in sorted(slots, key=lambda slot: _FINENESS.index(slot.column.id) if slot.column.id in _FINENESS else 99):
@@ -68,12 +78,12 @@ def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, .
     for column in view.columns:
         if identity(column):
             continue
-        moving.append(slot_for(column))
+        moving.append(_slot(view, column))
         size = view.sparks.get(column.id, 0)
         if size:
             moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
     moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
-    return _identity_slots(view.columns, width), tuple(moving)
+    return _identity_slots(view, width), tuple(moving)
 
 
 def _span(seconds: float) -> str:
@@ -99,6 +109,8 @@ class Painter:
     width: int
     offset: int = 0
     _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
+    _repeats: dict[tuple[Scope, RowId], bool] = field(default_factory=dict)
+    _topology: Topology | None = None
 
     @property
     def tree(self) -> bool:
@@ -139,43 +151,35 @@ class Painter:
     def header(self, geometry: Geometry) -> list[Piece]:
         """The line of titles, with the sort mark."""
         pieces: list[Piece] = []
-        mark = SORTED_DOWN if self.view.reverse else SORTED_UP
         if self.tree:
             pieces.append((" machine".ljust(self.label_width), Tone.TITLE))
-            waiting = ""
         else:
-            waiting = ""
             for slot in self.fixed:
-                waiting = self._title(pieces, slot, waiting, mark)
-        edge = MORE_LEFT if geometry.more_left else "│"
-        pieces.append((waiting or " ", Tone.SORTED))
-        pieces.append((edge, Tone.SORTED if geometry.more_left else Tone.RULE))
-        waiting = ""
+                self._title(pieces, slot)
+        if geometry.more_left:
+            pieces.append((f" {MORE_LEFT}", Tone.SORTED))
+        else:
+            pieces.append((RULE, Tone.RULE))
         before: Slot | None = None
         for slot in geometry.slots:
             if before is not None and before.column.category is not slot.column.category:
-                pieces.append((waiting or " ", Tone.SORTED))
-                pieces.append(("│", Tone.RULE))
-                waiting = ""
-            waiting = self._title(pieces, slot, waiting, mark)
+                pieces.append((RULE, Tone.RULE))
+            self._title(pieces, slot)
             before = slot
-        self._finish(pieces, geometry, waiting)
+        self._finish(pieces, geometry)
         return pieces
 
-    def _title(self, pieces: list[Piece], slot: Slot, waiting: str, mark: str) -> str:
-        """Append one title; give the sort mark that stands after it."""
-        pieces.append((waiting or " ", Tone.SORTED))
+    def _title(self, pieces: list[Piece], slot: Slot) -> None:
         is_sorted = self.view.sort is not None and slot.column.id == self.view.sort.id and not slot.spark
         text = slot.title.ljust(slot.width) if slot.spark or slot.column.decimals < 0 else slot.title.rjust(slot.width)
-        pieces.append((text[: slot.width], Tone.SORTED if is_sorted else Tone.TITLE))
-        return mark if is_sorted else ""
+        pieces.append((f" {text[: slot.width]}", Tone.SORTED if is_sorted else Tone.TITLE))
 
-    def _finish(self, pieces: list[Piece], geometry: Geometry, waiting: str) -> None:
+    def _finish(self, pieces: list[Piece], geometry: Geometry) -> None:
         used = sum(len(text) for text, _ in pieces)
         room = self.width - used
         if room <= 0:
             return
-        pieces.append(((waiting or "").ljust(room - 1)[: room - 1] if room > 1 else "", Tone.SORTED))
+        pieces.append((" " * (room - 1), Tone.TITLE))
         pieces.append((MORE_RIGHT if geometry.more_right else " ", Tone.SORTED))
 
     def line(self, frame: Frame, line: Line, geometry: Geometry, chosen: int | None) -> list[Piece]:
@@ -246,10 +250,10 @@ class Painter:
         column = slot.column
         if slot.spark:
             return " ", self._spark(frame, row, slot), Tone.SPARK
+        if self._said_elsewhere(frame, column, row):
+            return " ", " " * slot.width, Tone.DIM
         value = self.value(frame, column, row)
         if value is None:
-            if column.whole_only and row.scope is not Scope.SYSTEM:
-                return " ", " " * slot.width, Tone.DIM
             return " ", cell_text(column, None, slot.width), Tone.DIM
         text = cell_text(column, value, slot.width)
         own = column.scope is Scope.CPU or row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
@@ -263,6 +267,33 @@ class Painter:
             elif self._scaled(frame, column) and frame.estimated(column, row):
                 mark = MARK_ESTIMATED
         return mark, text, Tone.PLAIN if own else Tone.DIM
+
+    def _said_elsewhere(self, frame: Frame, column: Column, row: RowId) -> bool:
+        """Whether the cell would only repeat the top row, or in a tree a line above it."""
+        if column.scope is Scope.SYSTEM or column.whole_only:
+            return row != SYSTEM_ROW
+        if not self.tree or row.scope.rank >= column.scope.rank:
+            return False
+        topology = frame.topology
+        if topology is not self._topology:
+            self._topology = topology
+            self._repeats.clear()
+        known = self._repeats.get((column.scope, row))
+        if known is None:
+            known = self._repeats[column.scope, row] = self._repeated(frame, column, row)
+        return known
+
+    def _repeated(self, frame: Frame, column: Column, row: RowId) -> bool:
+        topology = frame.topology
+        home = frame.home(column, row)
+        own, whole = topology.instance(row), None if home is None else topology.instance(home)
+        if own is None or whole is None or set(own.cpus) == set(whole.cpus):
+            return False
+        if not frame.first_of_home(column, row):
+            return True
+        above = (level for level in self.view.levels if level.rank > row.scope.rank)
+        lines = (topology.instance(topology.row(level, own.cpus[0])) for level in above)
+        return any(line is not None and set(line.cpus) == set(whole.cpus) for line in lines)
 
     def _scaled(self, frame: Frame, column: Column) -> bool:
         """Whether a column has a counter that could be multiplexed at all."""

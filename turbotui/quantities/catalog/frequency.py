@@ -26,6 +26,11 @@ def _busy_mhz(row: Inputs) -> Cell:
     return mega(base * active / reference)
 
 
+def _performance_ratio(row: Inputs) -> Cell:
+    active, reference = row.delta("aperf"), row.delta("mperf")
+    return None if active is None or not reference else active / reference
+
+
 def _gauge_mhz(signal: str) -> Callable[[Inputs], Cell]:
     return lambda row: mega(row.value(signal))
 
@@ -109,6 +114,22 @@ COLUMNS = (
         document=_APERF_DOCUMENT,
         width=5,
         priority=0,
+    ),
+    Column(
+        id="Ratio",
+        category=Category.FREQUENCY,
+        scope=Scope.CPU,
+        unit="",
+        decimals=4,
+        needs=("aperf", "mperf"),
+        compute=_performance_ratio,
+        formula="ΔAPERF / ΔMPERF",
+        help="Mean clock while not idle over the base clock: above 1 is turbo, below 1 is throttled.",
+        document=_APERF_DOCUMENT,
+        width=6,
+        priority=7,
+        default=False,
+        extra=True,
     ),
     Column(
         id="TSC_MHz",

@@ -25,7 +25,7 @@ def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only
     return Column(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="J", decimals=2, needs=(signal,),
         compute=_delta(signal), formula="Δenergy", help=f"Energy of {what} in the interval.", document=_DOCUMENT,
-        width=8, priority=8, default=False, whole_only=whole_only,
+        width=8, priority=2 if title == "Pkg_J" else 5, default=False, whole_only=whole_only,
     )
 
 

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.analysis import score_baselines
+from turbotui.analysis.score import Baseline, CpuRatio, differences, judge, predict
+from turbotui.cli import main
+from turbotui.commands.score import SLOWER, measure
+from turbotui.errors import TurbotuiError
+from turbotui.machine.machine import read_machine
+from turbotui.machine.simulated import simulated_host
+
+LINPACK = Baseline("linpack", "GFLOPS", 113.2, 1.0, {"model": "A", "turbo": "off"})
+
+
+def test_the_worked_example_of_the_literature() -> None:
+    found = predict(LINPACK, 1.07346)
+    assert found.value == pytest.approx(121.5, abs=0.05)
+    assert abs(found.value / 120.8 - 1) == pytest.approx(0.006, abs=0.0005)
+    assert abs(found.value - 120.8) < found.error
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 1e6))
+def test_at_the_ratio_of_the_baseline_the_score_is_the_baseline(ratio: float, factor: float, value: float) -> None:
+    baseline = Baseline("b", "u", value, ratio, {})
+    assert predict(baseline, ratio).value == pytest.approx(value)
+    assert predict(baseline, ratio * factor).value == pytest.approx(value * factor)
+
+
+def test_the_spread_of_several_runs_widens_the_error_bar() -> None:
+    assert predict(LINPACK, 1.0, [0.98, 1.0, 1.02]).error == pytest.approx(113.2 * (0.011 + 0.02))
+
+
+def test_the_lowest_busy_cpu_decides_and_idle_ones_do_not() -> None:
+    run = judge(5.0, [CpuRatio(0, 1.2, 1.0), CpuRatio(1, 1.1, 0.99), CpuRatio(2, 0.4, 0.01), CpuRatio(3, None, None)])
+    assert run.lowest is not None
+    assert (run.lowest.cpu, run.ratio, run.state, run.warnings) == (1, 1.1, "turbo", ())
+
+
+@pytest.mark.parametrize(("ratio", "state"), [(1.2, "turbo"), (1.0, "base clock"), (0.9, "throttled")])
+def test_the_state_is_that_of_the_lowest_ratio(ratio: float, state: str) -> None:
+    assert judge(5.0, [CpuRatio(0, ratio, 1.0)]).state == state
+
+
+def test_what_is_doubtful_is_warned_of() -> None:
+    assert "load was too low" in judge(5.0, [CpuRatio(0, 1.0, 0.1)]).warnings[0]
+    assert "load was too low" in judge(5.0, [CpuRatio(0, 1.0, 0.7)]).warnings[0]
+    assert "too short" in judge(0.2, [CpuRatio(0, 1.0, 1.0)]).warnings[0]
+    assert differences(LINPACK, {"model": "A", "turbo": "on"}) == [
+        "the configuration differs: turbo is on, the baseline was measured with off"
+    ]
+    assert differences(LINPACK, dict(LINPACK.configuration)) == []
+
+
+def test_baselines_are_kept_and_a_damaged_file_is_said_and_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "turbotui" / "baselines.json"
+    assert score_baselines.load(str(path)) == {}
+    score_baselines.store(str(path), LINPACK)
+    other = Baseline("stream", "GB/s", 200.0, 1.5, {}, "SIMULATED machine x")
+    score_baselines.store(str(path), other)
+    assert score_baselines.load(str(path)) == {"linpack": LINPACK, "stream": other}
+    for damage in ("{", "[]", '{"format": 1, "baselines": {"a": {}}}', '{"format": 9}'):
+        path.write_text(damage)
+        with pytest.raises(TurbotuiError):
+            score_baselines.store(str(path), LINPACK)
+        assert path.read_text() == damage
+
+
+def test_a_simulated_machine_gives_the_ratio_that_its_model_knows() -> None:
+    host = simulated_host("laptop-old")
+    machine = read_machine(host)
+    before = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+    run = measure(machine, 0.5)
+    after = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+    assert len(run.cpus) == len(before)
+    for one in run.cpus:
+        old, new = before[one.cpu], after[one.cpu]
+        assert one.ratio is not None
+        # the model's window is a little longer than the sampler's: its clock runs on between the two
+        assert one.ratio == pytest.approx((new.aperf - old.aperf) / (new.mperf - old.mperf), rel=0.15)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return tmp_path
+
+
+STORE = ("score", "baseline", "--machine", "laptop-old", "--name", "linpack", "--unit", "GFLOPS", "--value", "113.2")
+
+
+def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ("score", "run", "--machine", "laptop-old", "-i", "0.3", "--runs", "2", "--json", "--baseline", "linpack",
+           "--slower", "5")
+    statuses = []
+    for ratio in ("0.01", "100"):  # far slower and far faster once than now
+        assert main([*STORE, "--ratio", ratio]) == 0
+        capsys.readouterr()
+        statuses.append(main([*run]))
+        report = json.loads(capsys.readouterr().out)
+        assert report["simulated"].startswith("SIMULATED")
+        assert report["predicted"] == pytest.approx(113.2 * report["median"] / float(ratio))
+        assert len(report["runs"]) == 2
+    assert statuses == [0, SLOWER]
+
+
+def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STORE]) == 0
+    assert main(["score", "list"]) == 0
+    assert "113.2 GFLOPS at ratio 1" in capsys.readouterr().out
+    assert main(["score", "run", "--machine", "sapphire-2s", "-i", "0.3", "--baseline", "linpack"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# SIMULATED")
+    assert "the configuration differs: model" in out
+    assert "too short" in out
+
+
+@pytest.mark.parametrize(("words", "says", "status"), [
+    (("score", "run", "--baseline", "absent"), 'no baseline "absent"', 2),
+    (("score", "run", "--slower", "5"), "--baseline", 2),
+    (("score", "run", "--runs", "0"), "--runs 0", 2),
+    (("score", "run", "--machine", "laptop-old", "--", "true"), "loads this machine", 2),
+    (("score", "baseline", "--name", "a", "--unit", "b", "--value", "x"), "--value", 2),
+    (("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "nan"), "--ratio", 2),
+    (("score",), "baseline|run|list", 2),
+])
+def test_bad_input_is_one_sentence(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str,
+                                   status: int) -> None:
+    assert main([*words]) == status
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from ringbytes import FORMAT, comm, ended, fork, lost, sample
+
+from turbotui.analysis.tasks.ledger import Ledger
+from turbotui.analysis.tasks.tables import Grouping, difference, task_rows
+from turbotui.machine.perf_ring import Reading, parse_record
+from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.sets import Choice, Mode, When
+
+
+def ledger(mode: Mode, roots: dict[int, int] | None = None) -> Ledger:
+    return Ledger(Choice(mode, When.SWITCHES, FORMAT, ()), roots or {})
+
+
+def ring(cpu: int, *records: bytes) -> Taken:
+    return Taken(cpu, tuple(parse_record(data, FORMAT) for data in records))
+
+
+def closing(root: int, cpu: int, *values: int) -> Closing:
+    return Closing(root, cpu, Reading(100, 100, values))
+
+
+def test_differences_are_booked_once_and_across_cpus() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(5, 5, 30, (2, 150))), ring(1, sample(5, 5, 20, (1, 40), 1))])
+    [account] = books.accounts()
+    assert account.totals == [3, 190]
+    assert account.cpus == {0, 1}
+
+
+def test_a_thread_that_nobody_inherited_from_gets_the_rest_of_the_final_read() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)))])
+    books.close([closing(5, 0, 2, 130), closing(5, 1, 0, 7)])
+    assert books.accounts()[0].totals == [2, 137]
+    assert books.tail == (0, 0)
+
+
+def test_what_heirs_did_after_their_last_samples_is_kept_apart() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, fork(5, 5, 6, 5, 5), sample(5, 5, 10, (1, 100)), sample(5, 6, 20, (1, 50)))])
+    books.close([closing(5, 0, 3, 180)])
+    assert books.sums() == (2, 150)
+    assert books.tail == (1, 30)
+    assert books.read == (3, 180)
+
+
+def test_on_whole_cpus_a_count_belongs_to_the_thread_that_is_switched_out() -> None:
+    books = ledger(Mode.CPUS)
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)), sample(5, 5, 30, (3, 200)))])
+    assert {one.tid: one.totals for one in books.accounts()} == {5: [2, 170], 0: [1, 30]}
+    assert [row.tid for row in task_rows(books, Grouping.THREAD)] == [5]
+
+
+def test_a_number_that_is_used_again_starts_at_zero() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, fork(8, 5, 8, 5, 1), sample(8, 8, 10, (1, 50)), ended(8, 8, 11), fork(8, 5, 8, 5, 20),
+                     comm(8, 8, b"second", 21), sample(8, 8, 30, (1, 70)))])
+    assert sorted(one.totals for one in books.accounts()) == [[1, 50], [1, 70]]
+    assert books.sums() == (2, 120)
+
+
+def test_a_thread_in_two_sets_is_counted_once() -> None:
+    books = ledger(Mode.INHERITED, {77: 5, 88: 6})
+    books.feed([ring(0, sample(5, 6, 10, (1, 40), event=77), sample(5, 6, 10, (1, 39), event=88),
+                     sample(5, 9, 20, (1, 5), event=77), sample(5, 9, 20, (1, 5), event=88))])
+    assert books.sums() == (2, 45)
+    books.close([closing(5, 0, 2, 45), closing(6, 0, 2, 44)])
+    assert books.read == (2, 45)
+
+
+def test_losses_are_counted_and_cost_no_counts_of_a_thread() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), lost(3, 40), sample(5, 5, 50, (5, 500)))])
+    assert books.lost == 3
+    assert books.sums() == (5, 500)
+
+
+def test_names_come_from_parents_and_exec() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.name(5, "parent")
+    books.feed([ring(0, fork(6, 5, 6, 5, 1), sample(6, 6, 2, (1, 1)), comm(6, 6, b"child", 3), fork(7, 5, 7, 5, 4),
+                     sample(7, 7, 5, (1, 1)))])
+    assert {one.tid: one.name for one in books.accounts()} == {6: "child", 7: "parent"}
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(0, 1000)), max_size=60))
+def test_whatever_the_order_of_slices_nothing_is_lost(slices: list[tuple[int, int, int]]) -> None:
+    books = ledger(Mode.INHERITED, {77: 1})
+    state: dict[tuple[int, int], list[int]] = {}
+    rings: dict[int, list[bytes]] = {0: [], 1: []}
+    for time, (cpu, tid, ran) in enumerate(slices):
+        values = state.setdefault((tid, cpu), [0, 0])
+        values[0] += 1
+        values[1] += ran
+        rings[cpu].append(sample(1, tid, time, (values[0], values[1]), cpu))
+    books.feed([ring(cpu, *data) for cpu, data in rings.items()])
+    assert books.sums() == (len(slices), sum(ran for _cpu, _tid, ran in slices))
+    assert sum(one.end - one.start for one in books.timeline) == sum(ran for _cpu, _tid, ran in slices)
+
+
+def test_an_interval_is_the_difference_of_two_tables() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(6, 6, 11, (1, 9)))])
+    older = task_rows(books, Grouping.PROCESS)
+    books.feed([ring(0, sample(5, 5, 20, (2, 160)))])
+    [row] = difference(task_rows(books, Grouping.PROCESS), older)
+    assert (row.pid, row.counts) == (5, {"switches": 1, "run": 60})

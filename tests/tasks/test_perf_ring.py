@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ringbytes import FORMAT, WITH_LOST, comm, ended, fork, group, lost, record, sample, trailer
+
+from turbotui.machine.perf_ring import (
+    Exited,
+    Forked,
+    Lost,
+    Named,
+    RecordError,
+    Sample,
+    Switched,
+    Throttled,
+    Unread,
+    parse_reading,
+    parse_record,
+    split_records,
+)
+
+WORDS = st.integers(0, 2**64 - 1)
+
+
+def test_a_sample_gives_thread_cpu_time_and_all_counters() -> None:
+    found = parse_record(sample(10, 11, 5_000, (1, 2, 3), cpu=7), FORMAT)
+    assert isinstance(found, Sample)
+    assert (found.pid, found.tid, found.time, found.cpu, found.event) == (10, 11, 5_000, 7, 77)
+    assert found.reading.values == (1, 2, 3)
+    assert found.reading.lost == ()
+
+
+def test_a_kernel_that_counts_losses_says_them_for_each_event() -> None:
+    found = parse_record(sample(10, 11, 5_000, (1, 2), lost=(8, 9)), WITH_LOST)
+    assert isinstance(found, Sample)
+    assert (found.reading.values, found.reading.lost) == ((1, 2), (8, 9))
+
+
+def test_records_beside_samples() -> None:
+    assert parse_record(fork(20, 10, 21, 11, 6), FORMAT) == Forked(20, 10, 21, 11, 6)
+    assert parse_record(ended(20, 21, 6), FORMAT) == Exited(20, 21, 6)
+    assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == Named(20, 21, "näme", 6)
+    assert parse_record(lost(12, 6), FORMAT) == Lost(12, 6)
+    assert parse_record(record(13, struct.pack("Q", 4) + trailer(0, 0, 6)), FORMAT) == Lost(4, 6)
+    assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, True, 6)
+    assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, False, 6)
+    assert parse_record(record(5, struct.pack("QQQ", 1, 2, 3) + trailer(3, 4, 6)), FORMAT) == Throttled(True, 6)
+    assert parse_record(record(99, b"\0" * 16 + trailer(3, 4, 6)), FORMAT) == Unread(99, 6)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=20), WORDS, WORDS)
+def test_any_group_is_read_back(values: list[int], enabled: int, running: int) -> None:
+    data = group(tuple(values), enabled, running)
+    reading, end = parse_reading(data, FORMAT)
+    assert (reading.values, reading.enabled, reading.running, end) == (tuple(values), enabled, running, len(data))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_record_or_a_record_error(data: bytes) -> None:
+    try:
+        parse_record(data, FORMAT)
+    except RecordError:
+        return
+    assert struct.unpack_from("IHH", data)[2] == len(data)
+
+
+@given(st.integers(1, 39))
+def test_a_sample_cut_short_is_an_error(missing: int) -> None:
+    whole = sample(1, 1, 1, (1, 2))
+    cut = whole[:-missing]
+    with pytest.raises(RecordError):
+        parse_record(struct.pack("IHH", 9, 0, len(cut)) + cut[8:], FORMAT)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(0, 127), st.integers(0, 5))
+def test_records_come_out_as_they_went_in_wherever_the_ring_wraps(bodies: list[int], place: int, laps: int) -> None:
+    size = 1024
+    records = [record(99, bytes([number]) * 8 * length) for number, length in enumerate(bodies)]
+    tail = laps * size + place * 8
+    ring = bytearray(64 + size)
+    head = tail
+    for data in records:
+        for byte in data:
+            ring[64 + head % size] = byte
+            head += 1
+    assert list(split_records(bytes(ring), 64, size, tail, head)) == records
+
+
+def test_a_header_that_cannot_be_ends_the_reading() -> None:
+    for length in (0, 7, 64):
+        with pytest.raises(RecordError):
+            list(split_records(struct.pack("IHH", 9, 0, length) + bytes(56), 0, 64, 0, 16))

@@ -1,0 +1,31 @@
+"""Runs `turbotui tasks` and programs for it to watch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+
+def tasks(*words: str, **keywords: Any) -> Done:
+    done = subprocess.run([sys.executable, "-m", "turbotui", "tasks", *words], capture_output=True,  # noqa: S603 - ours
+                          text=True,
+                          check=False, timeout=60, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,109 @@
+"""Baselines kept for the next time, and the configuration of the hardware that they hold for.
+
+Folder: $XDG_DATA_HOME/turbotui, ~/.local/share by default (XDG Base Directory Specification 0.8).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.analysis.roofline.storage import folder as roofs_folder
+from turbotui.analysis.score import Baseline
+from turbotui.errors import TurbotuiError
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+
+FORMAT: Final = 1
+_NO_TURBO: Final = (  # kernel Documentation/admin-guide/pm: intel_pstate (1 is off), cpufreq (1 is on)
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+    ("/sys/devices/system/cpu/cpufreq/boost", "0"),
+)
+_GIB: Final = 1 << 20  # KiB
+
+
+def path_of(environment: Mapping[str, str]) -> str:
+    """The file of all baselines."""
+    return os.path.join(os.path.dirname(roofs_folder(environment)), "baselines.json")
+
+
+def configuration(machine: Machine) -> dict[str, str]:
+    """What has to be the same for a baseline to hold: model, CPUs, memory and turbo."""
+    return {
+        "model": machine.model.name,
+        "CPUs": str(len(machine.topology.cpus)),
+        "memory": _memory(machine.host),
+        "turbo": _turbo(machine.host),
+    }
+
+
+def _memory(host: Host) -> str:
+    """In whole GiB: firmware and kernel keep some of it, a little more or less with every version (proc(5))."""
+    try:
+        for line in host.read_text("/proc/meminfo").splitlines():
+            if line.startswith("MemTotal:"):
+                return f"{round(int(line.split()[1]) / _GIB)} GiB"
+    except (HostError, ValueError, IndexError):
+        return "unknown"
+    return "unknown"
+
+
+def _turbo(host: Host) -> str:
+    for path, off in _NO_TURBO:
+        try:
+            return "off" if host.read_text(path).strip() == off else "on"
+        except HostError:
+            continue
+    return "unknown"
+
+
+def load(path: str) -> dict[str, Baseline]:
+    """Baselines by name; empty where there is no file.
+
+    Raises:
+        TurbotuiError: the file is damaged or cannot be read.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        if data["format"] != FORMAT:
+            raise TurbotuiError(f"{path} is of another version of turbotui: move it away and store the baselines again")
+        return {name: _baseline(name, one) for name, one in data["baselines"].items()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise TurbotuiError(f"the baselines in {path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TurbotuiError(f"the baselines in {path} are damaged: move the file away and store them again") from error
+
+
+def _baseline(name: str, one: Mapping[str, object]) -> Baseline:
+    known = one["configuration"]
+    if not isinstance(known, dict):
+        raise ValueError("no configuration")  # noqa: TRY004 - one error for a damaged file
+    return Baseline(name, str(one["unit"]), float(str(one["value"])), float(str(one["ratio"])),
+                    {str(key): str(value) for key, value in known.items()}, str(one["simulated"]))
+
+
+def store(path: str, baseline: Baseline) -> None:
+    """Keep a baseline, in place of one of the same name.
+
+    Raises:
+        TurbotuiError: the file is damaged, or the folder cannot be written.
+    """
+    kept = {**load(path), baseline.name: baseline}
+    data = {"format": FORMAT, "baselines": {
+        name: {"unit": one.unit, "value": one.value, "ratio": one.ratio, "configuration": dict(one.configuration),
+               "simulated": one.simulated}
+        for name, one in kept.items()
+    }}
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), delete=False) as file:
+            json.dump(data, file, indent=1)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise TurbotuiError(f"the baseline cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error

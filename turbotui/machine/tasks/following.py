@@ -1,0 +1,257 @@
+"""Follows threads: opens their sets, maps the rings, finds new threads, hands out records, and closes the books."""
+
+from __future__ import annotations
+
+import errno
+import select
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_ring import (
+    DISABLE,
+    ENABLE,
+    WHOLE_GROUP,
+    Reading,
+    Record,
+    RecordError,
+    Ring,
+    control,
+    event_id,
+    parse_reading,
+    parse_record,
+)
+from turbotui.machine.tasks.processes import threads_of
+from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, open_set
+
+_PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 100,000 switches per second at about 170 bytes each
+_PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
+_SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Records of one ring, in the order of their writing; `cpu` is the ring's, -1 for a thread's own."""
+
+    cpu: int
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A set's counters read one last time: the thread's own, or in mode B the sum over all that inherited it."""
+
+    root: int
+    cpu: int
+    reading: Reading
+
+
+class Follower:
+    """Samples the threads of processes, of a control group, or of whole CPUs.
+
+    Args:
+        host: this machine.
+        choice: what `sets.choose` found.
+        cpus: online CPUs.
+        pages: of each ring; a power of two, None for the default.
+    """
+
+    def __init__(self, host: Host, choice: Choice, cpus: Sequence[int], pages: int | None = None) -> None:
+        self._host = host
+        self._cpus = tuple(cpus)
+        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else _PAGES_CPU)
+        self._sets: list[CounterSet] = []
+        self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
+        self._ring_cpu: dict[int, int] = {}
+        self._poll = select.poll()
+        self._known: set[int] = set()
+        self._hung: list[int] = []
+        self._closed: list[Closing] = []
+        self.choice = choice
+        self.roots: dict[int, int] = {}
+        """By the identifier that a sample carries: the thread whose set took it."""
+        self.damaged = 0  # records that could not be understood
+
+    @property
+    def followed(self) -> frozenset[int]:
+        """Threads with sets of their own."""
+        return frozenset(self._known)
+
+    def add_process(self, pid: int, *, on_exec: bool = False) -> int:
+        """Follow all threads that a process has now; new ones are inherited, or found by `look`.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            MachineError: there is no such process, it may not be watched, or descriptors or memory do not suffice.
+        """
+        added = 0
+        for _ in range(_SCANS):
+            fresh = sorted(threads_of(self._host, pid) - self._known)
+            if not fresh:
+                break
+            for tid in fresh:
+                added += self._add_thread(tid, on_exec=on_exec)
+        if not self._known:
+            raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+        return added
+
+    def add_cpus(self, cgroup: int | None = None) -> None:
+        """Watch all switches on the CPUs; with a cgroup's descriptor only its threads.
+
+        Raises:
+            MachineError: not permitted, or descriptors or memory do not suffice.
+        """
+        for cpu in self._cpus:
+            target = -1 if cgroup is None else cgroup
+            self._keep([self._open(target, cpu, cgroup=cgroup is not None)], enable=True)
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Mode A: find threads that came since the last look."""
+        if self.choice.mode is Mode.THREADS:
+            for pid in pids:
+                for tid in sorted(threads_of(self._host, pid) - self._known):
+                    self._add_thread(tid, on_exec=False)
+
+    def wait(self, seconds: float) -> None:
+        """Until a ring is half full or a target ended, at most so long."""
+        for descriptor, events in self._poll.poll(seconds * 1000):
+            if events & (select.POLLHUP | select.POLLERR):  # its threads have ended: it would end every wait at once
+                self._poll.unregister(descriptor)
+                self._hung.append(descriptor)
+
+    def watch(self, descriptor: int) -> None:
+        """Have `wait` end when this descriptor becomes readable too."""
+        self._poll.register(descriptor, select.POLLIN)
+
+    def take(self) -> list[Taken]:
+        """What came since the last time, one entry a ring."""
+        found = []
+        for descriptor, ring in self._rings.items():
+            records: list[Record] = []
+            for data in ring.take():
+                try:
+                    records.append(parse_record(data, self.choice.read_format))
+                except RecordError:
+                    self.damaged += 1
+            if records:
+                found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
+        self._release()
+        return found
+
+    def stop(self) -> None:
+        """Stop counting; what was counted stays readable."""
+        for one in self._sets:
+            control(one.leader, DISABLE, WHOLE_GROUP, "stopping counters")
+
+    def close_books(self) -> list[Closing]:
+        """The last read of every set.
+
+        Raises:
+            HostError: a counter cannot be read.
+        """
+        return [*self._closed, *map(self._last_read, self._sets)]
+
+    def close(self) -> None:
+        """Unmap the rings and give every descriptor back."""
+        for ring in self._rings.values():
+            ring.close()
+        self._rings.clear()
+        for one in self._sets:
+            one.close(self._host)
+        self._sets.clear()
+
+    def _last_read(self, one: CounterSet) -> Closing:
+        data = self._host.read_counter(one.leader, 24 + 24 * len(self.choice.names))
+        return Closing(one.root, one.cpu, parse_reading(data, self.choice.read_format)[0])
+
+    def _release(self) -> None:
+        """Mode A: a thread that ended is read for good, and its descriptors serve others."""
+        if self.choice.mode is Mode.THREADS:
+            for one in [one for one in self._sets if one.leader in self._hung]:
+                if self._rings[one.leader].waiting:
+                    continue  # the next round takes what came in between
+                self._hung.remove(one.leader)
+                self._closed.append(self._last_read(one))
+                self._rings.pop(one.leader).close()
+                del self._ring_cpu[one.leader]
+                self._sets.remove(one)
+                one.close(self._host)
+
+    def _add_thread(self, tid: int, *, on_exec: bool) -> int:
+        per_cpu = self._cpus if self.choice.mode is Mode.INHERITED else (-1,)
+        opened: list[CounterSet] = []
+        try:
+            opened.extend(self._open(tid, cpu, on_exec=on_exec) for cpu in per_cpu)
+        except MachineError:
+            for one in opened:
+                one.close(self._host)
+            raise
+        except HostError as error:
+            for one in opened:
+                one.close(self._host)
+            if error.errno not in (errno.ESRCH, errno.ENODEV):
+                raise
+            return 0  # it ended between the look at /proc and the open
+        self._known.add(tid)
+        self._keep(opened, enable=not on_exec)
+        return 1
+
+    def _open(self, target: int, cpu: int, *, on_exec: bool = False, cgroup: bool = False) -> CounterSet:
+        try:
+            return open_set(self._host, self.choice, target, cpu, on_exec=on_exec, cgroup=cgroup)
+        except HostError as error:
+            if error.errno in (errno.ESRCH, errno.ENODEV):
+                raise
+            raise MachineError(sentence(error, f"thread {target}" if target > 0 and not cgroup else f"CPU {cpu}",
+                                        len(self.choice.names))) from error
+
+    def _keep(self, sets: list[CounterSet], *, enable: bool) -> None:
+        self._sets += sets
+        for one in sets:
+            home = next((fd for fd, cpu in self._ring_cpu.items() if cpu == one.cpu and cpu >= 0), None)
+            if home is None:
+                self._map(one)
+                home = one.leader
+            one.write_into(home)
+            self.roots.update({event_id(descriptor): one.root for descriptor in one.samplers})
+        if enable:
+            for one in sets:
+                control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
+
+    def _map(self, one: CounterSet) -> None:
+        pages = self._pages
+        while True:
+            try:
+                self._rings[one.leader] = Ring(one.leader, pages)
+                break
+            except HostError as error:
+                # EPERM: beyond kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; a smaller ring may still do
+                if error.errno != errno.EPERM or pages == 1:
+                    raise MachineError(
+                        f"no memory for one more ring of samples ({error.name}): "
+                        "raise ulimit -l or kernel.perf_event_mlock_kb, or watch fewer threads"
+                    ) from error
+                pages //= 2
+        self._ring_cpu[one.leader] = one.cpu
+        self._poll.register(one.leader, select.POLLIN)
+
+
+def sentence(error: HostError, what: str, counters: int) -> str:
+    """Why threads cannot be sampled, and what to do about it."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return (f"{what} may not be sampled by this user: it belongs to somebody else, or "
+                "kernel.perf_event_paranoid forbids it; run as root, or with CAP_PERFMON")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return (f"{what}: no file descriptor left for its {counters} counters; raise ulimit -n, "
+                "watch fewer threads, or use --all")
+    if error.errno == errno.ENOENT:
+        return f"{what}: one of the {counters} counters does not exist here; turbotui events says which do"
+    if error.errno == errno.E2BIG:
+        return f"{what}: {counters} counters are too many events for one group; ask for fewer with --event"
+    if error.errno == errno.EINVAL:
+        return f"{what}: the kernel refuses this set of {counters} counters; ask for fewer with --event"
+    return f"{what} cannot be sampled: {error}"

@@ -1,0 +1,61 @@
+"""Threads, names and control groups, by /proc (proc(5)) and the cgroup mounts."""
+
+from __future__ import annotations
+
+import errno
+
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError
+
+
+def threads_of(host: Host, pid: int) -> frozenset[int]:
+    """Ids of the threads of a process now; empty when it has ended."""
+    try:
+        names = host.list_dir(f"/proc/{pid}/task")
+    except HostError as error:
+        if error.errno in (errno.ENOENT, errno.ESRCH):
+            return frozenset()
+        raise
+    return frozenset(int(name) for name in names if name.isdigit())
+
+
+def processes(host: Host) -> tuple[int, ...]:
+    """Ids of all processes that this user can see."""
+    return tuple(int(name) for name in host.list_dir("/proc") if name.isdigit())
+
+
+def name_of(host: Host, pid: int, tid: int) -> str:
+    """The name of a thread, at most 15 characters; "" when it has ended."""
+    try:
+        return host.read_text(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")
+    except HostError:
+        return ""
+
+
+def cgroup_folder(host: Host, path: str) -> str:
+    """The directory of a control group that perf can count.
+
+    Args:
+        host: the machine.
+        path: of the directory, or as /proc/PID/cgroup names it.
+
+    Raises:
+        MachineError: there is none in a cgroup2 or perf_event hierarchy.
+    """
+    mounts = []
+    for line in host.read_text("/proc/self/mounts").splitlines():
+        words = line.split(" ")
+        if words[2] == "cgroup2" or (words[2] == "cgroup" and "perf_event" in words[3].split(",")):
+            mounts.append(words[1].replace("\\040", " "))
+    if any(path == mount or path.startswith(mount + "/") for mount in mounts):
+        if host.exists(path):
+            return path
+    else:
+        for mount in mounts:
+            folder = f"{mount}/{path.strip('/')}".rstrip("/")
+            if host.exists(folder):
+                return folder
+    raise MachineError(
+        f"there is no control group {path} that perf can count: looked below {', '.join(mounts) or 'no mount at all'} "
+        "(cgroup2, or a cgroup hierarchy with perf_event)"
+    )

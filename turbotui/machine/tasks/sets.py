@@ -1,0 +1,237 @@
+"""The set of counters that a thread or a CPU gets: a switch counter that samples, a clock that samples, and the rest.
+
+The leader counts context switches and samples at each (period 1), before the counters are switched out; a task clock in
+its group samples every 50 ms of run time. Both write into one ring (kernel/events/core.c, perf_event_open(2)).
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat, control
+
+TICK_NS: Final = 50_000_000  # longest run time without a sample: Antao et al., KerMon
+_SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
+_TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
+_CONTEXT_SWITCHES: Final = 3  # PERF_COUNT_SW_CONTEXT_SWITCHES
+
+_DISABLED: Final = 1 << 0
+_INHERIT: Final = 1 << 1
+_EXCLUDE_KERNEL: Final = 1 << 5
+_EXCLUDE_HV: Final = 1 << 6
+_COMM: Final = 1 << 9
+_ENABLE_ON_EXEC: Final = 1 << 12
+_TASK: Final = 1 << 13
+_SAMPLE_ID_ALL: Final = 1 << 18
+_CONTEXT_SWITCH: Final = 1 << 26
+_PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
+_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING | ReadFormat.ID
+
+
+class Mode(Enum):
+    """How threads are followed; the value says it to people."""
+
+    THREADS = "A: one set a thread, threads found in /proc; those that end between two looks are missed"
+    INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
+    CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
+
+
+class When(Enum):
+    """When samples are taken; the value says it to people."""
+
+    SWITCHES = "at each switch-out and every 50 ms of run time"
+    TICKS = (
+        "every 50 ms of run time in user mode only: kernel.perf_event_paranoid hides switches from this user, "
+        "and counts leave the kernel out"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What is counted beside switches and run time."""
+
+    name: str
+    attr: PerfAttr
+
+
+SOFTWARE_COUNTERS: Final = (
+    Counter("migrations", PerfAttr(_SOFTWARE, 4)),  # PERF_COUNT_SW_CPU_MIGRATIONS
+    Counter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
+)
+HARDWARE_COUNTERS: Final = (
+    Counter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
+    Counter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES
+    Counter("cache-misses", PerfAttr(0, 3)),  # PERF_COUNT_HW_CACHE_MISSES
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the feature test found this kernel and this user's rights to allow.
+
+    Attributes:
+        mode: how threads are followed.
+        when: when samples are taken.
+        read_format: of every counter; has LOST where the kernel knows it (6.0).
+        counters: beside switches and run time, in the order of their values.
+    """
+
+    mode: Mode
+    when: When
+    read_format: int
+    counters: tuple[Counter, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all values of a reading, in their order."""
+        first = ("switches", "run") if self.when is When.SWITCHES else ("run",)
+        return (*first, *(one.name for one in self.counters))
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSet:
+    """An opened set.
+
+    Attributes:
+        root: the thread that it was opened for, -1 for a whole CPU.
+        cpu: that it counts on, -1 for any.
+        descriptors: leader first.
+        samplers: which of them write records.
+    """
+
+    root: int
+    cpu: int
+    descriptors: tuple[int, ...]
+    samplers: tuple[int, ...]
+
+    @property
+    def leader(self) -> int:
+        """The descriptor that reads and enables the whole set."""
+        return self.descriptors[0]
+
+    def write_into(self, ring: int) -> None:
+        """Send the samples to the ring of another descriptor of the same CPU or thread.
+
+        Raises:
+            HostError: EINVAL when it is of another CPU or thread.
+        """
+        for descriptor in self.samplers:
+            if descriptor != ring:
+                control(descriptor, SET_OUTPUT, ring, "sending samples to another ring")
+
+    def close(self, host: Host) -> None:
+        """Give all descriptors back."""
+        for descriptor in reversed(self.descriptors):
+            host.close(descriptor)
+
+
+def attributes(choice: Choice, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
+    """What a set consists of, leader first."""
+    ticks = choice.when is When.TICKS
+    common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if ticks else 0)
+    leads = _DISABLED | _SAMPLE_ID_ALL | _COMM | _TASK | (_ENABLE_ON_EXEC if on_exec else 0)
+    # Switch records would say again what the leader's samples say, at twice the bytes: only where there are none.
+    leads |= _CONTEXT_SWITCH if ticks else 0
+    sampler = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
+                       sample_period=TICK_NS, sample_type=int(SAMPLE_TYPE))
+    if ticks:
+        found = [replace(sampler, flags=common | leads)]
+    else:
+        found = [replace(sampler, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), sampler]
+    found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
+              for one in choice.counters]
+    return [replace(one, target_flags=_PID_CGROUP) for one in found] if cgroup else found
+
+
+def open_set(host: Host, choice: Choice, target: int, cpu: int, *, on_exec: bool = False,
+             cgroup: bool = False) -> CounterSet:
+    """Open a set, disabled.
+
+    Args:
+        host: this machine.
+        choice: what the feature test found.
+        target: a thread id, -1 for everything on the CPU, or a cgroup's descriptor.
+        cpu: a CPU, -1 for any.
+        on_exec: start counting when the thread calls exec(2).
+        cgroup: whether `target` is a cgroup's directory.
+
+    Raises:
+        HostError: as perf_event_open(2); nothing stays open.
+    """
+    opened: list[int] = []
+    try:
+        for attr in attributes(choice, on_exec=on_exec, cgroup=cgroup):
+            opened.append(host.perf_event_open(attr, target, cpu, opened[0] if opened else -1))
+    except HostError:
+        for descriptor in reversed(opened):
+            host.close(descriptor)
+        raise
+    samplers = 2 if choice.when is When.SWITCHES else 1
+    return CounterSet(-1 if cgroup else target, cpu, tuple(opened), tuple(opened[:samplers]))
+
+
+def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool, target: int = 0) -> Choice:
+    """The feature test: the best of modes and moments that this kernel and this user's rights allow.
+
+    Args:
+        host: this machine.
+        cpu: an online one, to try on.
+        wanted: counters beside switches and run time; those that cannot be had are left out.
+        whole_cpus: mode C is asked for.
+        target: the thread to try on, 0 for the calling one.
+
+    Raises:
+        HostError: no way works; what the last and humblest one answered.
+    """
+    modes = [Mode.CPUS] if whole_cpus else [Mode.INHERITED, Mode.THREADS]
+    moments = [When.SWITCHES] if whole_cpus else [When.SWITCHES, When.TICKS]
+    refused = HostError(errno.EOPNOTSUPP, "sampling threads")
+    for when in moments:
+        for mode in modes:
+            for lost in (ReadFormat.LOST, ReadFormat(0)):
+                choice = Choice(mode, when, int(_FORMAT | lost), ())
+                error = _refusal(host, choice, cpu, target)
+                if error is None:
+                    return _with_counters(host, choice, cpu, wanted, target)
+                refused = error
+    raise refused
+
+
+def _refusal(host: Host, choice: Choice, cpu: int, target: int) -> HostError | None:
+    whole = choice.mode is Mode.CPUS
+    try:
+        found = open_set(host, choice, -1 if whole else target, -1 if choice.mode is Mode.THREADS else cpu)
+    except HostError as error:
+        return error
+    found.close(host)
+    return None
+
+
+def _with_counters(host: Host, choice: Choice, cpu: int, wanted: Sequence[Counter], target: int) -> Choice:
+    """All at once; else one by one on top of those before, so that a group that does not fit is cut, not refused."""
+    whole = replace(choice, counters=tuple(wanted))
+    if _refusal(host, whole, cpu, target) is None:
+        return whole
+    for one in wanted:
+        more = replace(choice, counters=(*choice.counters, one))
+        if _refusal(host, more, cpu, target) is None:
+            choice = more
+    return choice
+
+
+def with_required(host: Host, choice: Choice, cpu: int, required: Sequence[Counter], target: int = 0) -> Choice:
+    """The choice with these counters as well.
+
+    Raises:
+        HostError: they cannot be had beside the others; E2BIG and EINVAL where they do not fit into one group.
+    """
+    whole = replace(choice, counters=(*choice.counters, *required))
+    error = _refusal(host, whole, cpu, target)
+    if error is not None:
+        raise error
+    return whole
