@@ -1,0 +1,233 @@
+"""Programs inside a fake machine: unmodified, with real open, pread and perf_event_open.
+
+Needs root, /dev/fuse and seccomp user notification; `why_not` says what is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Final
+
+from call_supervisor import Supervisor
+from fuse_wire import FuseServer
+from served_tree import ServedTree
+
+from turbotui.machine.simulated import SHAPES, RealClock, SimulatedHost
+from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
+
+_PROJECT: Final = Path(__file__).parents[2]
+_APART_NS: Final = 60_000_000  # reads of one tick come closer together than this; ticks are further apart
+_PATIENCE: Final = 50.0
+
+
+def why_not() -> str:
+    """What is missing for a fake machine; empty if nothing."""
+    if os.geteuid() != 0:
+        return "a fake machine needs root: it mounts"
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "a fake machine needs /dev/fuse, which cannot be opened"
+    if platform.machine() not in ("x86_64", "aarch64"):
+        return f"the numbers of the system calls of {platform.machine()} are not in the table"
+    with open("/proc/self/status", encoding="ascii") as file:
+        capabilities = next(int(line.split()[1], 16) for line in file if line.startswith("CapEff"))
+    if not capabilities >> 21 & 1:
+        return "a fake machine needs CAP_SYS_ADMIN: it mounts"
+    return ""
+
+
+def shape_of(name: str, cores: int = 0, packages: int = 0) -> SimulatedHost:
+    """A simulated machine on real time; fewer cores a package, or fewer packages, than its namesake on request."""
+    shape = SHAPES[name]
+    if cores:
+        shape = replace(shape, blocks=(replace(shape.blocks[0], cores=cores, l3=min(cores, shape.blocks[0].l3)),))
+    if packages:
+        shape = replace(shape, packages=packages)
+    return SimulatedHost(shape, RealClock(), seed=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What was true when a CPU was read."""
+
+    cpu: CpuTruth
+    package: PackageTruth
+
+
+Ends = tuple[Mark, Mark]
+"""The truth at the first and at the last read of one tick."""
+
+
+@dataclass(slots=True)
+class Marks:
+    """The truth at the reads of each tick on the CPUs that are watched."""
+
+    host: SimulatedHost
+    watched: frozenset[int]
+    seen: dict[int, list[Ends]] = field(default_factory=dict)
+    _last: dict[int, int] = field(default_factory=dict)
+
+    def read(self, cpu: int) -> None:
+        if cpu not in self.watched:
+            return
+        now = time.monotonic_ns()
+        together = now - self._last.get(cpu, 0) < _APART_NS
+        self._last[cpu] = now
+        truth = self.host.model
+        mark = Mark(truth.truth(cpu), truth.package_truth(self.host._model.layout.places[cpu].package))
+        ticks = self.seen.setdefault(cpu, [])
+        if together and ticks:
+            ticks[-1] = (ticks[-1][0], mark)
+        else:
+            ticks.append((mark, mark))
+
+    def interval(self, cpu: int, number: int, count: int) -> list[tuple[Mark, Mark]]:
+        """The truth before and after the interval `number`, from 0, of the last `count`: every way to choose them."""
+        ticks = self.seen[cpu][-(count + 1) :]
+        assert len(ticks) == count + 1, "the reads of the ticks can be told apart"
+        return [(before, after) for before in ticks[number] for after in ticks[number + 1]]
+
+
+@dataclass(slots=True)
+class Ended:
+    """A program that has ended."""
+
+    status: int
+    output: str
+    errors: str
+    marks: Marks
+    requests: int
+    opened: int
+    left_open: int
+
+    def reports(self) -> list[dict[str, object]]:
+        """Its output, one JSON object a line."""
+        return [json.loads(line) for line in self.output.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the program may do: None for all that we may."""
+
+    uid: int = 0
+    capabilities: int | None = None
+    paranoid: int = 2
+    files: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class Running:
+    """A program inside the machine."""
+
+    process: subprocess.Popen[str]
+    marks: Marks
+    tree: ServedTree
+    fuse: FuseServer
+    supervisor: Supervisor
+
+    def lines(self) -> Iterator[str]:
+        """Its output as it comes."""
+        output: IO[str] | None = self.process.stdout
+        assert output is not None
+        yield from output
+
+
+@dataclass(frozen=True, slots=True)
+class FakeMachine:
+    """A machine that programs can be started in.
+
+    Attributes:
+        host: what it is made of.
+        rights: what programs may do.
+        watched: CPUs whose truth is kept at every tick.
+        plugging: CPUs come and go while a program runs.
+        no_perf: errno of every perf_event_open, 0 for the machine's own answer.
+    """
+
+    host: SimulatedHost
+    rights: Rights = Rights()
+    watched: frozenset[int] = frozenset()
+    plugging: bool = False
+    no_perf: int = 0
+
+    @contextlib.contextmanager
+    def started(self, command: Sequence[str]) -> Iterator[Running]:
+        """Start a program; it is killed at the end if it still runs."""
+        rights = self.rights
+        if rights.capabilities is not None:
+            self.host.set_privileges(uid=rights.uid, capabilities=rights.capabilities)
+        self.host.set_privileges(paranoid=rights.paranoid)
+        with tempfile.TemporaryDirectory(prefix="fake-machine-") as base:
+            for name in ("served", "dev"):
+                os.mkdir(f"{base}/{name}")
+            ours, theirs = socket.socketpair()
+            wanted = {"base": base, "uid": rights.uid, "capabilities": rights.capabilities, "files": rights.files,
+                      "command": list(command), "paths": sorted({sys.base_prefix, sys.prefix, str(_PROJECT)})}
+            environment = os.environ | {"PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
+            with ours, subprocess.Popen(  # noqa: S603 - the launcher beside this file
+                [sys.executable, str(Path(__file__).with_name("bed_launcher.py")), str(theirs.fileno()),
+                 json.dumps(wanted)],
+                pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, env=environment, cwd="/",
+            ) as process:
+                theirs.close()
+                ours.settimeout(20.0)
+                try:
+                    yield from self._serve(process, ours)
+                finally:
+                    process.kill()
+
+    def _serve(self, process: subprocess.Popen[str], ours: socket.socket) -> Iterator[Running]:
+        marks = Marks(self.host, self.watched)
+        tree = ServedTree(self.host, marks.read, plugging=self.plugging)
+        (fuse,) = _received(ours, 1, process)
+        server = FuseServer(fuse, tree)
+        files = threading.Thread(target=server.serve, name="fuse", daemon=True)
+        files.start()
+        counters, listener = _received(ours, 2, process)
+        supervisor = Supervisor(listener, counters, self.host, tree, self.no_perf)
+        calls = threading.Thread(target=supervisor.serve, name="supervisor", daemon=True)
+        calls.start()
+        try:
+            yield Running(process, marks, tree, server, supervisor)
+        finally:
+            process.kill()
+            process.wait()
+            calls.join(10.0)
+            os.close(listener)
+            os.close(counters)  # the last that holds the mount
+            files.join(10.0)
+            os.close(fuse)
+            assert not calls.is_alive()
+            assert not files.is_alive()
+
+    def run(self, *words: str) -> Ended:
+        """Run `turbotui` with these words to its end."""
+        with self.started([sys.executable, "-m", "turbotui", *words]) as running:
+            output, errors = running.process.communicate(timeout=_PATIENCE)
+        return Ended(running.process.returncode, output, errors, running.marks, running.fuse.requests,
+                     running.supervisor.opened, running.tree.open_files)
+
+
+def _received(ours: socket.socket, count: int, process: subprocess.Popen[str]) -> list[int]:
+    """Descriptors that the launcher sends.
+
+    Raises:
+        RuntimeError: it has failed, and says why.
+    """
+    _word, descriptors, _flags, _address = socket.recv_fds(ours, 1, count)
+    if len(descriptors) != count:
+        _output, errors = process.communicate(timeout=10.0)
+        raise RuntimeError(f"the launcher failed: {errors}")
+    return descriptors

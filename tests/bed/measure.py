@@ -1,0 +1,53 @@
+"""`python tests/bed/measure.py`: what sampling costs with real system calls and a worker thread for each CPU.
+
+Printed, not asserted. The time a worker waits for the served tree is not its own CPU time; what the system calls cost
+is, and a served file costs more of it than one of sysfs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fake_machine import FakeMachine, shape_of, why_not
+
+from turbotui.machine.simulated import SimulatedHost
+
+_DASHBOARD = """
+import json, sys
+from turbotui.bench.dashboard import cost_of_dashboard
+cost = cost_of_dashboard("", sys.argv[2:], float(sys.argv[1]))
+json.dump({name: getattr(cost, name) for name in ("all", "screen", "sampler", "reading", "rss_mb")}, sys.stdout)
+"""
+
+
+def _inside(host: SimulatedHost, words: Sequence[str]) -> dict[str, object]:
+    with FakeMachine(host).started([sys.executable, *words]) as running:
+        output, errors = running.process.communicate(timeout=120.0)
+    if running.process.returncode:
+        raise RuntimeError(errors)
+    found: dict[str, object] = json.loads(output)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    missing = why_not()
+    if missing:
+        sys.exit(missing)
+    child = str(Path(__file__).with_name("sample_cost.py"))
+    print("one sample of one CPU, CPU time of the worker's thread (to reach: 60 us for 20 signals)")
+    for what, words in (("perf first", ()), ("registers", ("no-perf",))):
+        for count in (8, 20):
+            found = _inside(shape_of("sapphire-2s", cores=1, packages=1), (child, str(count), *words))
+            print(f"  {what}: {json.dumps(found)}")
+    print("the dashboard (% of one CPU; RSS)")
+    for cpus, packages in ((256, 2), (1024, 8)):
+        found = _inside(shape_of("big-8s", packages=packages), ("-c", _DASHBOARD, "8"))
+        print(f"  {cpus} CPUs: {json.dumps(found)}")
+
+
+if __name__ == "__main__":
+    main()
