@@ -171,9 +171,9 @@ def test_idle_states_are_those_of_the_model(seen: Seen) -> None:
 def test_watts_are_those_of_the_model(seen: Seen) -> None:
     for one in seen.intervals():
         if seen.has("PkgWatt") and one.of_package:
-            assert one.agrees("PkgWatt", lambda a, b: power(a, b, "joules"), 0.2, 0.02), one
+            assert one.agrees("PkgWatt", lambda a, b: power(a, b, "joules"), 0.1), one
         if seen.has("RAMWatt") and one.of_package:
-            assert one.agrees("RAMWatt", lambda a, b: power(a, b, "ram_joules"), 0.2, 0.02), one
+            assert one.agrees("RAMWatt", lambda a, b: power(a, b, "ram_joules"), 0.1), one
 
 
 def test_temperatures_are_those_of_the_model(seen: Seen) -> None:

@@ -65,7 +65,7 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     hard RLIMIT_NOFILE cannot be raised by everybody, so it is respected, never insisted on.
     """
     topology = machine.topology
-    budget = machine.privileges.descriptors[0] - _SPARE_DESCRIPTORS
+    budget = max(0, machine.privileges.descriptors[0] - _SPARE_DESCRIPTORS)
     tasks: dict[int, list[Task]] = {cpu: [] for cpu in topology.cpus}
     shared: list[tuple[Source, frozenset[SignalId]]] = []
     dropped: dict[SignalId, Unavailable] = {}

@@ -1,0 +1,60 @@
+"""Filters of Tegra410's PMUs: what is refused here with a name is what the machine refuses, or counts as nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from turbotui.machine.events import EventEncoder
+from turbotui.machine.host import HostError
+from turbotui.machine.pmus import EventError
+from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.machine.uncore import filters
+
+
+def test_addresses_follow_the_formula_not_the_examples() -> None:
+    # nvidia-tegra410-pmu.rst, src_bdf: bus << 8 | device << 3 | function
+    assert filters.bdf_value("27:01.1") == 0x2709
+    assert filters.bdf_value("01:01.0") == 0x0108
+    assert filters.bdf_value("0005:c1:1F.7") == 0xC1FF
+
+
+@pytest.mark.parametrize("text", ["", "27:20.0", "27:01.8", "27:01", "zz:01.1", "1:2:3:4.5"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(filters.DeviceAddressError):
+        filters.bdf_value(text)
+
+
+ONE = {"src_bdf": 0x108, "src_bdf_en": 1}
+RANGES = [{"dst_addr_en": 1, "dst_addr_base": n << 20, "dst_addr_mask": 0xFFF00000} for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("check", "members", "error"),
+    [
+        (filters.check_pcie_group, [{**ONE, "src_rp_mask": 1}], filters.PortAndDeviceError),
+        (filters.check_pcie_group, [{"src_bdf": 0x108}], filters.DeviceNotEnabledError),
+        (filters.check_pcie_group, [ONE, {**ONE, "src_bdf": 0x109}], filters.SeveralDevicesError),
+        (filters.check_target_group, [{"dst_addr_base": 4096}], filters.AddressNotEnabledError),
+        (filters.check_target_group, RANGES, filters.AddressSlotsError),
+    ],
+)
+def test_each_exclusion_has_its_name(
+    check: Callable[[Sequence[Mapping[str, int]]], None], members: list[dict[str, int]], error: type[EventError]
+) -> None:
+    with pytest.raises(error):
+        check(members)
+
+
+def test_what_is_allowed() -> None:
+    filters.check_pcie_group([ONE, ONE, {}, {"dst_rem": 1}])
+    filters.check_pcie_group([{"src_rp_mask": 3}, {"src_rp_mask": 4}])
+    filters.check_target_group([*RANGES[:8], RANGES[0], {"dst_rp_mask": 3}])
+
+
+def test_the_machine_refuses_what_is_refused_here() -> None:
+    host = simulated_host("vera-2s", ManualClock())
+    (event,) = EventEncoder(host).encode("nvidia_pcie_pmu_0_rc_4/rd_bytes,src_rp_mask=1,src_bdf=0x108,src_bdf_en=1/")
+    with pytest.raises(HostError, match="EINVAL"):
+        host.perf_event_open(event.attr, -1, event.cpus[0], -1)
