@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import re
 import sys
 import tempfile
@@ -108,6 +107,5 @@ def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:
 
 
 def _burn() -> None:
-    os.nice(0)
     while True:
         pass

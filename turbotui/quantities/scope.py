@@ -24,8 +24,8 @@ class Scope(Enum):
     def __init__(self, _word: str) -> None:
         self.rank = len(type(self).__members__)
 
-    # Members are singletons compared by identity. Enum's own hash is a Python function, and every look-up of a row
-    # would call it: a third of the time of a frame of 1,024 CPUs.
+    # Members are singletons compared by identity. Enum has a hash written in Python, which every look-up of a row
+    # would call.
     __hash__ = object.__hash__
 
 
