@@ -144,7 +144,7 @@ COLUMNS = (
         help="Rate of the time-stamp counter: constant, whatever the core's clock does.",
         document="Intel SDM vol. 3 section 19.17",
         width=5,
-        priority=8,
+        priority=7,
     ),
     Column(
         id="CurMHz",
