@@ -34,6 +34,7 @@ COMMANDS = (
     Command("info", "turbotui.commands.info", "the machine's configuration: clocks, limits, idle states, power"),
     Command("roofs", "turbotui.commands.roofs", "what cores and caches can reach: the roofs of the roofline model"),
     Command("tasks", "turbotui.commands.tasks", "what each thread, process or command did, sampled at its switches"),
+    Command("spy", "turbotui.commands.spy", "event sets on each CPU, changed while they are counted, joined"),
     Command("score", "turbotui.commands.score", "the ratio APERF/MPERF under load, and the score that it predicts"),
     Command("machines", "turbotui.commands.machines", "the simulated machines for --machine"),
     Command("columns", "turbotui.commands.columns", "every column: formula, source, and whether it can be had here"),

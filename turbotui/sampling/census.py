@@ -51,9 +51,15 @@ class Census:
         )
 
     def plus(self, machine: Machine, source: Source) -> Census:
-        """The same census with one more source, probed now; what it gives takes the place of what was there."""
+        """The same census with one more source, probed now; what it gives takes the place of what was there.
+
+        A source that is there already is probed anew: what it gave before and gives no more is forgotten.
+        """
         probe = source.probe(machine)
         signals, provider, missing = dict(self.signals), dict(self.provider), dict(self.missing)
+        for name in self.probes[source.id].signals if source.id in self.probes else ():
+            for known in (signals, provider, missing):
+                known.pop(name, None)
         for name, found in probe.signals.items():
             for known in (signals, provider, missing):
                 known.pop(name, None)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import resource
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from turbotui.errors import UsageError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddedCounter, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added
+from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
+from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
+from turbotui.sources.spies import Effort, Spies
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
+_RESIDENT_SECONDS = 0.25  # between two looks at our own memory, however short the interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,10 @@ class OwnCost:
         sample_ms: from the first read's start to the last one's end in the last tick.
         late: worker answers that came too late, since the start.
         overruns: beats skipped because a tick was still under way, since the start.
+        cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
+        wakeups: how often a thread of this process was woken in the last interval; None likewise.
+        reads: counter groups that spies read in the last interval.
+        opened: counters that they opened in it.
     """
 
     cpu_percent: float | None
@@ -44,6 +55,10 @@ class OwnCost:
     sample_ms: float
     late: int
     overruns: int
+    cpu_us: float | None = None
+    wakeups: int | None = None
+    reads: int = 0
+    opened: int = 0
 
 
 class Session:
@@ -56,6 +71,8 @@ class Session:
         added: counters that were added by hand, in that order.
         latest: the newest frame, None before the first.
         failure: what ended the sampler, if anything did.
+        spied: columns of the events that spies count; read as long as they are spied on.
+        spy_note: what is wrong with the spies' file, whose last good content goes on being followed; "" for nothing.
     """
 
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
@@ -67,13 +84,20 @@ class Session:
         self.added: tuple[AddedCounter, ...] = ()
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
+        self.spied: tuple[Column, ...] = ()
+        self.spy_note = ""
+        self._spies = Spies(SpyPlan())
+        self._spy_file: SpyFile | None = None
+        self._spy_effort = Effort()
+        self._resident_at = -math.inf
+        self._resident_bytes: int | None = None
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
         self._on_end: Callable[[], None] = _nothing
-        self._cost_mark: tuple[float, float] | None = None
+        self._cost_mark: tuple[float, float, int] | None = None
         self._cost: OwnCost = OwnCost(None, None, 0.0, 0, 0)
 
     @property
@@ -85,7 +109,7 @@ class Session:
         """Read what these columns need, and nothing else, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
-        self._sampler.want(signals_of(self._columns, self.census))
+        self._sampler.want(signals_of((*self._columns, *self.spied), self.census))
 
     def add(self, text: str) -> Column:
         """Add a counter by hand, read from the next tick on if its column is wanted.
@@ -116,8 +140,61 @@ class Session:
         """Take a column away that was added by hand; any other name changes nothing."""
         self._keep(tuple(one for one in self.added if one.name != name))
 
+    @property
+    def spies(self) -> SpyPlan:
+        """What spies count, or will from the next interval on."""
+        return self._spies.plan
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """What could not be done of it here, a sentence each."""
+        found = self._spies.arrangement
+        return (*found.notes, *(why.sentence() for why in found.refused.values()))
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this from the next interval on; what they go on counting loses nothing.
+
+        Raises:
+            UsageError: an event has the name of a column; what was spied on before goes on.
+        """
+        before = self._spies.plan
+        self._spies.follow(plan)
+        census = self.census.plus(self.machine, self._spies)
+        try:
+            columns = with_spies(with_added(self._known.columns, self.added), plan, frozenset(census.signals))
+        except UsageError:
+            self._spies.follow(before)
+            raise
+        self.census = census
+        self.catalog = Catalog(columns, {column.id: column for column in columns})
+        self.spied = tuple(column for column in columns if "spies" in column.groups)
+        self._sampler.add(self._spies)
+        self._sampler.want(signals_of((*self._columns, *self.spied), self.census))
+
+    def spy_by(self, file: SpyFile) -> None:
+        """Follow a file that says what to spy on, now and whenever it changes.
+
+        Raises:
+            UsageError: it cannot be read, or says what cannot be done.
+        """
+        self.spy(file.read())
+        self._spy_file = file
+
+    def _look_at_spy_file(self) -> None:
+        """Between two intervals: has somebody changed the file?"""
+        if self._spy_file is None:
+            return
+        try:
+            plan = self._spy_file.changed()
+            if plan is not None:
+                self.spy(plan)
+                self.spy_note = ""
+        except UsageError as error:
+            self.spy_note = str(error)
+
     def _keep(self, counters: tuple[AddedCounter, ...]) -> None:
-        columns = with_added(self._known.columns, counters)
+        known = frozenset(self.census.signals)
+        columns = with_spies(with_added(self._known.columns, counters), self._spies.plan, known)
         self.added = counters
         self.catalog = Catalog(columns, {column.id: column for column in columns})
 
@@ -173,17 +250,26 @@ class Session:
     def _publish(self, frame: Frame) -> None:
         self.latest = frame
         self._measure(frame)
+        self._look_at_spy_file()
         self._on_frame(frame)
 
     def _measure(self, frame: Frame) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        mark = (time.monotonic(), usage.ru_utime + usage.ru_stime)
-        percent: float | None = None
-        if self._cost_mark is not None and mark[0] > self._cost_mark[0]:
-            percent = 100.0 * (mark[1] - self._cost_mark[1]) / (mark[0] - self._cost_mark[0])
-        self._cost_mark = mark
+        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+        mark = (time.monotonic(), usage.ru_utime + usage.ru_stime, usage.ru_nvcsw)
+        before, self._cost_mark = self._cost_mark, mark
+        effort, done = self._spies.effort(), self._spy_effort
+        self._spy_effort = effort
         newer = frame.newer
-        self._cost = OwnCost(percent, self._resident(), newer.span_ns / 1e6, newer.late_total, newer.overruns)
+        if mark[0] - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = mark[0], self._resident()
+        cost = OwnCost(None, self._resident_bytes, newer.span_ns / 1e6, newer.late_total, newer.overruns,
+                       reads=effort.reads - done.reads, opened=effort.opened - done.opened)
+        if before is not None and mark[0] > before[0]:
+            used = mark[1] - before[1]
+            cost = replace(cost, cpu_percent=100.0 * used / (mark[0] - before[0]), cpu_us=1e6 * used,
+                           wakeups=mark[2] - before[2])
+        self._cost = cost
 
     def _resident(self) -> int | None:
         try:

@@ -18,7 +18,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.plan import Task
-from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source
+from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source, Turning
 
 SHARED = -1
 """Stands for a CPU number where a reading holds all CPUs."""
@@ -233,6 +233,13 @@ class Worker(threading.Thread):
             else:
                 self._quickest[key] = min(self._quickest.get(key, ended - started), ended - started)
             readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, ended, raw))
+            if isinstance(reader, Turning) and not work.look:
+                try:
+                    reader.turn()
+                except CpuGone:
+                    gone.add(task.cpu)
+                except HostError as error:
+                    failures[key] = str(error)
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
             held_shared = self._shared.get(source.id)

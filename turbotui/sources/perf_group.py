@@ -85,7 +85,7 @@ class PerfGroupReader:
     ) -> None:
         self._host = host
         self._cpu = cpu
-        self._open_groups: list[_Group] = []
+        self._open_groups: list[OpenGroup] = []
         self._picks: tuple[tuple[int, int] | None, ...] = ()
         self._signals: tuple[SignalId, ...] = ()
         refusals: list[HostError] = []
@@ -148,7 +148,7 @@ class PerfGroupReader:
         self._picks = tuple(open_at.get(signal) for signal in self._signals)
 
 
-class _Group:
+class OpenGroup:
     """A leader, its siblings, and where each signal is in the words of a read."""
 
     def __init__(self, descriptors: list[int], events: Sequence[Event], times: Times | None) -> None:
@@ -190,6 +190,7 @@ class _Group:
         return words
 
     def close(self, host: Host) -> None:
+        """Close every counter of the group."""
         for descriptor in reversed(self._descriptors):
             host.close(descriptor)
         self._descriptors = []
@@ -197,7 +198,7 @@ class _Group:
 
 def _open_groups(
     host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
-) -> list[_Group]:
+) -> list[OpenGroup]:
     """Open events as one group; what does not fit is opened on its own.
 
     Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
@@ -207,7 +208,7 @@ def _open_groups(
     """
     descriptors: list[int] = []
     members: list[Event] = []
-    alone: list[_Group] = []
+    alone: list[OpenGroup] = []
 
     def give_up(error: HostError) -> CpuGone:
         for descriptor in reversed(descriptors):
@@ -233,10 +234,10 @@ def _open_groups(
                 refusals.append(refused)
                 continue
         try:
-            alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+            alone.append(OpenGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
             if error.errno in _GONE:
                 raise give_up(error) from error
             refusals.append(error)
-    groups = [_Group(descriptors, members, times)] if members else []
+    groups = [OpenGroup(descriptors, members, times)] if members else []
     return groups + alone
