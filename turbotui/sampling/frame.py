@@ -46,8 +46,8 @@ class Frame:
     """
 
     __slots__ = (
-        "_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_rows", "_shared_spans", "_texts", "_values", "census",
-        "newer", "older", "topology",
+        "_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_shared_spans", "_texts", "_values", "census", "newer",
+        "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
@@ -63,7 +63,6 @@ class Frame:
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
         self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
-        self._rows: dict[RowId, RowInputs] = {}
 
     @property
     def seq(self) -> int:
@@ -136,10 +135,8 @@ class Frame:
 
     def inputs(self, row: RowId) -> RowInputs:
         """What a formula may ask about one row."""
-        found = self._rows.get(row)
-        if found is None:
-            found = self._rows[row] = RowInputs(self, row)
-        return found
+        # not kept: it knows the frame, and a frame in a cycle outlives its interval by minutes of readings
+        return RowInputs(self, row)
 
     def why(self, column: Column, row: RowId) -> Unavailable | None:
         """Why a cell is None; None when it is not."""

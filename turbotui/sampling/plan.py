@@ -70,6 +70,7 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     shared: list[tuple[Source, frozenset[SignalId]]] = []
     dropped: dict[SignalId, Unavailable] = {}
     used = 0
+    alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
     for source in census.sources:
         mine = frozenset(
             name
@@ -94,7 +95,8 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
             continue
         used += need
         for cpu, names in by_cpu.items():
-            tasks[cpu].append(Task(source, cpu, frozenset(names)))
+            chosen = frozenset(names)
+            tasks[cpu].append(Task(source, cpu, alike.setdefault(chosen, chosen)))
     return Plan({cpu: tuple(items) for cpu, items in tasks.items()}, tuple(shared), dropped, used)
 
 

@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -24,6 +23,7 @@ from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns

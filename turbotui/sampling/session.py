@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 import sys
 import threading
@@ -10,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from turbotui.machine.allocator import share_one_arena
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddedCounter, join_homes, parse_added
@@ -19,6 +19,7 @@ from turbotui.quantities.columns import Column, ColumnId
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sources.added import added_source
@@ -140,6 +141,7 @@ class Session:
                 self._on_end()
             return
         sys.setswitchinterval(_SWITCH_SECONDS)
+        share_one_arena()
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()
