@@ -87,6 +87,10 @@ def test_reasons_are_where_the_generation_has_them() -> None:
         "reasons.core": 0x88200800, "reasons.pkg": 0x88200801,
         "reasons.skl.core": 2, "reasons.skl.gfx": 3, "reasons.skl.ring": 4,
     }  # fmt: skip
+    for server in (intel(0x3F), intel(0x4F), intel(0x56)):  # other bit names than the client parts
+        found = values(settings(everything, server))
+        assert found["reasons.hsx.core"] == 1
+        assert "reasons.hsw.core" not in found
     assert set(settings(everything, NEHALEM)) == {"reasons.core", "reasons.pkg"}
     assert settings(everything, TURIN) == {}
     assert settings(everything, SKYLAKE)["reasons.core"][0].scope is Scope.CORE
