@@ -62,7 +62,8 @@ _LAYOUTS: tuple[_Layout, ...] = (
     ),
     _Layout(
         "reasons.hsw.gfx",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr"},
+        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
+         9: "GFXPwr"},
         prefix="GFX:",
     ),
     _Layout(
