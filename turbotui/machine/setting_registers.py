@@ -29,6 +29,10 @@ def _has_limits(features: FeatureSet, _model: CpuModel) -> bool:
     return RaplRegister.PKG_POWER_LIMIT in features.rapl
 
 
+def _has_info(features: FeatureSet, _model: CpuModel) -> bool:
+    return RaplRegister.PKG_POWER_INFO in features.rapl
+
+
 def _haswell(which: LimitReasons) -> Condition:
     return lambda features, _model: which in features.limit_reasons and not (
         which is LimitReasons.CORE and features.name in _HASWELL_SERVERS
@@ -70,6 +74,10 @@ SETTING_REGISTERS: tuple[Register, ...] = (
     _limit(0x610, "MSR_PKG_POWER_LIMIT[14:0]", "limit.pkg.pl1", low_bit=0, width_bits=15, enable=15),
     _limit(0x610, "MSR_PKG_POWER_LIMIT[46:32]", "limit.pkg.pl2", low_bit=32, width_bits=15, enable=47),
     _limit(0x601, "MSR_VR_CURRENT_CONFIG[12:0]", "limit.pkg.pl4", low_bit=0, width_bits=13),
+    Register(
+        0x614, "MSR_PKG_POWER_INFO[14:0]", "limit.pkg.tdp", Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM,
+        f"{_SDM}, MSR_PKG_POWER_INFO", _has_info, Scaling.RAPL_POWER, width_bits=15, zero_is_unset=True,
+    ),
     _hint(0x1B0, "IA32_ENERGY_PERF_BIAS[3:0]", "epb", "epb", low_bit=0, width_bits=4),
     _hint(0x774, "IA32_HWP_REQUEST[31:24]", "hwp.epp", "hwp_epp", low_bit=24, width_bits=8),
     _reasons(0x19C, "IA32_THERM_STATUS", "reasons.core", Scope.CORE, _flag("dtherm")),
