@@ -36,8 +36,8 @@ _AGREED = """
     cpufreq.governor cpufreq.epp switches migrations faults clock.start clock.end clock.wall apic x2apic
     cache.l2.references cache.l2.hits c0.pkg.total c0.pkg.any c0.pkg.gfx c0.pkg.both throttled.pkg throttled.ram
     limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
-    reasons.skl.core reasons.skl.gfx reasons.skl.ring gfx.idle gfx.cur gfx.act media.idle media.cur media.act
-    lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
+    reasons.hsx.core reasons.skl.core reasons.skl.gfx reasons.skl.ring limit.pkg.tdp turbo.single turbo.all
+    gfx.idle gfx.cur gfx.act media.idle media.cur media.act lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
     """
 AGREED = frozenset(_AGREED.split())
 
