@@ -8,11 +8,11 @@ before they are reduced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -26,17 +26,6 @@ T = TypeVar("T")
 
 _MANY = 16
 """Rows from which computing a column for its whole level costs less than one cell after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One signal's part in a cell: what was read, where, and what it came to."""
-
-    signal: Signal
-    source: str
-    delta: float | None
-    value: float | None
-    elapsed: float | None
 
 
 class Frame:
@@ -155,7 +144,7 @@ class Frame:
             found = problem(self, self.census.signals[name], instance.cpus)
             if found is not None:
                 return found
-        return Unavailable(Reason.OUT_OF_RANGE, f"{column.formula} has no sensible value in this interval")
+        return Unavailable(Reason.OUT_OF_RANGE, f"{formula_of(column)} has no sensible value in this interval")
 
     def partial(self, column: Column, row: RowId) -> bool:
         """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
@@ -178,27 +167,6 @@ class Frame:
             if ran is not None and enabled is not None and ran < enabled:
                 return True
         return False
-
-    def evidence(self, column: Column, row: RowId) -> tuple[Evidence, ...]:
-        """The signals behind a cell with their numbers of this interval, in the formula's order."""
-        home = self.home(column, row)
-        found: list[Evidence] = []
-        for name in (*column.needs, *column.wants):
-            signal = self.census.signals.get(name)
-            if signal is None or home is None:
-                continue
-            inputs = self.inputs(home)
-            counter = signal.behavior is Behavior.COUNTER
-            found.append(
-                Evidence(
-                    signal,
-                    self.census.provider[name].title,
-                    inputs.delta(name) if counter else None,
-                    None if counter else inputs.value(name),
-                    inputs.elapsed(name) if counter else None,
-                )
-            )
-        return tuple(found)
 
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
@@ -308,7 +276,7 @@ class Frame:
             plain = increases(older, newer, signal.scale)
         else:
             plain = [
-                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self._turned(signal.id), strict=True)
+                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self.turned(signal.id), strict=True)
             ]
             missed = self.newer.unsure.get(signal.id)
             if missed:
@@ -321,7 +289,7 @@ class Frame:
             zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
         ]
 
-    def _turned(self, name: SignalId) -> Sequence[int | None]:
+    def turned(self, name: SignalId) -> Sequence[int | None]:
         """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
         newer = self.newer.turns.get(name)
         older = None if self.older is None else self.before(self.older.turns.get(name), name)
@@ -407,7 +375,7 @@ class RowInputs:
     def _known(self, name: SignalId) -> Signal | None:
         return None if self._cpu is None else self._frame.census.signals.get(name)
 
-    def _positions(self, signal: Signal) -> Sequence[int] | None:
+    def positions(self, signal: Signal) -> Sequence[int] | None:
         """Positions of the signal's instances inside this row; None for all of them."""
         if self._row is SYSTEM_ROW or self._row.scope is Scope.SYSTEM:
             return None
@@ -419,7 +387,7 @@ class RowInputs:
         return topology.parts(self._row, signal.scope)
 
     def _pick(self, items: Sequence[T], signal: Signal) -> Sequence[T]:
-        positions = self._positions(signal)
+        positions = self.positions(signal)
         return items if positions is None else [items[position] for position in positions]
 
     def _reduced(self, name: SignalId, values: Callable[[SignalId], Numbers]) -> float | None:
