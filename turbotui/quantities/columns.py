@@ -96,6 +96,7 @@ class Column:
         scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
         whole_only: has a value on the summary row only.
         hexadecimal: turbostat prints it in hexadecimal.
+        doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
     """
 
     id: ColumnId
@@ -118,6 +119,7 @@ class Column:
     scale_max: float | None = None
     whole_only: bool = False
     hexadecimal: bool = False
+    doubt: Callable[[Inputs], str] | None = None
 
     @property
     def title(self) -> str:

@@ -20,6 +20,7 @@ from turbotui.sources.source import CpuGone
 _HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that and by a tenth
 _GONE = (errno.ENODEV, errno.ENXIO)
+_PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
@@ -85,7 +86,7 @@ class PerfGroupReader:
     ) -> None:
         self._host = host
         self._cpu = cpu
-        self._open_groups: list[_Group] = []
+        self._open_groups: list[CounterGroup] = []
         self._picks: tuple[tuple[int, int] | None, ...] = ()
         self._signals: tuple[SignalId, ...] = ()
         refusals: list[HostError] = []
@@ -148,7 +149,7 @@ class PerfGroupReader:
         self._picks = tuple(open_at.get(signal) for signal in self._signals)
 
 
-class _Group:
+class CounterGroup:
     """A leader, its siblings, and where each signal is in the words of a read."""
 
     def __init__(self, descriptors: list[int], events: Sequence[Event], times: Times | None) -> None:
@@ -161,11 +162,17 @@ class _Group:
         self._descriptors = descriptors
         self._count = len(events)
         self._layout = struct.Struct(f"={_HEADER_WORDS + self._count}Q")
+        self._pinned = bool(events[0].attr.flags & _PINNED)
         self._enabled = -1
         self._ended = 0
 
     def read(self, host: Host) -> tuple[int, ...] | None:
-        """The words of one read, None if the group counts no more although its CPU is there."""
+        """The words of one read, None if the group counts no more although its CPU is there.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: a pinned group has lost its counters to another one.
+        """
         started = host.now_ns()
         try:
             data = host.read_counter(self._descriptors[0], self._layout.size)
@@ -173,6 +180,8 @@ class _Group:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             return None
+        if not data and self._pinned:
+            raise HostError(errno.EBUSY, "a pinned counter found no place")
         if len(data) != self._layout.size:
             # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
             # group apart, as it does when the CPU goes offline.
@@ -190,6 +199,7 @@ class _Group:
         return words
 
     def close(self, host: Host) -> None:
+        """Close every descriptor."""
         for descriptor in reversed(self._descriptors):
             host.close(descriptor)
         self._descriptors = []
@@ -197,7 +207,7 @@ class _Group:
 
 def _open_groups(
     host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
-) -> list[_Group]:
+) -> list[CounterGroup]:
     """Open events as one group; what does not fit is opened on its own.
 
     Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
@@ -207,7 +217,7 @@ def _open_groups(
     """
     descriptors: list[int] = []
     members: list[Event] = []
-    alone: list[_Group] = []
+    alone: list[CounterGroup] = []
 
     def give_up(error: HostError) -> CpuGone:
         for descriptor in reversed(descriptors):
@@ -233,10 +243,10 @@ def _open_groups(
                 refusals.append(refused)
                 continue
         try:
-            alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+            alone.append(CounterGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
             if error.errno in _GONE:
                 raise give_up(error) from error
             refusals.append(error)
-    groups = [_Group(descriptors, members, times)] if members else []
+    groups = [CounterGroup(descriptors, members, times)] if members else []
     return groups + alone
