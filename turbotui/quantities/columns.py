@@ -99,6 +99,7 @@ class Column:
         whole_only: has a value on the summary row only.
         hexadecimal: turbostat prints it in hexadecimal.
         bits: for a register that is told in words: what each bit of each signal means.
+        doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
     """
 
     id: ColumnId
@@ -122,6 +123,7 @@ class Column:
     whole_only: bool = False
     hexadecimal: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
+    doubt: Callable[[Inputs], str] | None = None
 
     @property
     def title(self) -> str:

@@ -18,6 +18,7 @@ from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import REDUCERS, Numbers, increases, seconds
 from turbotui.sampling.census import Census
+from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Sweep
@@ -144,7 +145,8 @@ class Frame:
             found = problem(self, self.census.signals[name], instance.cpus)
             if found is not None:
                 return found
-        return Unavailable(Reason.OUT_OF_RANGE, f"{formula_of(column)} has no sensible value in this interval")
+        doubt = "" if column.doubt is None else column.doubt(self.inputs(instance.row))
+        return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
 
     def partial(self, column: Column, row: RowId) -> bool:
         """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
@@ -364,6 +366,9 @@ class RowInputs:
         if known is None or not frame.has_gaps(signal):
             return False
         items = self._pick(frame.deltas(signal) if known.behavior is Behavior.COUNTER else frame.levels(signal), known)
+        if known.absent:
+            reading = self._pick(reading_cpus(known, frame.topology), known)
+            items = [item for item, cpu in zip(items, reading, strict=True) if cpu not in known.absent]
         return None in items and any(item is not None for item in items)
 
     def core_type(self) -> str | None:

@@ -88,7 +88,8 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
         by_cpu: dict[int, set[SignalId]] = {}
         for name in mine:
             for cpu in reading_cpus(census.signals[name], topology):
-                by_cpu.setdefault(cpu, set()).add(name)
+                if cpu not in census.signals[name].absent:
+                    by_cpu.setdefault(cpu, set()).add(name)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
             dropped.update(dict.fromkeys(mine, _too_many(source, need, used, budget)))

@@ -22,6 +22,7 @@ from turbotui.sources.source import CpuGone
 _HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that and by a tenth
 _GONE = (errno.ENODEV, errno.ENXIO)
+_PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
@@ -137,7 +138,7 @@ class PerfGroupReader:
         times: Mapping[int, Times] | None = None,
     ) -> None:
         self._host = host
-        self._open_groups: list[_Group] = []
+        self._open_groups: list[CounterGroup] = []
         self._choice = _NOTHING
         refusals: list[HostError] = []
         for position, events in enumerate(groups):
@@ -191,19 +192,26 @@ class PerfGroupReader:
         self._choice = _choice_of(tuple(group.layout for group in self._open_groups), wanted)
 
 
-class _Group:
+class CounterGroup:
     """A leader, its siblings, and where each signal is in the words of a read."""
 
-    __slots__ = ("_descriptors", "_enabled", "_ended", "layout")
+    __slots__ = ("_descriptors", "_enabled", "_ended", "_pinned", "layout")
 
     def __init__(self, descriptors: Iterable[int], events: Iterable[Event], times: Times | None) -> None:
-        self.layout = _layout_of(tuple(event.signal for event in events), times)
+        members = tuple(events)
+        self._pinned = bool(members[0].attr.flags & _PINNED)
+        self.layout = _layout_of(tuple(event.signal for event in members), times)
         self._descriptors = tuple(descriptors)
         self._enabled = -1
         self._ended = 0
 
     def read(self, host: Host) -> tuple[int, ...] | None:
-        """The words of one read, None if the group counts no more although its CPU is there."""
+        """The words of one read, None if the group counts no more although its CPU is there.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: a pinned group has lost its counters to another one.
+        """
         started = host.now_ns()
         layout = self.layout
         try:
@@ -212,6 +220,8 @@ class _Group:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             return None
+        if not data and self._pinned:
+            raise HostError(errno.EBUSY, "a pinned counter found no place")
         if len(data) != layout.words.size:
             # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
             # group apart, as it does when the CPU goes offline.
@@ -229,6 +239,7 @@ class _Group:
         return words
 
     def close(self, host: Host) -> None:
+        """Close every descriptor."""
         for descriptor in reversed(self._descriptors):
             host.close(descriptor)
         self._descriptors = ()
@@ -236,7 +247,7 @@ class _Group:
 
 def _open_groups(
     host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
-) -> list[_Group]:
+) -> list[CounterGroup]:
     """Open events as one group; what does not fit is opened on its own.
 
     Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
@@ -246,7 +257,7 @@ def _open_groups(
     """
     descriptors: list[int] = []
     members: list[Event] = []
-    alone: list[_Group] = []
+    alone: list[CounterGroup] = []
 
     def give_up(error: HostError) -> CpuGone:
         for descriptor in reversed(descriptors):
@@ -272,10 +283,10 @@ def _open_groups(
                 refusals.append(refused)
                 continue
         try:
-            alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+            alone.append(CounterGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
             if error.errno in _GONE:
                 raise give_up(error) from error
             refusals.append(error.with_traceback(None))
-    groups = [_Group(descriptors, members, times)] if members else []
+    groups = [CounterGroup(descriptors, members, times)] if members else []
     return groups + alone

@@ -62,7 +62,6 @@ PACKAGE_COLUMNS = (
     Column(
         id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
-        formula="100 x Δpackage_throttle_total_time / interval",
         help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True,
     ),
