@@ -205,7 +205,9 @@ _ZEN5: Final = CoreEvents(
     },
     additive={
         0x29: {0x01: "loads", 0x02: "stores", 0x04: "zero"},
-        0x08: {0x01: "zero", 0x02: "zero", 0x04: "fp-scalar-ops", 0x08: "zero", 0x10: "zero", 0x20: "fp-wide-ops"},
+        # FP_OPS_RETIRED_BY_WIDTH: operations of the machine, however many lanes and flops each has.
+        0x08: {0x01: "zero", 0x02: "zero", 0x04: "fp-scalar-instructions", 0x08: "zero", 0x10: "zero",
+               0x20: "fp-wide-instructions"},
     },
     weights={0x03: 2},
     names={
