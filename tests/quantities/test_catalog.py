@@ -82,7 +82,8 @@ def test_a_column_says_what_it_is(column: Column) -> None:
     assert column.document, "every column cites where its meaning is written down"
     assert formula_of(column), "words, or arithmetic that can be written down"
     assert column.width > 0
-    assert column.unit in {"", "MHz", "%", "W", "J", "nJ", "°C", "/s", "M/s", "s", "us"}
+    assert column.unit in {"", "MHz", "%", "W", "J", "nJ", "°C", "/s", "M/s", "s", "us",
+                           "GFLOP/s", "GB/s", "flop/byte", "GFLOP/s/W"}
     assert column.decimals >= -1
     if column.thresholds is not None and not column.thresholds.low:
         assert column.thresholds.amber <= column.thresholds.red

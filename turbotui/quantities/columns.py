@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -57,6 +57,12 @@ class Inputs(Protocol):
 
     def place(self, scope: Scope) -> int | None:
         """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """The same of every instance of a finer level inside the row; of the row alone where it is not coarser.
+
+        For what cannot be made of reduced signals: a product of two of them is not the sum of the products.
+        """
 
     def core_type(self) -> str | None:
         """"P", "E", "LP", an Arm capacity class, or None on machines with one kind of core."""

@@ -7,7 +7,7 @@ before they are reduced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
 from turbotui.machine.topology import Topology
@@ -358,6 +358,16 @@ class RowInputs:
             return None
         instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
         return None if instance is None or instance.label < 0 else instance.label
+
+    def each(self, scope: Scope) -> Iterable[RowInputs]:
+        """See `columns.Inputs.each`."""
+        frame, row = self._frame, self._row
+        if row.scope.rank <= scope.rank:
+            return (self,)
+        instances = frame.topology.instances(scope)
+        if row.scope is Scope.SYSTEM:
+            return (frame.inputs(one.row) for one in instances)
+        return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
 
     def incomplete(self, signal: SignalId) -> bool:
         """Whether a number of this signal is known for some instances of the row and unknown for others."""

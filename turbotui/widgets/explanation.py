@@ -155,7 +155,7 @@ def _marks(frame: Frame, column: Column, row: RowId) -> list[str]:
     if frame.cell(column, row) is None:
         return []
     return [word for word, is_so in (
-        ("  ~ estimated: a counter ran only part of the interval and was scaled", frame.estimated(column, row)),
+        ("  ~ estimated: a counter ran part of the interval, and was scaled", frame.estimated(column, row)),
         ("  * partial: a CPU inside this row did not answer", frame.partial(column, row)),
     ) if is_so]
 
