@@ -130,7 +130,7 @@ class TracedInputs:
         return self._inputs.core_type()
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """See `columns.Inputs.each`. What is made of many rows is a plain number: its line would have a term for each."""
+        """See `columns.Inputs.each`. What is made of many rows is a plain number: its line would have many terms."""
         if self._row.scope.rank <= scope.rank:
             return (self,)
         return self._inputs.each(scope)
