@@ -15,7 +15,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.sparing import SparingHost
 from turbotui.output.layout import Layout
-from turbotui.quantities.added import EventAt, RegisterAt, parse_added
+from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.selection import why_absent
@@ -51,7 +51,7 @@ def open_stat(options: StatOptions) -> Opened:
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
-    refused = {_add(session, text, options) for text in options.added}
+    refused = frozenset(name for text in options.added for name in _add(session, text, options))
 
     def absent(column: Column) -> bool:
         return column.id in refused or why_absent(column, session.census, session.machine.topology) is not None
@@ -90,11 +90,32 @@ def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
     return asked & usable
 
 
-def _add(session: Session, text: str, options: StatOptions) -> str:
-    """Add one counter; its name if it cannot be had and is left out with a warning, else "".
+def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add what one --add names; the columns that cannot be had and are left out with a warning.
 
     Raises:
         StatError: it is no counter, or its file or region is not there (exit status 1).
+    """
+    if is_turbostats(text):
+        return _add_counter(session, text, options)
+    try:
+        columns = session.add_all(text)
+    except UsageError as error:
+        raise StatError(str(error), 1) from error
+    refused = set()
+    for column in columns:
+        why = why_absent(column, session.census, session.machine.topology)
+        if why is not None:
+            warn(f"{column.id} is not added: {why.sentence()}")
+            refused.add(column.id)
+    return frozenset(refused)
+
+
+def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add a counter in turbostat's grammar, as turbostat does.
+
+    Raises:
+        StatError: as `_add`.
     """
     counter = parse_added(text)
     if isinstance(counter.place, RegisterAt) and options.no_msr:
@@ -105,8 +126,8 @@ def _add(session: Session, text: str, options: StatOptions) -> str:
         raise StatError(str(error), 1) from error
     why = session.census.missing.get(counter.signal)
     if why is None:
-        return ""
+        return frozenset()
     if isinstance(counter.place, RegisterAt | EventAt):
         warn(f"{column.id} is not added: {why.sentence()}")
-        return column.id
+        return frozenset((column.id,))
     raise StatError(f"{column.id} cannot be added: {why.sentence()}", 1)

@@ -7,17 +7,18 @@ before they are reduced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import REDUCERS, Numbers, increases, seconds
 from turbotui.sampling.census import Census
+from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Sweep
@@ -28,17 +29,6 @@ _MANY = 16
 """Rows from which computing a column for its whole level costs less than one cell after the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One signal's part in a cell: what was read, where, and what it came to."""
-
-    signal: Signal
-    source: str
-    delta: float | None
-    value: float | None
-    elapsed: float | None
-
-
 class Frame:
     """All columns of all rows over one interval. Cheap to make; computes and remembers what is asked.
 
@@ -46,8 +36,8 @@ class Frame:
     """
 
     __slots__ = (
-        "_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_rows", "_shared_spans", "_texts", "_values", "census",
-        "newer", "older", "topology",
+        "_cells", "_deltas", "_elapsed", "_gaps", "_rates", "_shared_spans", "_texts", "_values", "census", "newer",
+        "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
@@ -63,7 +53,6 @@ class Frame:
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
         self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
-        self._rows: dict[RowId, RowInputs] = {}
 
     @property
     def seq(self) -> int:
@@ -136,10 +125,8 @@ class Frame:
 
     def inputs(self, row: RowId) -> RowInputs:
         """What a formula may ask about one row."""
-        found = self._rows.get(row)
-        if found is None:
-            found = self._rows[row] = RowInputs(self, row)
-        return found
+        # not kept: it knows the frame, and a frame in a cycle outlives its interval by minutes of readings
+        return RowInputs(self, row)
 
     def why(self, column: Column, row: RowId) -> Unavailable | None:
         """Why a cell is None; None when it is not."""
@@ -158,7 +145,8 @@ class Frame:
             found = problem(self, self.census.signals[name], instance.cpus)
             if found is not None:
                 return found
-        return Unavailable(Reason.OUT_OF_RANGE, f"{column.formula} has no sensible value in this interval")
+        doubt = "" if column.doubt is None else column.doubt(self.inputs(instance.row))
+        return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
 
     def partial(self, column: Column, row: RowId) -> bool:
         """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
@@ -181,27 +169,6 @@ class Frame:
             if ran is not None and enabled is not None and ran < enabled:
                 return True
         return False
-
-    def evidence(self, column: Column, row: RowId) -> tuple[Evidence, ...]:
-        """The signals behind a cell with their numbers of this interval, in the formula's order."""
-        home = self.home(column, row)
-        found: list[Evidence] = []
-        for name in (*column.needs, *column.wants):
-            signal = self.census.signals.get(name)
-            if signal is None or home is None:
-                continue
-            inputs = self.inputs(home)
-            counter = signal.behavior is Behavior.COUNTER
-            found.append(
-                Evidence(
-                    signal,
-                    self.census.provider[name].title,
-                    inputs.delta(name) if counter else None,
-                    None if counter else inputs.value(name),
-                    inputs.elapsed(name) if counter else None,
-                )
-            )
-        return tuple(found)
 
     def rows(self, scope: Scope) -> tuple[RowId, ...]:
         """Rows of one level, in topology order."""
@@ -311,7 +278,7 @@ class Frame:
             plain = increases(older, newer, signal.scale)
         else:
             plain = [
-                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self._turned(signal.id), strict=True)
+                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self.turned(signal.id), strict=True)
             ]
             missed = self.newer.unsure.get(signal.id)
             if missed:
@@ -324,7 +291,7 @@ class Frame:
             zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
         ]
 
-    def _turned(self, name: SignalId) -> Sequence[int | None]:
+    def turned(self, name: SignalId) -> Sequence[int | None]:
         """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
         newer = self.newer.turns.get(name)
         older = None if self.older is None else self.before(self.older.turns.get(name), name)
@@ -353,7 +320,7 @@ class RowInputs:
         known = self._known(signal)
         if known is None:
             return None
-        items = self._pick(self._frame.deltas(signal), known)
+        items = self._there(self._pick(self._frame.deltas(signal), known), known)
         have = [item for item in items if item is not None]
         return sum(have) if have and len(have) == len(items) else None
 
@@ -392,6 +359,16 @@ class RowInputs:
         instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
         return None if instance is None or instance.label < 0 else instance.label
 
+    def each(self, scope: Scope) -> Iterable[RowInputs]:
+        """See `columns.Inputs.each`."""
+        frame, row = self._frame, self._row
+        if row.scope.rank <= scope.rank:
+            return (self,)
+        instances = frame.topology.instances(scope)
+        if row.scope is Scope.SYSTEM:
+            return (frame.inputs(one.row) for one in instances)
+        return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
+
     def incomplete(self, signal: SignalId) -> bool:
         """Whether a number of this signal is known for some instances of the row and unknown for others."""
         known = self._known(signal)
@@ -399,6 +376,7 @@ class RowInputs:
         if known is None or not frame.has_gaps(signal):
             return False
         items = self._pick(frame.deltas(signal) if known.behavior is Behavior.COUNTER else frame.levels(signal), known)
+        items = self._there(items, known)
         return None in items and any(item is not None for item in items)
 
     def core_type(self) -> str | None:
@@ -410,7 +388,7 @@ class RowInputs:
     def _known(self, name: SignalId) -> Signal | None:
         return None if self._cpu is None else self._frame.census.signals.get(name)
 
-    def _positions(self, signal: Signal) -> Sequence[int] | None:
+    def positions(self, signal: Signal) -> Sequence[int] | None:
         """Positions of the signal's instances inside this row; None for all of them."""
         if self._row is SYSTEM_ROW or self._row.scope is Scope.SYSTEM:
             return None
@@ -422,8 +400,15 @@ class RowInputs:
         return topology.parts(self._row, signal.scope)
 
     def _pick(self, items: Sequence[T], signal: Signal) -> Sequence[T]:
-        positions = self._positions(signal)
+        positions = self.positions(signal)
         return items if positions is None else [items[position] for position in positions]
+
+    def _there(self, items: Sequence[T], known: Signal) -> Sequence[T]:
+        """Those of a row's instances that have such a counter at all."""
+        if not known.absent:
+            return items
+        reading = self._pick(reading_cpus(known, self._frame.topology), known)
+        return [item for item, cpu in zip(items, reading, strict=True) if cpu not in known.absent]
 
     def _reduced(self, name: SignalId, values: Callable[[SignalId], Numbers]) -> float | None:
         signal = self._known(name)

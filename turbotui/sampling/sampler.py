@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -24,6 +23,7 @@ from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
@@ -36,7 +36,7 @@ _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; re
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
-_CHECK_SECONDS = 0.2  # between two looks for CPUs that came or went; a CPU that is gone says so itself
+_CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
@@ -74,7 +74,7 @@ class Sampler:
         self._end_first = False
         self._patience: asyncio.Timeout | None = None
         self._looked = 0.0
-        self._checked = -math.inf
+        self._checked = -_CHECK_NS
         self._stopping = False
         self._handover = threading.Lock()
 
@@ -198,8 +198,8 @@ class Sampler:
         self._last = snapshot
         self.bus.publish(frame)
         # after the readings, not before: they come first, and the machine is at rest again
-        if self._recheck or loop.time() - self._checked >= _CHECK_SECONDS:
-            self._checked = loop.time()
+        if self._recheck or started - self._checked >= _CHECK_NS:
+            self._checked = started
             self._found = self._new_topology()
 
     async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import resource
 import sys
@@ -12,17 +11,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui.errors import UsageError
+from turbotui.machine.allocator import share_one_arena
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, join_homes, parse_added
+from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.catalog.added import with_added
+from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.event_columns import parse_requests
 from turbotui.quantities.spies import SpyPlan
+from turbotui.sampling.adding import AddedEvents, open_request
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sampling.spy_file import SpyFile
@@ -68,7 +71,8 @@ class Session:
         machine: as it was at the start; `latest.topology` is what it is now.
         census: which signals it offers.
         catalog: its columns, with those that were added.
-        added: counters that were added by hand, in that order.
+        added: counters that were added by hand in turbostat's grammar, in that order.
+        events: events and formulas that were added, in that order.
         latest: the newest frame, None before the first.
         failure: what ended the sampler, if anything did.
         spied: columns of the events that spies count; read as long as they are spied on.
@@ -82,6 +86,7 @@ class Session:
         self._known: Catalog = catalog_for(self.census.signals)
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
+        self.events: tuple[AddedEvents, ...] = ()
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self.spied: tuple[Column, ...] = ()
@@ -112,24 +117,52 @@ class Session:
         self._sampler.want(signals_of((*self._columns, *self.spied), self.census))
 
     def add(self, text: str) -> Column:
-        """Add a counter by hand, read from the next tick on if its column is wanted.
+        """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
 
         Args:
-            text: as --add takes it (turbostat-spec 1.6).
+            text: as --add takes it (turbostat-spec 1.6; `quantities.event_columns`).
 
         Returns:
-            Its column; whether it can be had is for `selection.why_absent` to say.
+            Its column, the first of several; whether it can be had is for `selection.why_absent` to say.
 
         Raises:
             AddError: it is no counter as written, or its name is taken by another one.
             UsageError: its name is that of another column.
         """
-        counter = parse_added(text)
+        return self.add_all(text)[0]
+
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        """As `add`, with all columns that the text stands for.
+
+        Raises:
+            AddError, UsageError: as `add`; nothing is added then.
+        """
+        if is_turbostats(text):
+            return (self._add_counter(parse_added(text)),)
+        before = self.census, self.events, self.catalog
+        sources = []
+        columns: list[Column] = []
+        try:
+            for request in parse_requests(text):
+                known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
+                if known is None:
+                    known, self.census = open_request(self.machine, self.census, request, self.catalog.by_id)
+                    self._keep(self.added, (*self.events, known))
+                    sources.append(known.source)
+                columns += known.columns
+        except UsageError:
+            self.census, self.events, self.catalog = before
+            raise
+        for source in sources:
+            self._sampler.add(source)
+        return tuple(columns)
+
+    def _add_counter(self, counter: AddedCounter) -> Column:
         rival = next((one for one in self.added if one.name == counter.name), None)
         if rival is not None:
             counter = rival if rival == counter else join_homes(rival, counter)
         known = (*self.added, counter) if rival is None else self.added
-        self._keep(tuple(counter if one is rival else one for one in known))
+        self._keep(tuple(counter if one is rival else one for one in known), self.events)
         if counter is not rival:
             source = added_source(counter)
             self.census = self.census.plus(self.machine, source)
@@ -138,7 +171,8 @@ class Session:
 
     def remove(self, name: ColumnId) -> None:
         """Take a column away that was added by hand; any other name changes nothing."""
-        self._keep(tuple(one for one in self.added if one.name != name))
+        events = (one.without(name) for one in self.events)
+        self._keep(tuple(one for one in self.added if one.name != name), tuple(one for one in events if one.columns))
 
     @property
     def spies(self) -> SpyPlan:
@@ -161,7 +195,7 @@ class Session:
         self._spies.follow(plan)
         census = self.census.plus(self.machine, self._spies)
         try:
-            columns = with_spies(with_added(self._known.columns, self.added), plan, frozenset(census.signals))
+            columns = self._composed(self.added, self.events, plan, census)
         except UsageError:
             self._spies.follow(before)
             raise
@@ -192,11 +226,28 @@ class Session:
         except UsageError as error:
             self.spy_note = str(error)
 
-    def _keep(self, counters: tuple[AddedCounter, ...]) -> None:
-        known = frozenset(self.census.signals)
-        columns = with_spies(with_added(self._known.columns, counters), self._spies.plan, known)
-        self.added = counters
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """What was added and not removed: each column's name, and what it shows in the words it was asked for with."""
+        counters = tuple((one.name, str(one.place)) for one in self.added)
+        return counters + tuple(
+            (column.id, asked.source_text)
+            for one in self.events
+            for column in one.columns
+            for asked in one.request.columns
+            if asked.name == column.id
+        )
+
+    def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
+        columns = self._composed(counters, events, self._spies.plan, self.census)
+        self.added, self.events = counters, events
         self.catalog = Catalog(columns, {column.id: column for column in columns})
+
+    def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
+                  census: Census) -> tuple[Column, ...]:
+        """The machine's columns, with those added by hand in place, and those of spies behind."""
+        columns = with_added(self._known.columns, counters)
+        columns = with_events(columns, [column for one in events for column in one.columns])
+        return with_spies(columns, plan, frozenset(census.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None) -> None:
@@ -217,6 +268,7 @@ class Session:
                 self._on_end()
             return
         sys.setswitchinterval(_SWITCH_SECONDS)
+        share_one_arena()
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()

@@ -5,10 +5,11 @@ The same numbers as row by row, from lists that are put in row order once instea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from turbotui.machine.topology import Instance
+from turbotui.quantities.columns import Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.arithmetic import Numbers
@@ -71,6 +72,12 @@ class Sweep:
     def place(self, scope: Scope) -> int | None:
         """See `columns.Inputs.place`."""
         return self._frame.inputs(self._rows[self.at].row).place(scope)
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`."""
+        if self._scope.rank <= scope.rank:
+            return (self,)
+        return self._frame.inputs(self._rows[self.at].row).each(scope)
 
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""

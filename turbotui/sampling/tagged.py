@@ -24,7 +24,8 @@ class TaggedInputs(RowInputs):
         known = frame.topology.places
         self._chosen = tuple(cpu for cpu in cpus if cpu in known)
 
-    def _positions(self, signal: Signal) -> Sequence[int] | None:
+    def positions(self, signal: Signal) -> Sequence[int] | None:
+        """See `RowInputs.positions`; of the instances that have a CPU of the set."""
         if signal.scope is Scope.SYSTEM:
             return None
         topology = self._frame.topology

@@ -131,6 +131,15 @@ class Turnstile:
             worker.take(work)
 
 
+@dataclass(slots=True)
+class _Held:
+    """An open reader, what it was opened for, and ns of its quickest read so far, 0 before the first."""
+
+    wanted: frozenset[SignalId]
+    reader: Reader
+    quickest: int = 0
+
+
 class Worker(threading.Thread):
     """Reads the counters of `cpus` (one on a real machine) whenever asked.
 
@@ -152,8 +161,7 @@ class Worker(threading.Thread):
         self._pin_to = pin_to
         self._pinned = False
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._quickest: dict[tuple[str, int], int] = {}
-        self._readers: dict[tuple[str, int], tuple[frozenset[SignalId], Reader]] = {}
+        self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
 
     def ask(self, work: Work) -> None:
@@ -181,13 +189,14 @@ class Worker(threading.Thread):
                 self.crash = error
                 answer = Answer(self, crash=error)
             work.reply(answer)
+            del answer, work  # a thousand workers that wait would keep a thousand old readings
             if self._turnstile is not None:
                 self._turnstile.leave(self)
         self._close_all()
 
     def _close_all(self) -> None:
         while self._readers:
-            self._readers.popitem()[1][1].close()
+            self._readers.popitem()[1].reader.close()
         while self._shared:
             self._shared.popitem()[1][2].close()
 
@@ -206,7 +215,7 @@ class Worker(threading.Thread):
         answer = self._read(work, gone, failures, began)
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
-            self._readers.pop(key)[1].close()
+            self._readers.pop(key).reader.close()
             self._pinned = False
         return answer
 
@@ -219,10 +228,10 @@ class Worker(threading.Thread):
             held = self._readers.get(key)
             if held is None or task.cpu in gone:
                 continue
-            reader = held[1]
+            reader = held.reader
             raw: Sequence[Raw] | None
             try:
-                started, raw, ended = _undisturbed(reader, self._quickest.get(key, 0), now)
+                started, raw, ended = _undisturbed(reader, held.quickest, now)
             except CpuGone:
                 gone.add(task.cpu)
                 continue
@@ -231,7 +240,8 @@ class Worker(threading.Thread):
                 started = ended = now()
                 raw = None
             else:
-                self._quickest[key] = min(self._quickest.get(key, ended - started), ended - started)
+                took = ended - started
+                held.quickest = min(held.quickest or took, took)
             readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, ended, raw))
             if isinstance(reader, Turning) and not work.look:
                 try:
@@ -258,14 +268,14 @@ class Worker(threading.Thread):
         """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
-            self._readers.pop(key)[1].close()
+            self._readers.pop(key).reader.close()
         began: set[tuple[str, int]] = set()
         for key, task in tasks.items():
             held = self._readers.get(key)
-            if held is not None and held[0] == task.wanted:
+            if held is not None and held.wanted == task.wanted:
                 continue
-            if held is not None and isinstance(held[1], Adjustable) and held[1].choose(task.wanted):
-                self._readers[key] = (task.wanted, held[1])
+            if held is not None and isinstance(held.reader, Adjustable) and held.reader.choose(task.wanted):
+                held.wanted = task.wanted
                 continue
             try:
                 reader = task.source.open(work.machine, task.cpu, task.wanted)
@@ -276,8 +286,8 @@ class Worker(threading.Thread):
                 failures[key] = str(error)
                 continue
             if held is not None:
-                held[1].close()
-            self._readers[key] = (task.wanted, reader)
+                held.reader.close()
+            self._readers[key] = _Held(task.wanted, reader)
             if task.source.counts_from_open:
                 began.add(key)
         return began

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turbotui.machine.events import EncodedEvent
 from turbotui.machine.host import Host, HostError
@@ -18,10 +18,10 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.kinds import PerCpuSource
-from turbotui.sources.perf_group import Event, OpenGroup, Times
+from turbotui.sources.perf_group import CounterGroup, Event, Times
 from turbotui.sources.source import CpuGone, Probe
 from turbotui.sources.spy_sets import Arrangement, SpySet, arrange
 
@@ -29,6 +29,9 @@ _GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
 _EVERY_TASK = -1
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
 _ENABLED, _RUNNING = ":enabled", ":running"
+
+NOT_SPIED = Unavailable(Reason.NOT_READ, "the spy of this CPU does not count it", "give this CPU a set with it")
+NO_SPY = Unavailable(Reason.NOT_READ, "no spy is on this CPU", "give it a set of events")
 
 
 @dataclass
@@ -86,15 +89,18 @@ class Spies(PerCpuSource):
         found = arrange(machine, self._plan)
         signals: dict[SignalId, Signal | Unavailable] = {}
         rotating = self._plan.rotating
+        counted = {cpu: found.counted(cpu) for cpu in machine.topology.cpus}
         several = any(len(sets) > 1 for sets in found.sets.values())
         for name in self._plan.events:
             ids = SpySignals(name)
             why = found.refused.get(name)
+            absent = {cpu: NOT_SPIED for cpu, names in counted.items() if name not in names}
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
-                signals[id_] = _signal(ids, id_) if why is None else why
+                signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if found.sets:
-            signals[SAMPLES] = _plain(SAMPLES, "readings of a spy", Reduce.MAX)
-            signals[SETS] = _plain(SETS, "sets that take turns on the CPU", Reduce.MAX)
+            absent = {cpu: NO_SPY for cpu in counted if cpu not in found.sets}
+            for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "sets that take turns on the CPU")):
+                signals[id_] = replace(_plain(id_, origin, Reduce.MAX), absent=absent)
         self._found = found
         return Probe(signals, "; ".join(found.notes))
 
@@ -182,7 +188,7 @@ class _OpenSet:
         self.one = one
         self._host = host
         self._effort = effort
-        self._groups: list[tuple[tuple[EncodedEvent, ...], OpenGroup]] = []
+        self._groups: list[tuple[tuple[EncodedEvent, ...], CounterGroup]] = []
         try:
             for events in one:
                 self._groups.append((events, self._opened(cpu, events)))
@@ -193,7 +199,7 @@ class _OpenSet:
             raise
         self._seen = dict(self._look())
 
-    def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> OpenGroup:
+    def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
         descriptors: list[int] = []
         try:
             for event in events:
@@ -205,7 +211,7 @@ class _OpenSet:
             raise
         self._effort.opened += len(descriptors)
         members = [Event(event.name, event.attr, event.string) for event in events]
-        return OpenGroup(descriptors, members, Times(_ENABLED, _RUNNING))
+        return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
     def _look(self) -> list[tuple[str, tuple[int, int, int]]]:
         found: list[tuple[str, tuple[int, int, int]]] = []
@@ -214,8 +220,8 @@ class _OpenSet:
             self._effort.reads += 1
             if words is None:
                 raise CpuGone("a set of counters ended")
-            enabled, running = words[group.places[_ENABLED]], words[group.places[_RUNNING]]
-            found += [(event.name, (words[group.places[event.name]], enabled, running)) for event in events]
+            enabled, running = words[group.layout.places[_ENABLED]], words[group.layout.places[_RUNNING]]
+            found += [(event.name, (words[group.layout.places[event.name]], enabled, running)) for event in events]
         return found
 
     def increases(self) -> list[tuple[str, tuple[int, int, int]]]:

@@ -95,7 +95,8 @@ class _Arranger:
 
     def _sets_of(self, cpu: int, names: Sequence[str], *, may_split: bool) -> tuple[SpySet, ...]:
         reference = self._on(cpu, self._plan.reference)
-        events = tuple(event for name in names if (event := self._on(cpu, name)) is not None)
+        others = (name for name in dict.fromkeys(names) if name != self._plan.reference)
+        events = tuple(event for name in others if (event := self._on(cpu, name)) is not None)
         if not events and reference is None:
             return ()
         key = (reference, events, may_split)

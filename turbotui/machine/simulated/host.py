@@ -12,6 +12,7 @@ from typing import Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.simulated.applications import running
 from turbotui.machine.simulated.clock import Clock, RealClock
 from turbotui.machine.simulated.filesystem import machine_tree
 from turbotui.machine.simulated.model import Model
@@ -366,15 +367,18 @@ def simulated_host(name: str, clock: Clock | None = None, seed: int = 1) -> Simu
     """A simulated machine by name.
 
     Args:
-        name: a key of `SHAPES`.
+        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`).
         clock: what the machine's time follows; the monotonic clock by default.
         seed: of the load; equal seeds and equal clocks give equal machines.
 
     Raises:
         UsageError: there is no such machine; the message lists those there are, most alike first.
     """
-    shape = SHAPES.get(name)
+    machine, plus, application = name.partition("+")
+    shape = SHAPES.get(machine)
     if shape is None:
-        alike = difflib.get_close_matches(name, SHAPES, n=len(SHAPES), cutoff=0.0)
-        raise UsageError(f"there is no simulated machine {name!r}; there are {', '.join(alike)}")
+        alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
+        raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
+    if plus:
+        shape = running(shape, application)
     return SimulatedHost(shape, clock or RealClock(), seed)
