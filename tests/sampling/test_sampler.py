@@ -334,6 +334,24 @@ async def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
     assert frames[3].cell(X, SYSTEM_ROW) == 2e9
 
 
+async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_anew() -> None:
+    host = FakeHost()
+    source = FakeSource((counter("x"), counter("e", Scope.PACKAGE)), moving(host))
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        if frame.seq == 1:
+            host.usable = frozenset({0, 1, 3})
+        if frame.seq == 3:
+            host.usable = None
+
+    frames = await sample(sampler_of(host, source, wanted={"x", "e"}), 5, act)
+    assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 3)] * 2 + [(0, 1, 2, 3)] * 2
+    assert frames[3].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 4e9
+    assert frames[5].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 3e9 + 4e9
+    assert [host.pinned.count(cpu) for cpu in range(4)] == [3, 3, 2, 3], "whoever narrowed us may have moved them"
+
+
 async def test_when_every_cpu_asked_for_is_away_its_row_says_so_until_it_is_back() -> None:
     host = FakeHost()
 
