@@ -461,6 +461,30 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
         assert frames[1].deltas("e")[cpu] == readings * step
 
 
+async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown_again() -> None:
+    host = FakeHost()
+    per_second = 2**31  # half a turn
+
+    def value(_cpu: int, _name: SignalId) -> Raw:
+        return host.now * per_second // 10**9 % 2**32
+
+    source = FakeSource((counter("e", width_bits=32, wrap_seconds=1.9), counter("x")), value)
+    sampler = sampler_of(host, source, wanted={"e", "x"})
+    hidden = range(2, 6)
+
+    def act(frame: Frame) -> None:
+        # long intervals while it is hidden: many turns that nobody needs to see
+        host.now += 777_000_000_000 if frame.seq in hidden else 1_500_000_000
+        sampler.want(frozenset({"x"} if frame.seq + 1 in hidden else {"e", "x"}))
+
+    frames = await sample(sampler, 9, act)
+    e = column("e", ("e",))
+    shown = [frame.cell(e, cpu_row(0)) for frame in frames]
+    assert shown[:2] == [None, 1.5 * per_second]
+    assert shown[2:7] == [None] * 5, "no difference across the time in which it was not read"
+    assert shown[7:] == [1.5 * per_second] * 3
+
+
 async def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong() -> None:
     host = FakeHost()
     source = FakeSource((counter("x", width_bits=32, wrap_seconds=60.0),), lambda _cpu, _name: host.now % 2**32)
