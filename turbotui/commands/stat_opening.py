@@ -50,7 +50,7 @@ def open_stat(options: StatOptions) -> Opened:
     cpus = None if options.cpus is None else _effective(host, options.cpus)
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
-    session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
+    session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
     refused = frozenset(name for text in options.added for name in _add(session, text, options))
 
     def absent(column: Column) -> bool:

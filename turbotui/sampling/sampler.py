@@ -35,6 +35,7 @@ _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the 
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
 _CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -306,7 +307,7 @@ class Sampler:
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
-        self._look_every = max(min(wraps, default=math.inf) / 2, _LOOK_FLOOR)
+        self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)
 
     def _new_topology(self) -> Topology | None:
         """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""

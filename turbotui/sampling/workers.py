@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.plan import Task
 from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source, Turning
@@ -159,7 +160,7 @@ class Worker(threading.Thread):
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
-        self._pinned = False
+        self._pinned: Topology | None = None
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
@@ -201,12 +202,14 @@ class Worker(threading.Thread):
             self._shared.popitem()[1][2].close()
 
     def _serve(self, work: Work) -> Answer:
-        if self._pin_to and not self._pinned:
+        if self._pin_to and self._pinned is not work.machine.topology:
+            # anew whenever CPUs came or went: what took CPUs away from us may have moved this thread too
             try:
                 work.machine.host.pin_this_thread(self._pin_to)
-            except HostError:  # the CPU went offline, or left our cpuset, before the first read
+            except HostError:  # the CPU went offline, or left our cpuset
+                self._close_all()
                 return Answer(self, gone=frozenset(self._pin_to))
-            self._pinned = True
+            self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
@@ -216,7 +219,7 @@ class Worker(threading.Thread):
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
             self._readers.pop(key).reader.close()
-            self._pinned = False
+            self._pinned = None
         return answer
 
     def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
