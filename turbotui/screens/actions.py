@@ -149,6 +149,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
+    Action("tcc", "tcc", ("D",), "D", "Tell the temperature that thermal readouts count down from (TCC)."),
     Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
