@@ -131,6 +131,7 @@ ACTIONS: tuple[Action, ...] = (
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
+    Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "", _TABLE),
     Action(
         "follow",
         "follow",

@@ -84,6 +84,7 @@ class Watch:
         self.history = History()
         self.frame: Frame | None = None
         self.paused = False
+        self.mark: Frame | None = None
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
