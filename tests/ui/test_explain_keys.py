@@ -123,4 +123,4 @@ def test_a_difference_has_its_sign_and_keeps_its_width(value: float, decimals: i
     assert len(text) == max(width, len(text.strip()))
     assert text.strip() == "±0" or text.strip()[0] == ("-" if value < 0 else "+")
     if text.strip() == "±0":
-        assert abs(value) < 0.5
+        assert round(abs(value), decimals if width > decimals + 2 else 0) == 0

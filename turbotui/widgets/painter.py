@@ -56,6 +56,8 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 def _slot(view: TableView, column: Column) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
     slot = slot_for(column)
+    if view.mark is not None and not identity(column):  # a difference has a sign before it
+        slot = Slot(column, max(slot.width, column.width + 1), slot.title)
     if view.sort is None or view.sort.id != column.id:
         return slot
     title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
