@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from turbotui.errors import InternalError, UsageError
 from turbotui.quantities.columns import Column
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
@@ -23,6 +24,7 @@ from turbotui.screens.help import Help
 from turbotui.screens.info import InfoScreen
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
+from turbotui.screens.prompt import Prompt
 from turbotui.screens.table import CpuScreen, TopologyScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
 from turbotui.screens.watch import Watch, WatchedSession
@@ -258,6 +260,31 @@ class TurbotuiApp(App[int]):
         self.watched.history.reset()
         if self._base is not None:
             self._base.notice("least, greatest and mean start anew")
+
+    def action_tcc(self) -> None:
+        """Ask for the temperature that readouts count down from."""
+        watch = self.watched
+
+        def typed(text: str) -> str:
+            try:
+                if text.strip():
+                    parse_celsius(text)
+            except UsageError as error:
+                return str(error)
+            return ""
+
+        def done(text: str | None) -> None:
+            if text is None or self._base is None:
+                return
+            try:
+                self._base.notice(watch.tell_tcc(text))
+            except UsageError as error:
+                self._base.notice(str(error))
+            self._base.show_columns()
+
+        now = watch.session.machine.tcc
+        word = "TCC target in °C, empty for the machine's own"
+        self.push_screen(Prompt(word, "" if now is None else f"{now}", typed), done)
 
     def action_next_theme(self) -> None:
         """The next of our themes."""

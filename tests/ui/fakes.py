@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind, Privileges
@@ -260,6 +260,9 @@ class FakeSession:
 
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:
         self.stopped = True

@@ -16,6 +16,7 @@ from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.output.formats import FORMATS
+from turbotui.quantities.units import parse_celsius
 
 SHORTEST = 0.001
 """Seconds: the shortest interval (turbostat-spec 1.1)."""
@@ -236,12 +237,9 @@ def _interval(text: str) -> float:
 
 def _celsius(text: str) -> int:
     try:
-        degrees = int(text)
-    except ValueError:
-        degrees = 0
-    if degrees <= 0:
-        raise StatError(f'--TCC "{text}" is not a temperature in whole °C', 1)
-    return degrees
+        return parse_celsius(text)
+    except UsageError as error:
+        raise StatError(f"--{error}", 1) from None
 
 
 def help_text() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
@@ -11,6 +12,7 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import Column
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
 from turbotui.sampling.session import Session
@@ -70,7 +72,8 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
     """
     interval = parse_interval(arguments.interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
-    machine = read_machine(open_host(arguments), cpus)
+    tcc = None if arguments.tcc is None else parse_celsius(arguments.tcc)
+    machine = replace(read_machine(open_host(arguments), cpus), tcc=tcc)
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
     start = default_columns(session.catalog, session.census, machine.topology, extras=extras)
     columns = choose_columns(session.catalog, start, arguments.choices)

@@ -58,6 +58,7 @@ class Sampler:
         self._wanted = wanted
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
+        self._next_tcc = machine.tcc
         self._workers: dict[int, Worker] = {}
         self._turnstile = Turnstile()
         self._turns = Turns()
@@ -88,6 +89,11 @@ class Sampler:
         """Have one more source from the next tick on."""
         with self._handover:
             self._next_sources = (*self._next_sources, source)
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
+        with self._handover:
+            self._next_tcc = degrees
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
@@ -283,10 +289,10 @@ class Sampler:
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
         with self._handover:
-            wanted, added = self._next_wanted, self._next_sources
+            wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
             self._next_sources = ()
         topology, self._found = self._found, None
-        if wanted == self._wanted and topology is None and not added:
+        if wanted == self._wanted and topology is None and not added and tcc == self._machine.tcc:
             return
         self._wanted = wanted
         if topology is not None:
@@ -295,7 +301,9 @@ class Sampler:
                 self._workers.pop(cpu).end()
                 self._holding.discard(cpu)
             self._machine = self._machine.with_topology(topology)
-            # Which CPU reads a PMU's counters may have changed with the CPUs.
+        if topology is not None or tcc != self._machine.tcc:
+            self._machine = replace(self._machine, tcc=tcc)
+            # Which CPU reads a PMU's counters may have changed with the CPUs; readouts count down from another target.
             self._offered = take_census(self._machine, self._offered.sources)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)

@@ -281,6 +281,16 @@ class Session:
         """Change the nominal interval, and end the one under way."""
         self._sampler.set_interval(max(SHORTEST_INTERVAL, seconds))
 
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take the thermal readouts as counting down from this temperature from now on; None: as the machine says.
+
+        Args:
+            degrees: in °C.
+        """
+        self.machine = replace(self.machine, tcc=degrees)
+        self._sampler.tell_tcc(degrees)
+        self._sampler.end_interval()
+
     def stop(self, wait_seconds: float = 5.0) -> None:
         """End the interval, publish it, close every counter."""
         self._sampler.stop()

@@ -131,6 +131,7 @@ ACTIONS: tuple[Action, ...] = (
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
+    Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "", _TABLE),
     Action(
         "follow",
         "follow",
@@ -149,6 +150,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
+    Action("tcc", "tcc", ("D",), "D", "Tell the temperature that thermal readouts count down from (TCC)."),
     Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),

@@ -250,7 +250,9 @@ class WatchScreen(Screen[None]):
 
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
-        return ["PAUSED"] if self.watch_state.paused else []
+        watch = self.watch_state
+        found = ["PAUSED" if watch.paused else "", watch.tcc_flag()]
+        return [flag for flag in found if flag]
 
     # Events
 

@@ -14,6 +14,7 @@ from turbotui.quantities.scope import RowId
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import said
+from turbotui.widgets.comparison import difference_said
 from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.rows import row_name
 
@@ -24,7 +25,11 @@ def explanation_of(watch: Watch, column: Column, row: RowId, width: int = 96) ->
     if frame is None:
         return explanation(None, column, row, width=width)
     ring = watch.history.ring(column.id, frame.home(column, row) or row)
-    return explanation(frame, column, row, past_lines(column, ring, watch.tops().get(column.id), frame.seq), width)
+    past = past_lines(column, ring, watch.tops().get(column.id), frame.seq)
+    if watch.mark is not None:
+        words = difference_said(column, frame.cell(column, row), watch.mark.cell(column, row))
+        past.append(f"  compared with #{watch.mark.seq}: {words}")
+    return explanation(frame, column, row, past, width)
 
 
 class Explain(Window[None]):

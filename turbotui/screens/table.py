@@ -20,9 +20,11 @@ from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.watch import Watch
-from turbotui.widgets.cells import identity, said
+from turbotui.widgets.cells import Tone, identity, said
+from turbotui.widgets.comparison import difference_said, mark_line
 from turbotui.widgets.counter_table import CounterTable
 from turbotui.widgets.filter import Filter, FilterError, parse_filter
+from turbotui.widgets.piece_lines import PieceLines
 from turbotui.widgets.rows import GROUPINGS, TREE_LEVELS, levels_of, row_name
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 
@@ -35,6 +37,8 @@ class TableScreen(WatchScreen):
     where: ClassVar[Where] = Where.TABLE
     BINDINGS = bindings_for(Where.TABLE)
 
+    DEFAULT_CSS = "TableScreen #compared { display: none; }"
+
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._table = CounterTable(self.first_view(), watch.history, seconds=watch.interval, id="table")
@@ -45,7 +49,8 @@ class TableScreen(WatchScreen):
         return TableView(columns=self.watch_state.columns, targets=self._targets())
 
     def body(self) -> Iterable[Widget]:
-        """The table."""
+        """The line that says so when differences are shown, and the table."""
+        yield PieceLines(base=Tone.CELL, id="compared")
         yield self._table
 
     @property
@@ -82,8 +87,15 @@ class TableScreen(WatchScreen):
             if not self._table.view.tops or self._table.frame is None or self._table.frame.older is None:
                 self._show(self._table.view)
             self._table.show_frame(frame)
+        self._show_mark()
         super().show_frame()
         self.show_status()
+
+    def _show_mark(self) -> None:
+        watch = self.watch_state
+        if watch.mark is not None:
+            text = mark_line(watch.mark, watch.frame)
+            self.query_one("#compared", PieceLines).show([[(text.center(self.size.width), Tone.CELL)]])
 
     def show_columns(self) -> None:
         """Take over which columns are visible, and the sparks that fit."""
@@ -92,8 +104,10 @@ class TableScreen(WatchScreen):
     def _show(self, view: TableView) -> None:
         watch = self.watch_state
         view = replace(
-            view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(),
+            view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(), mark=watch.mark,
         )
+        for line in self.query("#compared").results(PieceLines):
+            line.display = watch.mark is not None
         self._table.show_view(view, watch.interval)
         watch.want(view.needed)
         self.show_status()
@@ -119,7 +133,9 @@ class TableScreen(WatchScreen):
         if value is None:
             why = frame.why(column, row)
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
-        return f"{column.id} · {name} · {said(column, value)} · {column.help}"
+        mark = self.watch_state.mark
+        words = said(column, value) if mark is None else difference_said(column, value, mark.cell(column, row))
+        return f"{column.id} · {name} · {words} · {column.help}"
 
     def flags(self) -> list[str]:
         """Filter, follow and grouping, where they are not what they were at the start."""
@@ -299,6 +315,17 @@ class TableScreen(WatchScreen):
                 self.notice(sentence)
 
         self.app.push_screen(CategoryKeys(self.watch_state), done)
+
+    def action_mark(self) -> None:
+        """Compare with the frame that is shown now, or show values again."""
+        watch = self.watch_state
+        if watch.mark is None and (watch.frame is None or watch.frame.older is None):
+            self.notice("nothing to compare with yet: the first interval is not over")
+            return
+        watch.mark = watch.frame if watch.mark is None else None
+        self._show(self._table.view)
+        self._show_mark()
+        self.notice("values again" if watch.mark is None else "cells are differences from this moment on; b ends it")
 
     # Search and filter
 

@@ -12,6 +12,7 @@ from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -52,6 +53,9 @@ class WatchedSession(Protocol):
     def set_interval(self, seconds: float) -> None:
         """Change the nominal interval."""
 
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take thermal readouts as counting down from here."""
+
     def stop(self) -> None:
         """Close every counter."""
 
@@ -80,6 +84,7 @@ class Watch:
         self.history = History()
         self.frame: Frame | None = None
         self.paused = False
+        self.mark: Frame | None = None
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
@@ -322,6 +327,39 @@ class Watch:
         if (column, row) not in self.kept:
             # The oldest are forgotten: nobody looks at more than a screenful of cells.
             self.kept = (*self.kept[-63:], (column, row))
+
+    # Temperature target
+
+    def tell_tcc(self, text: str) -> str:
+        """Have temperatures count down from another target.
+
+        Args:
+            text: whole °C; empty: as the machine says.
+
+        Returns:
+            A sentence about what is so from now on.
+
+        Raises:
+            UsageError: it is no temperature.
+        """
+        degrees = parse_celsius(text) if text.strip() else None
+        self.session.tell_tcc(degrees)
+        if degrees is None:
+            return "temperatures count down from the target that the machine tells"
+        if not self._counts_down():
+            return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
+        return f"temperatures count down from {degrees} °C, as you told"
+
+    def tcc_flag(self) -> str:
+        """The state that must not be overlooked: temperatures are computed with a target that a person told."""
+        degrees = self.session.machine.tcc
+        if degrees is None:
+            return ""
+        return f"TCC {degrees} °C BY HAND" if self._counts_down() else f"TCC {degrees} °C NOT USED"
+
+    def _counts_down(self) -> bool:
+        signals = self.session.census.signals
+        return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)
 
     # Interval
 

@@ -79,9 +79,12 @@ def number(value: float, decimals: int, width: int) -> str:
         return text
     for suffix in "kMGTP":
         value /= 1000
-        text = f"{value:.1f}{suffix}"
-        if len(text) > width:
-            text = f"{value:.0f}{suffix}"
+        shorter = f"{value:.1f}{suffix}"
+        if len(shorter) > width:
+            shorter = f"{value:.0f}{suffix}"
+        if not any(digit in shorter for digit in "123456789"):
+            return text  # too wide for its column is better than a zero
+        text = shorter
         if len(text) <= width:
             return text
     return text

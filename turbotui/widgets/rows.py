@@ -10,7 +10,8 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import scope_word
+from turbotui.widgets.cells import identity, scope_word
+from turbotui.widgets.comparison import compared
 
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 
@@ -79,8 +80,17 @@ def _nests(finer: frozenset[tuple[int, ...]], coarser: frozenset[tuple[int, ...]
     return all(len({outer[cpu] for cpu in group if cpu in outer}) == 1 for group in finer)
 
 
-def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool) -> Sequence[RowId]:
-    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order."""
+def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool,
+            mark: Frame | None = None) -> Sequence[RowId]:
+    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order.
+
+    Args:
+        frame: whose values.
+        rows: in topology order.
+        column: to sort by; None for topology order.
+        reverse: falling.
+        mark: sort by the differences from this frame, as they are shown then.
+    """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
     frame.fill(column, len(rows))
@@ -88,7 +98,7 @@ def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, rever
     texts: list[tuple[str, RowId]] = []
     unknown: list[RowId] = []
     for row in rows:
-        value = frame.cell(column, row)
+        value = frame.cell(column, row) if mark is None or identity(column) else compared(frame, mark, column, row)
         if value is None:
             unknown.append(row)
         elif isinstance(value, str):
