@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
-from turbotui.analysis.tasks.energy import EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Report, Watched, Watching
 from turbotui.commands.tasks_text import Table, as_json, as_text, timeline_lines
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-e", "--event", metavar="EVENT", action="append", default=[],
                         help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
-                             "the word flops stands for the FLOP and byte events of this processor's recipe")
+                             "flops stands for the FLOP events of this processor's recipe, double for those of double "
+                             "precision and the bytes")
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row stands for (default thread)")
     parser.add_argument("--timeline", action="store_true",
@@ -94,24 +95,25 @@ class _Watch:
         self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
         self._ended = False
         self._held: dict[str, Held] = {}
+        self._spent = Energy({}, {}, {})
 
     def run(self) -> int:
         watching = Watching(self._machine, self._arguments.pages)
         try:
             self._open(watching)
-            session = Session(self._machine, SOURCES, self._interval or 1.0, LinuxHost())
+            session = Session(self._machine, SOURCES, max(_ROUND, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
             meter = EnergyMeter(session.census)
-            session.want(column.id for column in energy_columns(session.catalog, session.census))
-            metered = bool(energy_columns(session.catalog, session.census))
-            if metered:
-                session.start(meter.feed)
+            columns = energy_columns(session.catalog, session.census)
+            session.want(column.id for column in columns)
+            if columns:
+                session.start(meter.feed, first=_ROUND)
             for held in self._held.values():
                 watching.waiting.add(held.descriptor)
                 held.go()
             try:
                 return self._watch(watching, meter)
             finally:
-                if metered:
+                if columns:
                     session.stop()
         finally:
             watching.close()
@@ -170,6 +172,8 @@ class _Watch:
 
     def _show(self, watching: Watching, meter: EnergyMeter, number: int | None) -> None:
         energy = meter.take()
+        self._spent = self._spent.plus(energy)
+        energy = self._spent if number is None else energy
         for one in watching.watched:
             report: Report = watching.report(one, self._by, whole=number is None)
             joules = share_out(report.rows, energy, self._machine.topology, by_cycles="cycles" in report.names,

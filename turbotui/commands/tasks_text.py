@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.columns import cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import TaskRow
@@ -94,12 +95,14 @@ def _plain(name: str, value: int) -> str:
 
 def _columns(table: Table) -> list[str]:
     report = table.report
-    counts = [name for name in table.ledger.names if name != RUN]
+    # what FLOPs and bytes are made of is in the JSON
+    counts = [name for name in table.ledger.names if name != RUN and name not in report.numerics.counters]
     ipc = any(row.ipc is not None for row in report.rows)
     numerics = report.numerics
     heads = ["pid", "tid", "threads", "command", "run s", *counts, "migrations"]
     heads += ["IPC"] if ipc else []
-    heads += (["FLOPs"] if numerics.has_flops else []) + (["bytes"] if numerics.has_bytes else [])
+    heads += ["DP FLOPs" if numerics.double_only else "FLOPs"] if numerics.has_flops else []
+    heads += ["bytes"] if numerics.has_bytes else []
     heads += ["~J"] if table.joules else []
     lines = [[*heads, "CPUs"]]
     for row in report.rows:
@@ -116,7 +119,7 @@ def _columns(table: Table) -> list[str]:
         if table.joules:
             joules = table.joules.get(row.key)
             line.append("" if joules is None else f"{joules:.3g}")
-        lines.append([*line, ",".join(map(str, row.cpus))])
+        lines.append([*line, cpu_ranges(row.cpus)])
     widths = [max(len(line[number]) for line in lines) for number in range(len(lines[0]))]
     left = lines[0].index("command")
     return ["  ".join(word.ljust(width) if number in (left, len(widths) - 1) else word.rjust(width)

@@ -105,10 +105,10 @@ def _watts(inputs: TaskInputs) -> Cell:
 
 def _cpus(inputs: TaskInputs) -> Cell:
     row = inputs.row
-    return str(row.last_cpu) if row.threads == 1 and row.last_cpu >= 0 else _ranges(row.cpus)
+    return str(row.last_cpu) if row.threads == 1 and row.last_cpu >= 0 else cpu_ranges(row.cpus)
 
 
-def _ranges(cpus: tuple[int, ...]) -> str:
+def cpu_ranges(cpus: tuple[int, ...]) -> str:
     """1,2,3,7 as 1-3,7."""
     parts: list[list[int]] = []
     for cpu in cpus:
@@ -121,6 +121,7 @@ def _ranges(cpus: tuple[int, ...]) -> str:
 
 ENERGY: Final = "energy"
 FLOP: Final = "flop"
+DOUBLE_FLOP: Final = "double flop"
 BYTE: Final = "byte"
 
 TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
@@ -142,6 +143,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Miss/s", "M/s", 2, 8, _scaled("cache-misses", 1e-6), ("cache-misses",),
                "misses of the last cache level, as the kernel's cache-misses counts them", 3),
     TaskColumn("GFLOP/s", "G/s", 3, 8, _flops, (FLOP,), "floating-point operations a second, by the core's recipe", 1),
+    TaskColumn("DPGF/s", "G/s", 3, 8, _flops, (DOUBLE_FLOP,), "floating-point operations in double precision a second; "
+               "the events of the others found no counter", 1),
     TaskColumn("GB/s", "GB/s", 2, 7, _bytes, (BYTE,), "loads and stores of the core a second, by the core's recipe", 2),
     TaskColumn("~Watt", "W", 2, 7, _watts, (ENERGY,), METHOD.format(unit="cycles, or busy time"), 1),
     TaskColumn("Fault/s", "/s", 0, 7, _scaled("faults", 1.0), ("faults",), "page faults", 6),
@@ -163,13 +166,23 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
     for need in column.needs:
         if need == ENERGY:
             return energy
-        if need in (FLOP, BYTE):
-            return None if (numerics.has_flops if need == FLOP else numerics.has_bytes) else numerics.why
+        if need == BYTE:
+            return None if numerics.has_bytes else numerics.why
+        if need in (FLOP, DOUBLE_FLOP) and numerics.double_only is (need == DOUBLE_FLOP):
+            return None if numerics.has_flops else numerics.why
+        if need in (FLOP, DOUBLE_FLOP):
+            return _OTHER_PRECISION[need]
         if need not in names:
             return _NOT_COUNTED.get(need, Unavailable(Reason.NOT_READ, f"{need} is not counted"))
     return None
 
 
+_OTHER_PRECISION: Final[Mapping[str, Unavailable]] = {
+    FLOP: Unavailable(Reason.IN_USE, "only the events of double precision found counters: see DPGF/s",
+                      "ask for fewer others: --event flops"),
+    DOUBLE_FLOP: Unavailable(Reason.NOT_READ, "all precisions are counted together: see GFLOP/s",
+                             "--event double counts double precision and bytes"),
+}
 _NO_PMU: Final = Unavailable(
     Reason.NO_HARDWARE, "no core PMU answers here, or other events were chosen",
     "on a virtual machine: ask its host to pass the PMU through; turbotui events says what counts")

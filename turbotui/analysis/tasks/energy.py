@@ -48,6 +48,12 @@ class Energy:
     seconds: float = 0.0
     why: Unavailable | None = None
 
+    def plus(self, other: Energy) -> Energy:
+        """Both together; what has no energy adds nothing to what has."""
+        joules = _plus(self.joules, other.joules)
+        return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
+                      self.seconds + other.seconds, None if joules else other.why)
+
 
 class EnergyMeter:
     """Adds up frames until somebody takes the sum; frames and takers may be on different threads."""
@@ -65,17 +71,15 @@ class EnergyMeter:
         if _ENERGY not in known:
             self._why = frame.census.why_missing(_ENERGY)
             return
-        packages = dict(enumerate(frame.deltas(_ENERGY)))
-        cycles = dict(zip(frame.topology.cpus, frame.deltas(_CYCLES), strict=True)) if _CYCLES in known else {}
+        packages = _known(enumerate(frame.deltas(_ENERGY)))
+        cycles = _known(zip(frame.topology.cpus, frame.deltas(_CYCLES), strict=True)) if _CYCLES in known else {}
         busy: dict[int, float] = {}
         for name in _TIMES:
             if name in known:
                 for cpu, spent in zip(frame.topology.cpus, frame.deltas(name), strict=True):
                     busy[cpu] = busy.get(cpu, 0.0) + (spent or 0.0) * 1e9
         with self._lock:
-            old = self._energy
-            self._energy = Energy(_plus(old.joules, packages), _plus(old.cycles, cycles), _plus(old.busy_ns, busy),
-                                  old.seconds + (frame.seconds or 0.0))
+            self._energy = self._energy.plus(Energy(packages, cycles, busy, frame.seconds or 0.0))
 
     def take(self) -> Energy:
         """What came together since the last time."""
@@ -89,8 +93,12 @@ class EnergyMeter:
         return Energy({}, {}, {}, why=self._why)
 
 
-def _plus(old: Mapping[int, float], more: Mapping[int, float | None]) -> dict[int, float]:
-    return {**old, **{key: old.get(key, 0.0) + value for key, value in more.items() if value is not None}}
+def _known(pairs: Iterable[tuple[int, float | None]]) -> dict[int, float]:
+    return {key: value for key, value in pairs if value is not None}
+
+
+def _plus(old: Mapping[int, float], more: Mapping[int, float]) -> dict[int, float]:
+    return {**old, **{key: old.get(key, 0.0) + value for key, value in more.items()}}
 
 
 def energy_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.analysis.roofline.event_sets import Joined
 from turbotui.analysis.roofline.points import Sizing, point_from
-from turbotui.analysis.roofline.recipes import Event, Recipe
+from turbotui.analysis.roofline.recipes import Recipe, Term
 from turbotui.analysis.roofline.recognition import recipe_of
 from turbotui.machine.code.shapes import Precision
 from turbotui.machine.events.encoder import encode_event
@@ -18,6 +18,9 @@ from turbotui.machine.pmus import EventError
 from turbotui.machine.tasks.sets import Counter
 from turbotui.quantities.unavailable import Reason, Unavailable
 
+FLOPS: Final = "flops"
+DOUBLE: Final = "double"
+"""Words among events that stand for the recipe's: of all precisions, or of double precision with the bytes."""
 _PMUS: Final = "/sys/bus/event_source/devices"
 
 
@@ -28,6 +31,7 @@ class Numerics:
     Attributes:
         recipe: cut down to what is counted; None where nothing is.
         has_flops, has_bytes: which of the two can be computed.
+        double_only: FLOPs are those in double precision, for the events of the others found no counter.
         note: what the numbers leave out, for people; "" where nothing.
         why: the reason for what cannot be computed; None where both can.
     """
@@ -35,11 +39,18 @@ class Numerics:
     recipe: Recipe | None = None
     has_flops: bool = False
     has_bytes: bool = False
+    double_only: bool = False
     note: str = ""
     why: Unavailable | None = None
 
+    @property
+    def counters(self) -> frozenset[str]:
+        """The counters that FLOPs and bytes are made of."""
+        recipe = self.recipe
+        return frozenset() if recipe is None else frozenset(event.key for event in recipe.events)
+
     def flops(self, counts: Mapping[str, float]) -> float | None:
-        """Floating-point operations in these counts."""
+        """Floating-point operations in these counts; see `double_only`."""
         if self.recipe is None or not self.has_flops:
             return None
         return sum(counts.get(term.event, 0) * term.weight for term in self.recipe.flops)
@@ -103,35 +114,41 @@ def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, nam
     recipe = recipe_of(machine.model)
     if recipe is None:
         return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no recipe counts FLOPs on this processor"))
-    here = frozenset(one.name for one in wanted)
+    usable = names & frozenset(one.name for one in wanted)
     optional = frozenset(event.key for event in recipe.events if event.optional)
-    usable = names & here
-    flops = tuple(term for term in recipe.flops if term.event in usable)
-    missing = {term.event for term in recipe.flops} - usable - optional
-    note = recipe.note
-    if missing and flops:
-        whole = [precision for precision in Precision
-                 if recipe.separates_precision
-                 and not {term.event for term in recipe.flops if term.precision is precision} & missing]
-        flops = tuple(term for term in flops if term.precision in whole)
-        if whole:
-            note = f"{whole[0].name.lower()} precision only: the events of the other one found no counter; {note}"
-    exact = tuple(term for term in recipe.exact_bytes if term.event in usable)
-    accesses = all(term.event in usable for term in recipe.accesses)
+    double = tuple(term for term in recipe.flops if term.precision is Precision.DOUBLE)
+    flops: tuple[Term, ...] = ()
+    for terms in (recipe.flops, double):
+        if not flops and terms and {term.event for term in terms} <= usable | optional:
+            flops = tuple(term for term in terms if term.event in usable)
+    partial = bool(flops) and not {term.event for term in recipe.flops} <= usable | optional
+    exact = recipe.exact_bytes if all(term.event in usable for term in recipe.exact_bytes) else ()
     widths = tuple(width for width in recipe.widths if width.event in usable)
-    exact = exact if len(exact) == len(recipe.exact_bytes) else ()
+    accesses = all(term.event in usable for term in recipe.accesses)
     has_bytes = bool(flops) and (bool(exact) or (accesses and bool(widths)))
     cut = replace(recipe, flops=flops, widths=widths, exact_bytes=exact)
+    note = f"double precision only: the other events found no counter; {recipe.note}" if partial else recipe.note
     why = None
     if not recipe.flops:
         why = Unavailable(Reason.NO_HARDWARE, recipe.note)
     elif not flops or not has_bytes:
-        lacking = "FLOPs and bytes" if not flops else "bytes"
-        events = ", ".join(_names(recipe.events, names)) or "their events"
-        why = Unavailable(Reason.IN_USE, f"{lacking} need {events} beside the other counters, and they were not asked "
-                          "for or found no room in one group", "ask for fewer others: --event flops")
-    return Numerics(cut, bool(flops), has_bytes, note, why)
+        lacking = "bytes" if flops else "FLOPs and bytes"
+        events = ", ".join(_lacking(recipe, names)) or "their events"
+        why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
+                          "for", f"ask for fewer others: --event {FLOPS}, or {DOUBLE} for double precision and bytes")
+    return Numerics(cut, bool(flops), has_bytes, partial, note, why)
 
 
-def _names(events: tuple[Event, ...], names: frozenset[str]) -> list[str]:
-    return [event.name for event in events if event.key not in names and not event.optional]
+def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tuple[Counter, ...]:
+    """The order in which counters are tried: FLOPs of all precisions first, or those of double precision and bytes."""
+    first = [term.event for term in recipe.flops if not double or term.precision in (Precision.DOUBLE, None)]
+    first += [term.event for term in (*recipe.exact_bytes, *recipe.accesses)]
+    rest = [] if double and recipe.separates_precision else [one.name for one in counters]
+    by_name = {one.name: one for one in counters}
+    return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
+
+
+def _lacking(recipe: Recipe, names: frozenset[str]) -> list[str]:
+    needed = {term.event for term in (*recipe.flops, *recipe.accesses)}
+    return [event.name for event in recipe.events
+            if event.key in needed and event.key not in names and not event.optional]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from turbotui.analysis.roofline.recognition import recipe_of
 from turbotui.analysis.tasks.accounts import Mark
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.ledger import Ledger
-from turbotui.analysis.tasks.numerics import Numerics, numerics_of, recipe_counters
+from turbotui.analysis.tasks.numerics import DOUBLE, FLOPS, Numerics, in_order, numerics_of, recipe_counters
 from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.errors import MachineError, UsageError
@@ -31,8 +32,6 @@ from turbotui.machine.tasks.sets import (
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Unavailable
 
-FLOPS: Final = "flops"
-"""The word among events that stands for the recipe's."""
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
@@ -178,8 +177,12 @@ class Watching:
     def _choose(self, application: Application, pids: Sequence[int]) -> tuple[Choice, Numerics]:
         cpu = self._cpus[0]
         floating = recipe_counters(self._machine)
-        asked, flops = self._asked(application)
-        recipe = () if isinstance(floating, Unavailable) or (asked and not flops) else floating
+        asked, word = self._asked(application)
+        flops = bool(word)
+        known = recipe_of(self._machine.model)
+        recipe: tuple[Counter, ...] = ()
+        if not isinstance(floating, Unavailable) and known is not None and (flops or not asked):
+            recipe = in_order(known, floating, double=word == DOUBLE)
         software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
         first, last = HARDWARE_COUNTERS[:2], HARDWARE_COUNTERS[2:]
         wanted = (*software, *(() if asked else first), *recipe, *(() if asked or flops else last))
@@ -200,19 +203,19 @@ class Watching:
             raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
         return choice, numerics_of(self._machine, floating, frozenset(choice.names))
 
-    def _asked(self, application: Application) -> tuple[tuple[Counter, ...], bool]:
-        """Events that were asked for, and whether the recipe's are among them."""
+    def _asked(self, application: Application) -> tuple[tuple[Counter, ...], str]:
+        """Events that were asked for, and which of the recipe's words is among them."""
         if not application.events:
-            return (), False
+            return (), ""
         words = [word.strip() for word in application.events.split(",")]
-        flops = FLOPS in words
-        text = ",".join(word for word in words if word != FLOPS)
+        recipe = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
+        text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
         asked = [Counter(one.string, one.attr) for one in encode_event(self._host, text)] if text else []
         names = [one.name for one in asked]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
-        return tuple(asked), flops
+        return tuple(asked), recipe
 
     def _aim(self, one: Watched, *, on_exec: bool) -> str | None:
         """Open the counters; returns the cgroup's folder."""
