@@ -103,9 +103,15 @@ def _watts(inputs: TaskInputs) -> Cell:
     return None if inputs.joules is None or inputs.seconds <= 0 else inputs.joules / inputs.seconds
 
 
+_CPUS: Final = 6
+
+
 def _cpus(inputs: TaskInputs) -> Cell:
     row = inputs.row
-    return str(row.last_cpu) if row.threads == 1 and row.last_cpu >= 0 else cpu_ranges(row.cpus)
+    if row.threads == 1 and row.last_cpu >= 0:
+        return str(row.last_cpu)
+    text = cpu_ranges(row.cpus)
+    return text if len(text) <= _CPUS else f"({len(row.cpus)})"
 
 
 def cpu_ranges(cpus: tuple[int, ...]) -> str:
@@ -130,7 +136,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("TID", "", 0, 7, lambda i: i.row.tid, (), "thread; — where several are in the row", 2, True),
     TaskColumn("Thr", "", 0, 4, lambda i: i.row.threads, (), "threads in the row", 4, True),
     TaskColumn("Command", "", -1, 15, lambda i: i.row.name, (), "name of the thread, or of the first one", 0, True),
-    TaskColumn("CPU", "", -1, 5, _cpus, (SWITCHES,), "where it ran last; of several threads: everywhere they ran", 2),
+    TaskColumn("CPU", "", -1, _CPUS, _cpus, (SWITCHES,), "where it ran last; of several threads everywhere they ran, or "
+               "in brackets on how many CPUs", 2),
     TaskColumn("CPU%", "%", 1, 6, _percent, (RUN,), "run time in the interval; 100 is one CPU", 0),
     TaskColumn("Run_s", "s", 3, 9, lambda i: i.row.whole_run / 1e9, (RUN,), "run time since watching began", 3),
     TaskColumn("Switch/s", "/s", 0, 8, _scaled(SWITCHES, 1.0), (SWITCHES,), "times it left its CPU, waiting or pushed",
@@ -172,6 +179,9 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
             return None if numerics.has_flops else numerics.why
         if need in (FLOP, DOUBLE_FLOP):
             return _OTHER_PRECISION[need]
+        if need not in names and need in ("instructions", "cycles", "cache-misses") and "cycles" in names:
+            return Unavailable(Reason.IN_USE, f"{need} found no counter beside the others, or was not asked for",
+                               f"ask for it by the event {need}")
         if need not in names:
             return _NOT_COUNTED.get(need, Unavailable(Reason.NOT_READ, f"{need} is not counted"))
     return None
@@ -179,9 +189,9 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
 
 _OTHER_PRECISION: Final[Mapping[str, Unavailable]] = {
     FLOP: Unavailable(Reason.IN_USE, "only the events of double precision found counters: see DPGF/s",
-                      "ask for fewer others: --event flops"),
+                      "ask for the event flops"),
     DOUBLE_FLOP: Unavailable(Reason.NOT_READ, "all precisions are counted together: see GFLOP/s",
-                             "--event double counts double precision and bytes"),
+                             "the event double counts double precision and bytes"),
 }
 _NO_PMU: Final = Unavailable(
     Reason.NO_HARDWARE, "no core PMU answers here, or other events were chosen",
@@ -193,5 +203,5 @@ _NOT_COUNTED: Final[Mapping[str, Unavailable]] = {
     SWITCHES: Unavailable(Reason.NOT_PERMITTED, "kernel.perf_event_paranoid hides switches from this user",
                           "run as root, or with CAP_PERFMON"),
     "faults": Unavailable(Reason.NOT_READ, "page faults are counted for whole CPUs only: each counter makes every "
-                          "switch of a watched thread dearer", "ask for them: --event faults"),
+                          "switch of a watched thread dearer", "ask for the event faults"),
 }

@@ -135,7 +135,7 @@ def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, nam
         lacking = "bytes" if flops else "FLOPs and bytes"
         events = ", ".join(_lacking(recipe, names)) or "their events"
         why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
-                          "for", f"ask for fewer others: --event {FLOPS}, or {DOUBLE} for double precision and bytes")
+                          "for", f"ask for the event {FLOPS}, or {DOUBLE} for double precision and bytes")
     return Numerics(cut, bool(flops), has_bytes, partial, note, why)
 
 
