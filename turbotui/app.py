@@ -26,6 +26,7 @@ from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.table import CpuScreen, TopologyScreen
+from turbotui.screens.tasks import TasksScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
 from turbotui.screens.watch import Watch, WatchedSession
 
@@ -44,6 +45,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("tasks", "7", "tasks", TasksScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
 )

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbotui.machine.host import HostError
 
@@ -30,6 +30,8 @@ _OFFSET: Final = 1040
 _HEADER: Final = struct.Struct("IHH")  # perf_event_header: type, misc, size
 _SWITCH_OUT: Final = 1 << 13  # PERF_RECORD_MISC_SWITCH_OUT
 _PREEMPTED: Final = 1 << 14  # PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
+_SAMPLE: Final = struct.Struct("QIIQII")  # what SAMPLE_TYPE puts before the counters
+_COUNTS: Final = struct.Struct("QQQ")  # a group's block: how many counters, ns enabled, ns running
 _PAIR: Final = struct.Struct("II")
 _FOUR: Final = struct.Struct("IIII")
 _WORD: Final = struct.Struct("Q")
@@ -79,8 +81,7 @@ class RecordError(ValueError):
     """Bytes that are no record of this layout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A group's counters at one instant, in the order in which they were opened.
 
     Attributes:
@@ -96,8 +97,7 @@ class Reading:
     lost: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The counters of a thread at a switch or a tick; time in ns of the perf clock."""
 
     event: int
@@ -192,7 +192,7 @@ def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[Readin
         RecordError: it does not fit into the bytes.
     """
     try:
-        count, enabled, running = struct.unpack_from("QQQ", data, start)
+        count, enabled, running = _COUNTS.unpack_from(data, start)
         stride = 1 + bool(read_format & ReadFormat.ID) + bool(read_format & ReadFormat.LOST)
         end = start + 24 + 8 * stride * count
         if end > len(data):
@@ -215,7 +215,7 @@ def parse_record(data: bytes, read_format: int) -> Record:
         if size != len(data):
             raise RecordError(f"a record of {size} bytes in {len(data)}")
         if kind == RecordType.SAMPLE:
-            event, pid, tid, time, cpu, _reserved = struct.unpack_from("QIIQII", data, 8)
+            event, pid, tid, time, cpu, _reserved = _SAMPLE.unpack_from(data, 8)
             reading, end = parse_reading(data, read_format, 40)
             if end != size:
                 raise RecordError(f"a sample of {size} bytes ends at {end}")

@@ -15,6 +15,7 @@ class Where(Enum):
     TABLE = "CPUs and topology"
     MAP = "Map"
     LIST = "Info and doctor"
+    TASKS = "Tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,10 @@ class Action:
 
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
-_ROWS = (Where.TABLE, Where.MAP, Where.LIST)
+_ROWS = (Where.TABLE, Where.MAP, Where.LIST, Where.TASKS)
+_TASKS = (Where.TASKS,)
+_FIND = (Where.TABLE, Where.TASKS)
+_SORT = (Where.TABLE, Where.MAP, Where.TASKS)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -62,9 +66,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
     Action(
-        "search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _TABLE, rank=2
+        "search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _FIND, rank=2
     ),
-    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _TABLE),
+    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _FIND),
     Action(
         "filter",
         "filter",
@@ -72,7 +76,7 @@ ACTIONS: tuple[Action, ...] = (
         "\\ F4",
         "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.",
         "filter",
-        _TABLE,
+        _FIND,
         rank=3,
     ),
     Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
@@ -94,7 +98,7 @@ ACTIONS: tuple[Action, ...] = (
         "o F6",
         "Choose the column to sort by, or to colour the map by.",
         "sort",
-        _CELLS,
+        _SORT,
         rank=1,
     ),
     Action(
@@ -104,7 +108,7 @@ ACTIONS: tuple[Action, ...] = (
         ">",
         "Sort (colour the map) by the next column.",
         "",
-        _CELLS,
+        _SORT,
     ),
     Action(
         "sort_previous",
@@ -113,9 +117,9 @@ ACTIONS: tuple[Action, ...] = (
         "<",
         "Sort (colour the map) by the previous column.",
         "",
-        _CELLS,
+        _SORT,
     ),
-    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _FIND),
     Action(
         "explain",
         "explain",
@@ -143,6 +147,16 @@ ACTIONS: tuple[Action, ...] = (
         rank=5,
     ),
     Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
+    Action("watch", "watch", ("w",), "w", "Choose what to watch: all, a process, a control group, applications.",
+           "watch", _TASKS, rank=0),
+    Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
+           "stop/start", _TASKS, rank=2),
+    Action("rows", "rows", ("t", "f5"), "t F5", "Rows are threads, processes or commands.", "rows", _TASKS,
+           rank=1),
+    Action("timeline", "timeline", ("v",), "v", "Numbers, or where each thread ran: time from left to right.",
+           "timeline", _TASKS, rank=1),
+    Action("window_longer", "window(1)", ("right_square_bracket",), "]", "A longer timeline.", "", _TASKS),
+    Action("window_shorter", "window(-1)", ("left_square_bracket",), "[", "A shorter timeline.", "", _TASKS),
     Action(
         "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
     ),
