@@ -16,6 +16,7 @@ from turbotui.quantities.added import AddedCounter, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added
 from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
@@ -69,6 +70,7 @@ class Session:
         self.failure: BaseException | None = None
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
+        self._also: frozenset[SignalId] = frozenset()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
@@ -85,7 +87,19 @@ class Session:
         """Read what these columns need, and nothing else, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
-        self._sampler.want(signals_of(self._columns, self.census))
+        self._want()
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside the columns' from the next tick on, and none of earlier calls.
+
+        They are no part of `census`: only frames know them, for as long as somebody looks at them.
+        """
+        self._also = signals
+        self._sampler.beside(sources)
+        self._want()
+
+    def _want(self) -> None:
+        self._sampler.want(signals_of(self._columns, self.census) | self._also)
 
     def add(self, text: str) -> Column:
         """Add a counter by hand, read from the next tick on if its column is wanted.
