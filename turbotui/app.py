@@ -25,6 +25,7 @@ from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.table import CpuScreen, TopologyScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
+from turbotui.screens.uncore import UncoreScreen
 from turbotui.screens.watch import Watch, WatchedSession
 
 
@@ -42,6 +43,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("uncore", "5", "uncore", UncoreScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
 )
@@ -204,6 +206,8 @@ class TurbotuiApp(App[int]):
     def _want(self) -> None:
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
 
     # Actions
 

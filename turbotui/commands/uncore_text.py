@@ -8,7 +8,7 @@ from turbotui.analysis.uncore.board import Board, Reading
 from turbotui.analysis.uncore.panels import Panel, Row
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.uncore.fields import fields_of
+from turbotui.machine.uncore.fields import settings_said
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
@@ -49,9 +49,7 @@ def filters_said(board: Board, panel: Panel, row: Row) -> str:
     if row.is_sum:
         count = sum(bool(board.settings(unit.pmu.name)) for unit in row.units)
         return f"{count} of {len(row.units)} filtered" if count else ""
-    settings = board.settings(row.units[0].pmu.name)
-    fields = {field.name: field for field in fields_of(panel.pmu)}
-    return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())
+    return settings_said(panel.pmu, board.settings(row.units[0].pmu.name))
 
 
 def report(board: Board, frame: Frame, machine: Machine) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ class Where(Enum):
     APP = "Everywhere"
     TABLE = "CPUs and topology"
     MAP = "Map"
+    UNCORE = "Uncore"
     LIST = "Info and doctor"
 
 
@@ -46,7 +47,10 @@ class Action:
 
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
-_ROWS = (Where.TABLE, Where.MAP, Where.LIST)
+_UNCORE = (Where.UNCORE,)
+_GRIDS = (*_CELLS, Where.UNCORE)
+_TABLES = (*_TABLE, Where.UNCORE)
+_ROWS = (Where.TABLE, Where.MAP, Where.LIST, Where.UNCORE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -57,7 +61,7 @@ ACTIONS: tuple[Action, ...] = (
         "C F2",
         "Choose columns: search, show, hide, read what they mean.",
         "columns",
-        _TABLE,
+        _TABLES,
         rank=0,
     ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
@@ -104,7 +108,7 @@ ACTIONS: tuple[Action, ...] = (
         ">",
         "Sort (colour the map) by the next column.",
         "",
-        _CELLS,
+        _GRIDS,
     ),
     Action(
         "sort_previous",
@@ -113,9 +117,9 @@ ACTIONS: tuple[Action, ...] = (
         "<",
         "Sort (colour the map) by the previous column.",
         "",
-        _CELLS,
+        _GRIDS,
     ),
-    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLES),
     Action(
         "explain",
         "explain",
@@ -123,9 +127,11 @@ ACTIONS: tuple[Action, ...] = (
         "e",
         "Explain the cell: formula, numbers, sources, or why it is missing.",
         "explain",
-        _CELLS,
+        _GRIDS,
         rank=1,
     ),
+    Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
+           "filters", _UNCORE, rank=1),
     Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
@@ -141,7 +147,7 @@ ACTIONS: tuple[Action, ...] = (
         _TABLE,
         rank=5,
     ),
-    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
+    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLES),
     Action(
         "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
     ),
@@ -158,12 +164,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
     Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
     Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
-    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _CELLS),
-    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _CELLS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _GRIDS),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _GRIDS),
     Action(
-        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS
+        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
-    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _CELLS),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _GRIDS),
     Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),

@@ -79,6 +79,15 @@ class Row:
         return len(self.units) > 1
 
 
+@dataclass(frozen=True, slots=True)
+class At:
+    """One cell of one panel."""
+
+    panel: Panel
+    row: Row
+    metric: Metric
+
+
 def label_of(unit: Unit, around: Sequence[Unit]) -> str:
     """A unit in a few characters: its package where it is alone there, else its number, die or CPU too."""
     where = "" if unit.package == UNKNOWN else f"pkg {unit.package}"

@@ -106,6 +106,12 @@ def fields_of(pmu: Pmu) -> tuple[Field, ...]:
     return tuple(Field(pmu.formats[name], _MEANINGS.get(name, _UNTOLD)) for name in names)
 
 
+def settings_said(pmu: Pmu, settings: Mapping[str, int]) -> str:
+    """Filters that are not at their defaults, on one line; "" for none."""
+    fields = {field.name: field for field in fields_of(pmu)}
+    return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())
+
+
 def read_value(pmu: Pmu, field: Field, text: str) -> int:
     """The value that a person wrote; "" is the default.
 
