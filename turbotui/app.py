@@ -28,6 +28,7 @@ from turbotui.screens.prompt import Prompt
 from turbotui.screens.table import CpuScreen, TopologyScreen
 from turbotui.screens.tasks import TasksScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
+from turbotui.screens.uncore import UncoreScreen
 from turbotui.screens.watch import Watch, WatchedSession
 
 
@@ -45,6 +46,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("uncore", "5", "uncore", UncoreScreen),
     ScreenSpec("tasks", "7", "tasks", TasksScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
@@ -208,6 +210,8 @@ class TurbotuiApp(App[int]):
     def _want(self) -> None:
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
 
     # Actions
 

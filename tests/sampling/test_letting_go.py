@@ -16,6 +16,7 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 from turbotui.machine.allocator import share_one_arena
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.sampling.census import take_census
+from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.workers import Answer, Work, Worker
@@ -54,7 +55,7 @@ async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -
             for row in frame.rows(scope):
                 frame.cell(plain, row)
                 frame.partial(plain, row)
-                frame.evidence(plain, row)
+                evidence(frame, plain, row)
 
     gc.collect()
     gc.disable()

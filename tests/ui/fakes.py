@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from turbotui.machine.cpumodel import CpuModel
@@ -22,7 +22,7 @@ from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import OwnCost
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sources.source import Probe
+from turbotui.sources.source import Probe, Source
 
 BASE_HZ = 2_000_000_000
 TSC_HZ = 2_000_000_000
@@ -228,6 +228,7 @@ class FakeSession:
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
+        self.also: frozenset[SignalId] = frozenset()
         self.ended = 0
         self.stopped = False
         self._on_frame: Callable[[Frame], None] | None = None
@@ -240,6 +241,9 @@ class FakeSession:
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        self.also = signals
 
     def add(self, text: str) -> Column:
         """Known at once; the scripted machine has nothing behind it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
@@ -51,6 +52,8 @@ class Plan:
 
 def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
     """The CPU that reads each instance of a signal: one of its PMU's cpumask, else the instance's first CPU."""
+    if signal.scope is Scope.SYSTEM and len(signal.readers) == 1 and signal.readers[0] in topology.places:
+        return signal.readers  # one of many counters of its kind: not looked for among a thousand CPUs
     allowed = set(signal.readers)
     return tuple(
         next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
@@ -71,14 +74,12 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     dropped: dict[SignalId, Unavailable] = {}
     used = 0
     alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
+    by_source: dict[str, set[SignalId]] = {}
+    for name in wanted:
+        if name in census.signals and census.signals[name].behavior is not Behavior.CONSTANT:
+            by_source.setdefault(census.provider[name].id, set()).add(name)
     for source in census.sources:
-        mine = frozenset(
-            name
-            for name in wanted
-            if name in census.signals
-            and census.provider[name] is source
-            and census.signals[name].behavior is not Behavior.CONSTANT
-        )
+        mine = frozenset(by_source.get(source.id, ()))
         if not mine:
             continue
         if source.shared:

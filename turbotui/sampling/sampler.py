@@ -59,6 +59,8 @@ class Sampler:
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
         self._next_tcc = machine.tcc
+        self._beside: tuple[Source, ...] = ()
+        self._next_beside: tuple[Source, ...] = ()
         self._workers: dict[int, Worker] = {}
         self._turnstile = Turnstile()
         self._turns = Turns()
@@ -94,6 +96,11 @@ class Sampler:
         """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
         with self._handover:
             self._next_tcc = degrees
+
+    def beside(self, sources: Sequence[Source]) -> None:
+        """Have exactly these sources beside those of the census from the next tick on."""
+        with self._handover:
+            self._next_beside = tuple(sources)
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
@@ -290,9 +297,11 @@ class Sampler:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
         with self._handover:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
+            beside = self._next_beside
             self._next_sources = ()
         topology, self._found = self._found, None
-        if wanted == self._wanted and topology is None and not added and tcc == self._machine.tcc:
+        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside
+        if same and topology is None and not added:
             return
         self._wanted = wanted
         if topology is not None:
@@ -307,6 +316,11 @@ class Sampler:
             self._offered = take_census(self._machine, self._offered.sources)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)
+        if beside != self._beside:
+            gone = [source for source in self._beside if source not in beside]
+            come = [source for source in beside if source not in self._beside]
+            self._offered = self._offered.exchange(self._machine, gone, come)
+            self._beside = beside
         self._replan()
 
     def _replan(self) -> None:

@@ -20,6 +20,7 @@ from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.event_columns import parse_requests
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.adding import AddedEvents, open_request
 from turbotui.sampling.census import Census, take_census
@@ -98,6 +99,7 @@ class Session:
         self._resident_bytes: int | None = None
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
+        self._also: frozenset[SignalId] = frozenset()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
@@ -114,7 +116,19 @@ class Session:
         """Read what these columns need, and nothing else, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
-        self._sampler.want(signals_of((*self._columns, *self.spied), self.census))
+        self._want()
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside the columns' from the next tick on, and none of earlier calls.
+
+        They are no part of `census`: only frames know them, for as long as somebody looks at them.
+        """
+        self._also = signals
+        self._sampler.beside(sources)
+        self._want()
+
+    def _want(self) -> None:
+        self._sampler.want(signals_of((*self._columns, *self.spied), self.census) | self._also)
 
     def add(self, text: str) -> Column:
         """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
@@ -203,7 +217,7 @@ class Session:
         self.catalog = Catalog(columns, {column.id: column for column in columns})
         self.spied = tuple(column for column in columns if "spies" in column.groups)
         self._sampler.add(self._spies)
-        self._sampler.want(signals_of((*self._columns, *self.spied), self.census))
+        self._want()
 
     def spy_by(self, file: SpyFile) -> None:
         """Follow a file that says what to spy on, now and whenever it changes.

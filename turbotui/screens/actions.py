@@ -14,6 +14,7 @@ class Where(Enum):
     APP = "Everywhere"
     TABLE = "CPUs and topology"
     MAP = "Map"
+    UNCORE = "Uncore"
     LIST = "Info and doctor"
     TASKS = "Tasks"
 
@@ -47,10 +48,14 @@ class Action:
 
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
-_ROWS = (Where.TABLE, Where.MAP, Where.LIST, Where.TASKS)
 _TASKS = (Where.TASKS,)
+_UNCORE = (Where.UNCORE,)
 _FIND = (Where.TABLE, Where.TASKS)
-_SORT = (Where.TABLE, Where.MAP, Where.TASKS)
+_SORT = (Where.TABLE, Where.MAP, Where.TASKS, Where.UNCORE)
+_REVERSE = (*_FIND, Where.UNCORE)
+_GRIDS = (*_CELLS, Where.UNCORE)
+_TABLES = (*_TABLE, Where.UNCORE)
+_ROWS = (Where.TABLE, Where.MAP, Where.LIST, Where.TASKS, Where.UNCORE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -61,7 +66,7 @@ ACTIONS: tuple[Action, ...] = (
         "C F2",
         "Choose columns: search, show, hide, read what they mean.",
         "columns",
-        _TABLE,
+        _TABLES,
         rank=0,
     ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
@@ -119,7 +124,7 @@ ACTIONS: tuple[Action, ...] = (
         "",
         _SORT,
     ),
-    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _FIND),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _REVERSE),
     Action(
         "explain",
         "explain",
@@ -127,9 +132,11 @@ ACTIONS: tuple[Action, ...] = (
         "e",
         "Explain the cell: formula, numbers, sources, or why it is missing.",
         "explain",
-        _CELLS,
+        _GRIDS,
         rank=1,
     ),
+    Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
+           "filters", _UNCORE, rank=1),
     Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
@@ -146,7 +153,7 @@ ACTIONS: tuple[Action, ...] = (
         _TABLE,
         rank=5,
     ),
-    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
+    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLES),
     Action("watch", "watch", ("w",), "w", "Choose what to watch: all, a process, a control group, applications.",
            "watch", _TASKS, rank=0),
     Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
@@ -174,12 +181,12 @@ ACTIONS: tuple[Action, ...] = (
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
     Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
     Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
-    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _CELLS),
-    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _CELLS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _GRIDS),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _GRIDS),
     Action(
-        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS
+        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
-    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _CELLS),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _GRIDS),
     Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),

@@ -97,6 +97,10 @@ class WatchScreen(Screen[None]):
         """Columns that have to be read for this screen."""
         return self.watch_state.columns
 
+    def read_beside(self) -> None:
+        """Read what this screen needs beside columns: nothing, unless it says otherwise."""
+        self.watch_state.session.read_also((), frozenset())
+
     # Texts
 
     def show_summary(self) -> None:

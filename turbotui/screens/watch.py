@@ -11,6 +11,7 @@ from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.census import Census
@@ -18,6 +19,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sampling.session import OwnCost
+from turbotui.sources.source import Source
 from turbotui.widgets.cells import identity
 
 
@@ -40,6 +42,9 @@ class WatchedSession(Protocol):
 
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Read what these columns need from the next tick on."""
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
 
     def add(self, text: str) -> Column:
         """Add a counter by hand."""

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.analysis.roofline.event_sets import Joined
-from turbotui.analysis.roofline.points import Sizing, point_from
-from turbotui.analysis.roofline.recipes import Recipe, Term
-from turbotui.analysis.roofline.recognition import recipe_of
-from turbotui.machine.code.shapes import Precision
+from turbotui.analysis.roofline.points import point_from
 from turbotui.machine.events.encoder import encode_event
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
+from turbotui.machine.roofline_banks import recipe_of
 from turbotui.machine.tasks.sets import Counter
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.recipes import Recipe, Term
+from turbotui.quantities.roofline import Sizing
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 FLOPS: Final = "flops"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from turbotui.analysis.roofline.recognition import recipe_of
 from turbotui.analysis.tasks.accounts import Mark
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.ledger import Ledger
@@ -17,6 +16,7 @@ from turbotui.errors import MachineError, UsageError
 from turbotui.machine.events.encoder import encode_event
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.roofline_banks import recipe_of
 from turbotui.machine.tasks.feed import Feed, open_feed, refuse_recorded
 from turbotui.machine.tasks.following import sentence
 from turbotui.machine.tasks.processes import cgroup_folder, has_ended, name_of, processes, threads_of
