@@ -9,8 +9,9 @@ from turbotui.quantities.columns import Cell, Column, Inputs
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.traced import Kind, Number, Operation, Reading, Term, Traced, readings_of
-from turbotui.sampling.frame import Frame, RowInputs
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.row_inputs import RowInputs
 
 _WORDS = {Reduce.SUM: "Σ", Reduce.MEAN: "mean ", Reduce.MAX: "max ", Reduce.MIN: "min ", Reduce.UNION: "all bits of "}
 

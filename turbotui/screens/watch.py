@@ -287,8 +287,8 @@ class Watch:
         if self.frame is None or self.heat is None:
             return None
         best: tuple[RowId, float] | None = None
-        for row in self.frame.rows(self.heat.scope):
-            value = self.frame.cell(self.heat, row)
+        rows = self.frame.rows(self.heat.scope)
+        for row, value in zip(rows, self.frame.cells(self.heat, rows), strict=True):
             if isinstance(value, int | float) and (best is None or value > best[1]):
                 best = (row, value)
         return best
@@ -315,7 +315,8 @@ class Watch:
             column = self.session.catalog.get(name)
             if column is not None:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
-                self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope), *coarser))
+                self.history.push(frame, (column,), frame.rows(column.scope))
+                self.history.push(frame, (column,), (SYSTEM_ROW, *coarser))
         numbers = [column for column in self.columns if not identity(column) and column.decimals >= 0]
         self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         columns, rows = shown
