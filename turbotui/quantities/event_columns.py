@@ -261,11 +261,12 @@ def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
 
 def _members(item: str) -> Iterator[str]:
     """The events of an item: those inside the braces of a group, else itself."""
-    opening = item.find("{")
-    if opening < 0 or ("/" in item and item.index("/") < opening):
-        yield item
+    opening, closing = item.find("{"), item.rfind("}")
+    inside = list(_pieces(item[opening + 1 : closing])) if 0 <= opening < closing else []
+    if not inside or "/" in item[:opening]:
+        yield item  # no group, or one that the encoder will find fault with
     else:
-        yield from _pieces(item[opening + 1 : item.rfind("}")])
+        yield from inside
 
 
 def _pieces(text: str, *, formula: bool = False) -> Iterator[str]:
