@@ -296,3 +296,15 @@ def test_the_same_text_again_is_the_same_column_and_removing_takes_it_away() -> 
         here.start()
         frame, _before, _after = here.interval(1.0)
         assert frame.cell(again, cpu_row(0)) is not None
+
+
+def test_turbostats_grammar_says_too_why_the_other_socket_has_no_such_counter() -> None:
+    with adding("vera-2s") as here:
+        (column,) = here.add("perf/nvidia_ucf_pmu_0/slc_bytes_rd/,package,mine")
+        here.start()
+        frame, _before, _after = here.interval(1.0)
+        assert cell(frame, column, package(frame, 0)) > 0
+        why = frame.why(column, package(frame, 1))
+        assert why is not None
+        assert why.reason is Reason.NO_HARDWARE
+        assert "nvidia_ucf_pmu_0 counts for CPUs 0-87" in why.detail

@@ -18,8 +18,9 @@ def uncore(pmu: str, cpus: tuple[int, ...], covers: tuple[int, ...] = (), *, per
                         per_package=per_package)
 
 
-def family(*events: EncodedEvent, topology: Topology | None = None) -> Family:
-    (found,) = families(topology or topology_of(EIGHT), [Bundle((("e", event),)) for event in events])
+def family(*events: EncodedEvent, watched: Topology | None = None) -> Family:
+    whole = topology_of(EIGHT)
+    (found,) = families(watched or whole, [Bundle((("e", event),)) for event in events], whole)
     return found
 
 
@@ -71,9 +72,13 @@ def test_the_platform_is_counted_once() -> None:
 
 def test_a_pmu_of_a_cpu_that_is_not_watched_is_opened_there_and_read_here() -> None:
     some = topology_of([EIGHT[3], EIGHT[13]])
-    found = family(uncore("fabric_0", (0,), tuple(range(8))), uncore("fabric_1", (8,), tuple(range(8, 16))),
-                   topology=some)
-    assert opened(found) == {3: [0], 13: [8]}
+    assert opened(family(uncore("imc", (0, 8)), watched=some)) == {3: [0], 13: [8]}
+    dies = family(uncore("power", (0, 4, 8, 12)), watched=some)
+    assert dies.scope is Scope.DIE
+    assert opened(dies) == {3: [0], 13: [12]}
+    other = family(uncore("fabric_1", (8,), tuple(range(8, 16))), watched=topology_of([EIGHT[3]]))
+    assert opened(other) == {}
+    assert list(other.absent) == [3]
 
 
 def test_core_events_are_opened_on_the_cpus_of_their_kind() -> None:
