@@ -64,18 +64,20 @@ class EventSource:
     Args:
         request: what is asked for.
         coarse: whether formulas join its counts with a signal that counts a whole package or more.
+        refused: why they are not counted at all, where that was found before.
     """
 
     gives = "events added by hand"
     shared = False
     counts_from_open = True
 
-    def __init__(self, request: EventRequest, *, coarse: bool = False) -> None:
+    def __init__(self, request: EventRequest, *, coarse: bool = False, refused: Unavailable | None = None) -> None:
         self.id = f"added-events {request.text}"
         self.title = f"{request.text} (added)"
         self.request = request
         self.traits: Mapping[str, EventTraits] = {}
         self._coarse = coarse
+        self._refused = refused
         self._found: _Found | None = None
 
     def check(self, machine: Machine) -> None:
@@ -94,8 +96,10 @@ class EventSource:
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, and open and close each counter once, on one CPU of each PMU."""
         names = [self.request.signal(event) for event in self.request.events]
-        facts = circumstances(machine)
         self._found = _Found(machine.host, machine.topology)
+        if self._refused is not None:
+            return Probe(dict.fromkeys(names, self._refused))
+        facts = circumstances(machine)
         try:
             bundles = bundles_of(machine, self.request)
         except (EventError, LibpfmAbsentError, PfmError) as error:
