@@ -175,14 +175,14 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
         name, equals, value = piece.partition("=")
         if name in _OPTIONS and "/" not in name:
             if not items:
-                raise AddError(f'--add "{text}": {name} stands behind the event that it is for')
+                raise AddError(f'--add "{text}" names no counter: {name} stands behind the event that it is for')
             if (name == "name") != bool(equals and value):
                 raise AddError(f'--add "{text}": {piece!r} is not complete: write name=TITLE, rate or delta')
             items[-1].options[name] = value
         else:
             items.append(_Item(piece))
     if not items:
-        raise AddError(f'--add "{text}" names no event')
+        raise AddError(f'--add "{text}" names no counter and no event')
     return tuple(_event_request(text, item) for item in items)
 
 
