@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
@@ -32,11 +33,12 @@ class Moment:
 class Adding:
     """One machine, its session, and the columns under test."""
 
-    def __init__(self, name: str, cpus: frozenset[int] | None = None) -> None:
+    def __init__(self, name: str, cpus: frozenset[int] | None = None,
+                 around: Callable[[SimulatedHost], Host] = lambda host: host) -> None:
         self.clock = ManualClock(SECOND)
         self.host: SimulatedHost = simulated_host(name, self.clock, seed=3)
         self.clock.advance(3.0)
-        self.session = Session(read_machine(self.host, cpus), SOURCES, 3600.0, self.host, cpus)
+        self.session = Session(read_machine(around(self.host), cpus), SOURCES, 3600.0, self.host, cpus)
         self.columns: list[Column] = []
         self._arrived = threading.Semaphore(0)
         self._frames: list[Frame] = []
@@ -81,8 +83,9 @@ class Adding:
 
 
 @contextmanager
-def adding(name: str, cpus: frozenset[int] | None = None) -> Iterator[Adding]:
-    found = Adding(name, cpus)
+def adding(name: str, cpus: frozenset[int] | None = None,
+           around: Callable[[SimulatedHost], Host] = lambda host: host) -> Iterator[Adding]:
+    found = Adding(name, cpus, around)
     try:
         yield found
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 
 from turbotui.commands.stat_columns import Choice, choose
@@ -10,6 +11,7 @@ from turbotui.commands.stat_streams import warn
 from turbotui.commands.watching import named_host
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -17,6 +19,7 @@ from turbotui.machine.sparing import SparingHost
 from turbotui.output.layout import Layout
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import Column
+from turbotui.quantities.event_columns import SET
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
@@ -51,7 +54,12 @@ def open_stat(options: StatOptions) -> Opened:
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
     session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
+    session.find_sets = lambda: known_sets(os.environ, options.events)
     refused = frozenset(name for text in options.added for name in _add(session, text, options))
+
+    shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
+    if shown:
+        options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
     def absent(column: Column) -> bool:
         return column.id in refused or why_absent(column, session.census, session.machine.topology) is not None
@@ -109,6 +117,11 @@ def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
             warn(f"{column.id} is not added: {why.sentence()}")
             refused.add(column.id)
     return frozenset(refused)
+
+
+def _of_set(session: Session, text: str) -> list[str]:
+    """The program's own columns that a set names; added ones are shown in any case."""
+    return [column.id for column in session.add_all(text) if "added" not in column.groups]
 
 
 def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset[str]:

@@ -175,14 +175,14 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
         name, equals, value = piece.partition("=")
         if name in _OPTIONS and "/" not in name:
             if not items:
-                raise AddError(f'--add "{text}": {name} stands behind the event that it is for')
+                raise AddError(f'--add "{text}" names no counter: {name} stands behind the event that it is for')
             if (name == "name") != bool(equals and value):
                 raise AddError(f'--add "{text}": {piece!r} is not complete: write name=TITLE, rate or delta')
             items[-1].options[name] = value
         else:
             items.append(_Item(piece))
     if not items:
-        raise AddError(f'--add "{text}" names no event')
+        raise AddError(f'--add "{text}" names no counter and no event')
     return tuple(_event_request(text, item) for item in items)
 
 
@@ -261,11 +261,12 @@ def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
 
 def _members(item: str) -> Iterator[str]:
     """The events of an item: those inside the braces of a group, else itself."""
-    opening = item.find("{")
-    if opening < 0 or ("/" in item and item.index("/") < opening):
-        yield item
+    opening, closing = item.find("{"), item.rfind("}")
+    inside = list(_pieces(item[opening + 1 : closing])) if 0 <= opening < closing else []
+    if not inside or "/" in item[:opening]:
+        yield item  # no group, or one that the encoder will find fault with
     else:
-        yield from _pieces(item[opening + 1 : item.rfind("}")])
+        yield from inside
 
 
 def _pieces(text: str, *, formula: bool = False) -> Iterator[str]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui.errors import UsageError
 from turbotui.machine.allocator import share_one_arena
+from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
+from turbotui.quantities.added import AddedCounter, AddError, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import Column, ColumnId
-from turbotui.quantities.event_columns import parse_requests
+from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
-from turbotui.sampling.adding import AddedEvents, open_request
+from turbotui.sampling.adding import AddedEvents, open_request, open_set
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
@@ -74,6 +76,7 @@ class Session:
         catalog: its columns, with those that were added.
         added: counters that were added by hand in turbostat's grammar, in that order.
         events: events and formulas that were added, in that order.
+        find_sets: gives the event sets that `add` knows by name, when one is first asked for.
         latest: the newest frame, None before the first.
         failure: what ended the sampler, if anything did.
         spied: columns of the events that spies count; read as long as they are spied on.
@@ -88,6 +91,7 @@ class Session:
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = shipped_sets
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self.spied: tuple[Column, ...] = ()
@@ -154,6 +158,8 @@ class Session:
         if is_turbostats(text):
             return (self._add_counter(parse_added(text)),)
         before = self.census, self.events, self.catalog
+        if text.startswith(SET):
+            return self._add_set(text.removeprefix(SET).strip())
         sources = []
         columns: list[Column] = []
         try:
@@ -170,6 +176,24 @@ class Session:
         for source in sources:
             self._sampler.add(source)
         return tuple(columns)
+
+    def _add_set(self, name: str) -> tuple[Column, ...]:
+        sets = self.find_sets()
+        wanted = sets.get(name)
+        if wanted is None:
+            near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
+            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
+            raise AddError(f"there is no event set {name!r}; {hint}")
+        known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
+        if not known:
+            chosen, self.census = open_set(self.machine, self.census, wanted, self.catalog.by_id)
+            known = [one.added for one in chosen if one.added is not None]
+            self._keep(self.added, (*self.events, *known))
+            for one in known:
+                self._sampler.add(one.source)
+        shown = {column.id for one in known for column in one.columns}
+        return tuple(self.catalog.by_id[column.name] for column in wanted.columns
+                     if column.name in shown or not column.alternatives)
 
     def _add_counter(self, counter: AddedCounter) -> Column:
         rival = next((one for one in self.added if one.name == counter.name), None)

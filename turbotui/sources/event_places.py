@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.events import EncodedEvent
 from turbotui.machine.topology import Topology
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LEVELS = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE)
@@ -69,49 +69,44 @@ class Family:
     absent: Mapping[int, Unavailable] = field(default_factory=dict)
 
 
-def families(topology: Topology, bundles: Iterable[Bundle]) -> tuple[Family, ...]:
-    """Every bundle in its place."""
+def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | None = None) -> tuple[Family, ...]:
+    """Every bundle in its place.
+
+    Args:
+        topology: the CPUs that are watched, which have the rows.
+        bundles: what is to be counted.
+        whole: all CPUs, where not all are watched: a PMU is opened on the CPU that it names all the same.
+    """
     alike: dict[tuple[str, ...], list[Bundle]] = {}
     for bundle in bundles:
         alike.setdefault(bundle.events, []).append(bundle)
-    return tuple(_family(topology, events, members) for events, members in alike.items())
+    return tuple(_family(topology, whole or topology, events, members) for events, members in alike.items())
 
 
-def _family(topology: Topology, events: tuple[str, ...], bundles: Sequence[Bundle]) -> Family:
-    scope = _scope(topology, bundles)
+def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundles: Sequence[Bundle]) -> Family:
+    scope = _scope(whole, bundles)
+    named: list[dict[RowId, list[int]]] = []
+    for bundle in bundles:
+        at: dict[RowId, list[int]] = {}
+        for cpu in bundle.first.cpus:
+            if cpu in whole.places:
+                at.setdefault(whole.row(scope, cpu), []).append(cpu)
+        named.append(at)
     rows: dict[int, tuple[Placed, ...]] = {}
     absent: dict[int, Unavailable] = {}
     for instance in topology.instances(scope):
-        here = _placed(instance.cpus, bundles, once=scope is Scope.SYSTEM)
-        # the row is read by the CPU that a PMU names, if that one is measured
-        reader = next((one.cpu for one in here if one.cpu in topology.places), instance.cpus[0])
+        here: list[Placed] = []
+        for bundle, at in zip(bundles, named, strict=True):
+            cpus = at.get(instance.row, []) if bundle.first.cpus else instance.cpus[:1]
+            once = scope is Scope.SYSTEM or bundle.first.per_package
+            here += [Placed(bundle, cpu) for cpu in (cpus[:1] if once else cpus)]
+        # the row is read by the CPU that a PMU names, if that one is watched
+        reader = next((one.cpu for one in here if one.cpu in instance.cpus), instance.cpus[0])
         if here:
             rows[reader] = tuple(here)
         else:
             absent[reader] = _elsewhere(events, bundles, scope, instance.label)
     return Family(events, scope, rows, absent)
-
-
-def _placed(cpus: Sequence[int], bundles: Sequence[Bundle], *, once: bool) -> list[Placed]:
-    """What belongs to the row of these CPUs, and where it is opened; `once` where every CPU would count the same."""
-    found = []
-    inside = frozenset(cpus)
-    for bundle in bundles:
-        first = bundle.first
-        if not first.cpus:
-            found.append(Placed(bundle, cpus[0]))
-            continue
-        named = [cpu for cpu in first.cpus if cpu in inside]
-        if not named and first.uncore:
-            # The CPU that the mask names is not measured; its row is the one of the CPUs that the PMU counts for.
-            named = _unmeasured(cpus, first)
-        found += [Placed(bundle, cpu) for cpu in (named[:1] if once or first.per_package else named)]
-    return found
-
-
-def _unmeasured(cpus: Sequence[int], event: EncodedEvent) -> list[int]:
-    covers = frozenset(event.covers)
-    return [event.cpus[0]] if len(event.cpus) == 1 and covers and not covers.isdisjoint(cpus) else []
 
 
 def _scope(topology: Topology, bundles: Sequence[Bundle]) -> Scope:

@@ -18,7 +18,7 @@ from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
 from turbotui.machine.pmus import EventError
-from turbotui.machine.topology import Topology
+from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.added import AddError
 from turbotui.quantities.event_columns import EventRequest, EventTraits, known_unit
 from turbotui.quantities.scope import Scope
@@ -64,18 +64,20 @@ class EventSource:
     Args:
         request: what is asked for.
         coarse: whether formulas join its counts with a signal that counts a whole package or more.
+        refused: why they are not counted at all, where that was found before.
     """
 
     gives = "events added by hand"
     shared = False
     counts_from_open = True
 
-    def __init__(self, request: EventRequest, *, coarse: bool = False) -> None:
+    def __init__(self, request: EventRequest, *, coarse: bool = False, refused: Unavailable | None = None) -> None:
         self.id = f"added-events {request.text}"
         self.title = f"{request.text} (added)"
         self.request = request
         self.traits: Mapping[str, EventTraits] = {}
         self._coarse = coarse
+        self._refused = refused
         self._found: _Found | None = None
 
     def check(self, machine: Machine) -> None:
@@ -94,13 +96,15 @@ class EventSource:
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, and open and close each counter once, on one CPU of each PMU."""
         names = [self.request.signal(event) for event in self.request.events]
-        facts = circumstances(machine)
         self._found = _Found(machine.host, machine.topology)
+        if self._refused is not None:
+            return Probe(dict.fromkeys(names, self._refused))
+        facts = circumstances(machine)
         try:
             bundles = bundles_of(machine, self.request)
         except (EventError, LibpfmAbsentError, PfmError) as error:
             return Probe(dict.fromkeys(names, self._unknown(error, facts)))
-        found = families(machine.topology, bundles)
+        found = families(machine.topology, bundles, _whole(machine, bundles))
         self.traits = {event: self._traits(family, event) for family in found for event in family.events}
         mixed = self._whole_only(machine)
         if mixed is not None:
@@ -357,6 +361,12 @@ def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence
 def _is_measured(topology: Topology, event: EncodedEvent) -> bool:
     """Whether a kind of core is watched at all; uncore PMUs find their place, or say that they have none."""
     return event.uncore or not event.cpus or not topology.places.keys().isdisjoint(event.cpus)
+
+
+def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
+    """The topology of all CPUs, where an uncore PMU names one that is not watched; None where that is not needed."""
+    named = {cpu for bundle in bundles if bundle.first.uncore for cpu in bundle.first.cpus}
+    return None if named <= machine.topology.places.keys() else read_topology(machine.host, None)
 
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
