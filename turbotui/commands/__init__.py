@@ -33,6 +33,7 @@ COMMANDS = (
     Command("doctor", "turbotui.commands.doctor", "which sources and signals work here, why not, and what to do"),
     Command("info", "turbotui.commands.info", "the machine's configuration: clocks, limits, idle states, power"),
     Command("roofs", "turbotui.commands.roofs", "what cores and caches can reach: the roofs of the roofline model"),
+    Command("roofline", "turbotui.commands.roofline", "where a command, or the machine, stands below the roofs, why"),
     Command("tasks", "turbotui.commands.tasks", "what each thread, process or command did, sampled at its switches"),
     Command("score", "turbotui.commands.score", "the ratio APERF/MPERF under load, and the score that it predicts"),
     Command("machines", "turbotui.commands.machines", "the simulated machines for --machine"),
