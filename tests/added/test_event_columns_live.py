@@ -13,6 +13,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.simulated import SimulatedHost
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.evidence import evidence
 from turbotui.sampling.plan import make_plan
 
 NEAR = 1e-6
@@ -64,9 +65,9 @@ def test_memory_controllers_are_summed_in_their_package_with_unit_and_scale() ->
             assert cell(frame, rate, package(frame, number)) == pytest.approx(both / 2e9, rel=1e-3)
             # a CPU shows what its package has
             assert frame.cell(read, cpu_row(number * 56)) == frame.cell(read, package(frame, number))
-        evidence = frame.evidence(read, package(frame, 0))
-        assert "uncore_imc_0" in evidence[0].signal.origin
-        assert "the sum of 8 PMUs" in evidence[0].signal.origin
+        found = evidence(frame, read, package(frame, 0))
+        assert "uncore_imc_0" in found[0].signal.origin
+        assert "the sum of 8 PMUs" in found[0].signal.origin
 
 
 def test_a_formula_over_a_signal_of_the_catalog() -> None:

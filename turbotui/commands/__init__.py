@@ -34,6 +34,7 @@ COMMANDS = (
     Command("info", "turbotui.commands.info", "the machine's configuration: clocks, limits, idle states, power"),
     Command("roofs", "turbotui.commands.roofs", "what cores and caches can reach: the roofs of the roofline model"),
     Command("uncore", "turbotui.commands.uncore", "memory controllers, fabrics, links: every uncore PMU, by kind"),
+    Command("roofline", "turbotui.commands.roofline", "where a command, or the machine, stands below the roofs, why"),
     Command("tasks", "turbotui.commands.tasks", "what each thread, process or command did, sampled at its switches"),
     Command("spy", "turbotui.commands.spy", "event sets on each CPU, changed while they are counted, joined"),
     Command("score", "turbotui.commands.score", "the ratio APERF/MPERF under load, and the score that it predicts"),

@@ -19,9 +19,9 @@ from turbotui.quantities.units import Unit
 from turbotui.sources import perf_group
 from turbotui.sources.perf_group import Times
 from turbotui.sources.perf_hardware import time_signals
-from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, absent_pmu, try_offers
+from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
-_INSTEAD = "count here what has counters: turbotui roofline --machine NAME shows a simulated machine"
+_INSTEAD = "a simulated machine has them: turbotui roofline --machine laptop-old -- calculix"
 
 
 class PerfRoofline(PerfSource):
@@ -35,19 +35,18 @@ class PerfRoofline(PerfSource):
         facts = circumstances(machine)
         recipe = recipe_of(machine.model)
         if recipe is None:
-            name = machine.model.name or "this processor"
-            why = Unavailable(Reason.UNKNOWN_MODEL, f"no recipe counts floating-point operations on {name}", _INSTEAD)
+            why = _no_recipe(machine)
             return Findings((), {NO_FLOPS: why, NO_BYTES: why})
         banks = tuple(banks_of(machine))
         if not banks:
-            return Findings((), absent_pmu(" or ".join(recipe.pmu), (NO_FLOPS, NO_BYTES), facts))
+            return Findings((), dict.fromkeys((NO_FLOPS, NO_BYTES), _no_pmu(machine, recipe)))
         signals: dict[SignalId, Signal | Unavailable] = {}
         groups: list[OfferGroup] = []
         notes: list[str] = []
         whys: list[tuple[Unavailable | None, Unavailable | None]] = []
         for bank in banks:
             if not bank.recipe.flops:
-                why = Unavailable(Reason.NO_HARDWARE, f"{bank.recipe.name}: {bank.recipe.note}", _INSTEAD)
+                why = _no_events(bank.recipe)
                 notes.append(why.detail)
                 whys.append((why, why))
                 continue
@@ -72,6 +71,35 @@ class PerfRoofline(PerfSource):
         if any(width.per_vector for bank in banks for width in bank.recipe.widths):
             signals[VECTOR_BITS] = _vector_length(machine)
         return Findings(tuple(groups), signals, "; ".join(notes))
+
+
+def why_uncounted(machine: Machine) -> Unavailable | None:
+    """Why this machine's cores have no floating-point events at all, whoever asks; None where they have."""
+    recipe = recipe_of(machine.model)
+    if recipe is None:
+        return _no_recipe(machine)
+    banks = tuple(banks_of(machine))
+    if not banks:
+        return _no_pmu(machine, recipe)
+    return None if any(bank.recipe.flops for bank in banks) else _no_events(banks[0].recipe)
+
+
+def _no_recipe(machine: Machine) -> Unavailable:
+    name = machine.model.name or "this processor"
+    return Unavailable(Reason.UNKNOWN_MODEL, f"no recipe counts floating-point operations on {name}", _INSTEAD)
+
+
+def _no_pmu(machine: Machine, recipe: Recipe) -> Unavailable:
+    if machine.model.hypervisor:
+        reason, why = Reason.VIRTUALISED, "this virtual machine is not given the cores' counters"
+    else:
+        reason, why = Reason.NO_HARDWARE, "the kernel has no such PMU for this processor"
+    events = ", ".join(dict.fromkeys(event.name.split(",")[0] for event in recipe.events))
+    return Unavailable(reason, f"perf {' or '.join(recipe.pmu)} ({events}): {why}", _INSTEAD)
+
+
+def _no_events(recipe: Recipe) -> Unavailable:
+    return Unavailable(Reason.NO_HARDWARE, f"{recipe.name}: {recipe.note}", _INSTEAD)
 
 
 def _counter(bank: Bank, event: Event) -> perf_group.Event:

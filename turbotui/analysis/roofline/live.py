@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from turbotui.analysis.roofline.phases import Moment
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import RowId, Scope
@@ -24,7 +25,8 @@ class Spot:
         intensity: flop/byte; None where bytes are not known, or there are none.
         dominant: the width of most of its floating-point instructions; "" where that is not counted.
         width: the model behind the bytes; None where there are none, or several.
-        seconds: machine time at the end of the interval, from the first one.
+        seconds: at the end of the interval, from the start of the first one.
+        length: seconds of the interval.
         estimated: whether counters took turns.
     """
 
@@ -36,6 +38,7 @@ class Spot:
     dominant: str
     width: WidthModel | None
     seconds: float
+    length: float
     estimated: bool
 
     @property
@@ -79,9 +82,43 @@ def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequenc
             continue
         found.append(Spot(
             row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
-            speed.dominant, speed.width, seconds, estimated,
+            speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated,
         ))
     return Reading(tuple(found), unknown)
+
+
+def total_of(spots: Sequence[Spot]) -> Spot | None:
+    """A row over several intervals: sums of operations and bytes, and ratios made of those; None for no interval.
+
+    Bytes count only where they are known, and an intensity divides the operations of those intervals by them.
+    """
+    if not spots:
+        return None
+    length = sum(spot.length for spot in spots)
+    sized = [spot for spot in spots if spot.gbytes is not None]
+    size = sum((spot.gbytes or 0.0) * spot.length for spot in sized)
+    sized_flops = sum((spot.intensity or 0.0) * (spot.gbytes or 0.0) * spot.length for spot in sized)
+    work: dict[str, float] = {}
+    for spot in spots:
+        work[spot.dominant] = work.get(spot.dominant, 0.0) + spot.gflops * spot.length
+    widths = {spot.width for spot in sized}
+    last = spots[-1]
+    return Spot(
+        last.row, last.name, sum(work.values()) / length if length else 0.0,
+        size / sum(spot.length for spot in sized) if sized and size else 0.0 if sized else None,
+        sized_flops / size if size else None,
+        max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
+        last.seconds, length, any(spot.estimated for spot in spots),
+    )
+
+
+def moments_of(spots: Sequence[Spot]) -> tuple[Moment, ...]:
+    """Intervals of one row, for `find_phases`; bytes are those of whatever is known."""
+    return tuple(
+        Moment(spot.length, (spot.intensity or 0.0) * (spot.gbytes or 0.0) * spot.length * 1e9,
+               (spot.gbytes or 0.0) * spot.length * 1e9, spot.dominant)
+        for spot in spots
+    )
 
 
 def _speed(frame: Frame, row: RowId, recipes: Sequence[Recipe], sizing: Sizing,

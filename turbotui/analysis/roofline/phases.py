@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-NEAR: Final = 0.15
-"""Intervals belong together while intensity and performance stay within this share of the phase's mean."""
+NEAR_INTENSITY: Final = 0.05
+"""Intervals belong together while their intensity stays within this share of the phase's."""
+NEAR_PERFORMANCE: Final = 0.15
+"""The same for performance, which also moves with the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,14 @@ def kinds_of(phases: Sequence[Phase]) -> tuple[Phase, ...]:
 
 
 def _near(phase: Phase, moment: Moment) -> bool:
-    """Same width, and intensity and performance within `NEAR`."""
+    """Same width, intensity and performance alike."""
     if phase.dominant != moment.dominant:
         return False
-    pairs = ((phase.flops * moment.bytes, moment.flops * phase.bytes),
-             (phase.flops * moment.seconds, moment.flops * phase.seconds))
-    return all(_alike(one, other) for one, other in pairs)
+    return (_alike(phase.flops * moment.bytes, moment.flops * phase.bytes, NEAR_INTENSITY)
+            and _alike(phase.flops * moment.seconds, moment.flops * phase.seconds, NEAR_PERFORMANCE))
 
 
-def _alike(one: float, other: float) -> bool:
+def _alike(one: float, other: float, share: float) -> bool:
     if one <= 0 or other <= 0:
         return one <= 0 and other <= 0
-    return abs(math.log(one / other)) <= math.log1p(NEAR)
+    return abs(math.log(one / other)) <= math.log1p(share)

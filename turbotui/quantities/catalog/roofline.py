@@ -76,7 +76,10 @@ def _counted(column: Column, recipes: Sequence[Recipe], compute: Callable[[Speed
         required = (*_flop_signals(recipe), *(_byte_signals(recipe, signals) if with_bytes else ()))
         used = dict.fromkeys((*required, *(_all_signals(recipe) if with_bytes else _all_flop_signals(recipe))))
         (needs if not number else wants).update(dict.fromkeys(required))
-        wants.update((name, None) for name in (*used, VECTOR_BITS) if name not in needs and name in signals)
+        # Where a person has to give the width of an access, accesses are counted beside the operations.
+        given = () if with_bytes or recipe.widths else tuple(
+            signal_of(recipe, term.event) for term in recipe.accesses)
+        wants.update((name, None) for name in (*used, *given, VECTOR_BITS) if name not in needs and name in signals)
 
     def cell(row: Inputs) -> Cell:
         speed = row_speed(row, recipes, _SIZING)
