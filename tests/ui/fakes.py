@@ -239,6 +239,11 @@ class FakeSession:
               on_end: Callable[[], None] | None = None) -> None:
         self._on_frame = on_frame
 
+    @property
+    def started(self) -> bool:
+        """Whether the dashboard takes frames."""
+        return self._on_frame is not None
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
 

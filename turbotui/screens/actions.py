@@ -84,6 +84,7 @@ ACTIONS: tuple[Action, ...] = (
         _FIND,
         rank=3,
     ),
+    Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", _TABLE),
     Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
     Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "", _TABLE),
     Action(

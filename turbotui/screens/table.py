@@ -1,4 +1,4 @@
-"""Screens with a counter table: the CPUs, and the topology tree."""
+"""What both screens with a counter table do: keys change the view, the view is shown."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from turbotui.screens.explain import Explain
 from turbotui.screens.graph import Graph
 from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
+from turbotui.screens.saved import name_prompt, profile_of, view_of
 from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, identity, said
 from turbotui.widgets.comparison import difference_said, mark_line
 from turbotui.widgets.counter_table import CounterTable
-from turbotui.widgets.filter import Filter, FilterError, parse_filter
+from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.piece_lines import PieceLines
-from turbotui.widgets.rows import GROUPINGS, TREE_LEVELS, levels_of, row_name
+from turbotui.widgets.profiles import Profile
+from turbotui.widgets.rows import GROUPINGS, levels_of, row_name
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 
 _FOLLOW = tuple(Follow)
@@ -35,6 +37,8 @@ class TableScreen(WatchScreen):
     """A table of the visible columns. What a key changes is a new `TableView`."""
 
     where: ClassVar[Where] = Where.TABLE
+    mode: ClassVar[str] = ""
+    grouped: ClassVar[bool] = False
     BINDINGS = bindings_for(Where.TABLE)
 
     DEFAULT_CSS = "TableScreen #compared { display: none; }"
@@ -43,6 +47,7 @@ class TableScreen(WatchScreen):
         super().__init__(watch)
         self._table = CounterTable(self.first_view(), watch.history, seconds=watch.interval, id="table")
         self._query = ""
+        self._profile: Profile | None = None
 
     def first_view(self) -> TableView:
         """How the table starts."""
@@ -103,6 +108,10 @@ class TableScreen(WatchScreen):
 
     def _show(self, view: TableView) -> None:
         watch = self.watch_state
+        if watch.profile is not self._profile:
+            self._profile = watch.profile
+            if watch.profile is not None and watch.profile.screen == self.mode:
+                view = view_of(watch.profile, watch, view, grouped=self.grouped)
         view = replace(
             view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(), mark=watch.mark,
         )
@@ -327,6 +336,14 @@ class TableScreen(WatchScreen):
         self._show_mark()
         self.notice("values again" if watch.mark is None else "cells are differences from this moment on; b ends it")
 
+    def action_save(self) -> None:
+        """Save this view under a name."""
+
+        def now() -> Profile:
+            return profile_of(self.watch_state, self._table.view, self.mode, self.app.theme)
+
+        self.app.push_screen(*name_prompt(now, self.notice))
+
     # Search and filter
 
     def action_search(self) -> None:
@@ -385,38 +402,3 @@ class TableScreen(WatchScreen):
         if cell is not None and cell[1] != TAGS_ROW:
             self._table.select(cell[1])
             self.app.push_screen(Graph(self.watch_state, *cell))
-
-
-class CpuScreen(TableScreen):
-    """Every CPU, one line each."""
-
-    number = "1"
-    word = "CPUs"
-
-    def first_view(self) -> TableView:
-        """Topology order where all CPUs can be looked over, the busiest first where they cannot."""
-        view = super().first_view()
-        watch = self.watch_state
-        if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # half a small screen
-            return replace(view, sort=watch.busy, reverse=True)
-        return view
-
-
-class TopologyScreen(TableScreen):
-    """Packages, dies, caches, cores and CPUs as a tree, each with the value of the whole group."""
-
-    number = "2"
-    word = "topology"
-
-    def first_view(self) -> TableView:
-        """All levels that divide this machine; cores folded where there are too many for a screen."""
-        topology = self.watch_state.session.machine.topology
-        levels = levels_of(topology, TREE_LEVELS)
-        folded: frozenset[RowId] = frozenset()
-        if len(topology.cpus) > 16 and len(levels) > 1:
-            folded = frozenset(instance.row for instance in topology.instances(levels[-2]))
-        return replace(super().first_view(), levels=levels, folded=folded, filter=Filter())
-
-    def action_group(self) -> None:
-        """The tree has all levels already."""
-        self.notice("the tree shows every level; → ← fold and unfold, * all")

@@ -17,10 +17,12 @@ from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
+from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sampling.session import OwnCost
 from turbotui.sources.source import Source
 from turbotui.widgets.cells import identity
+from turbotui.widgets.profiles import Profile
 
 
 class WatchedSession(Protocol):
@@ -90,6 +92,8 @@ class Watch:
         self.frame: Frame | None = None
         self.paused = False
         self.mark: Frame | None = None
+        self.profile: Profile | None = None
+        self._added: dict[ColumnId, tuple[str, ...]] = {}
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
@@ -224,6 +228,8 @@ class Watch:
             UsageError: it is no counter as written, or its name is taken.
         """
         column = self.session.add(text)
+        known = self._added.get(column.id, ())
+        self._added[column.id] = (*(one for one in known if one != text), text)
         if self.why_absent(column) is None:
             self._visible.add(column.id)
         return column
@@ -231,7 +237,31 @@ class Watch:
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
         self.session.remove(name)
+        self._added.pop(name, None)
         self._visible.discard(name)
+
+    @property
+    def added_texts(self) -> tuple[str, ...]:
+        """What was added by hand, as it was typed."""
+        return tuple(text for texts in self._added.values() for text in texts)
+
+    # Profiles
+
+    def take(self, profile: Profile) -> None:
+        """Show the columns of a profile, and measure at its interval; tables take the rest of it when they are shown.
+
+        Raises:
+            UsageError: one of its added counters is none, or its name is taken.
+        """
+        for text in profile.added:
+            self.add(text)
+        self.profile = profile
+        found = [self.find(name) for name in profile.columns]
+        self._visible = {column.id for column in found if column is not None}
+        seconds = max(SHORTEST_INTERVAL, profile.interval)
+        if seconds != self.interval:
+            self.interval = seconds
+            self.session.set_interval(seconds)
 
     @property
     def headline(self) -> tuple[Column, ...]:
