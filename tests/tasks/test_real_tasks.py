@@ -197,7 +197,7 @@ def test_bad_input_is_one_sentence(words: tuple[str, ...], says: str, status: in
 
 
 def test_too_many_events_are_one_sentence() -> None:
-    done = tasks(*[word for number in range(700) for word in ("-e", f"page-faults/name=e{number}/")], "--", "true")
+    done = tasks(*[word for number in range(1100) for word in ("-e", f"page-faults/name=e{number}/")], "--", "true")
     assert done.status == 3
     assert "too many" in done.err
     assert done.err.count("\n") == 1

@@ -18,7 +18,6 @@ from turbotui.widgets.painter import Piece
 
 PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
 _NOTES: Final = 6  # lines below the table on a screen that is high enough
-_HIGH: Final = 30
 _WARNINGS: Final = 6  # lines that refusals may take
 
 
@@ -74,8 +73,9 @@ def note_lines(cut: Cut, energy: Unavailable | None, width: int, height: int) ->
             warnings += [(part, Tone.AMBER) for part in textwrap.wrap(report.error, room)]
         elif report.ended:
             warnings.append((f"{report.application.name} has ended", Tone.AMBER))
-    said = [(part, Tone.DIM) for text in _facts(cut, energy) for part in textwrap.wrap(text, room, subsequent_indent="  ")]
-    spare = max(0, (_NOTES if height >= _HIGH else 2) - len(warnings))
+    said = [(part, Tone.DIM) for text in _facts(cut, energy)
+            for part in textwrap.wrap(text, room, subsequent_indent="  ")]
+    spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
     return [*warnings[:_WARNINGS], *said[:spare]]
 
 

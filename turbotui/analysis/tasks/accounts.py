@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from turbotui.machine.perf_ring import Reading
+
 RUN: Final = "run"
 SWITCHES: Final = "switches"
 _WHOLE: Final = 0.98  # of the enabled time; less is no longer what reading the two clocks one after the other explains
@@ -21,7 +23,7 @@ class Account:
         last_cpu: where it was seen last, -1 before.
         loads: by CPU: what the energy of the CPU is shared by, cycles where they are counted, else ns of run time.
         migrations: samples on another CPU than the sample before.
-        windows: by CPU of the set: ns for which it was enabled, and for which it counted.
+        windows: by CPU of the set: the last reading, which says how long it was enabled and how long it counted.
         threads: how many it stands for: more than one where ended threads were put together.
     """
 
@@ -37,7 +39,7 @@ class Account:
     loads: dict[int, int] = field(default_factory=dict)
     migrations: int = 0
     ended: bool = False
-    windows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    windows: dict[int, Reading] = field(default_factory=dict)
     switches_seen: int = 0
     threads: int = 1
 
@@ -47,8 +49,8 @@ class Account:
 
         A set of one CPU counts only while the thread is there, so it is the sum over CPUs that has to be whole.
         """
-        enabled = max((window[0] for window in self.windows.values()), default=0)
-        running = sum(window[1] for window in self.windows.values())
+        enabled = max((window.enabled for window in self.windows.values()), default=0)
+        running = sum(window.running for window in self.windows.values())
         return running < _WHOLE * enabled - _SHORT_NS
 
     def mark(self) -> Mark:

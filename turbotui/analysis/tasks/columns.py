@@ -136,8 +136,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("TID", "", 0, 7, lambda i: i.row.tid, (), "thread; — where several are in the row", 2, True),
     TaskColumn("Thr", "", 0, 4, lambda i: i.row.threads, (), "threads in the row", 4, True),
     TaskColumn("Command", "", -1, 15, lambda i: i.row.name, (), "name of the thread, or of the first one", 0, True),
-    TaskColumn("CPU", "", -1, _CPUS, _cpus, (SWITCHES,), "where it ran last; of several threads everywhere they ran, or "
-               "in brackets on how many CPUs", 2),
+    TaskColumn("CPU", "", -1, _CPUS, _cpus, (SWITCHES,), "where it ran last; of several threads everywhere they ran, "
+               "or in brackets on how many CPUs", 2),
     TaskColumn("CPU%", "%", 1, 6, _percent, (RUN,), "run time in the interval; 100 is one CPU", 0),
     TaskColumn("Run_s", "s", 3, 9, lambda i: i.row.whole_run / 1e9, (RUN,), "run time since watching began", 3),
     TaskColumn("Switch/s", "/s", 0, 8, _scaled(SWITCHES, 1.0), (SWITCHES,), "times it left its CPU, waiting or pushed",

@@ -256,5 +256,5 @@ class Ledger:
                 totals[number] += value - old[number]
         account.loads[cpu] = account.loads.get(cpu, 0) + load
         if self.choice.when is When.SWITCHES:  # ticks come too seldom for the sum over CPUs to be whole
-            account.windows[key[2]] = (reading.enabled, reading.running)
+            account.windows[key[2]] = reading
         return ran

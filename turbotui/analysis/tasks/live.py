@@ -166,4 +166,4 @@ def _lanes(one: Watched, wish: Wish) -> list[tuple[TaskRow, tuple[Stretch | None
         line = timeline.line(row.serials, start, end, wish.places)
         if any(line):
             found.append((row, tuple(line)))
-    return found
+    return sorted(found, key=lambda lane: -sum(one.share for one in lane[1] if one is not None))

@@ -15,12 +15,10 @@ from turbotui.machine.perf_ring import (
     WHOLE_GROUP,
     Reading,
     Record,
-    RecordError,
     Ring,
     control,
     event_id,
     parse_reading,
-    parse_record,
 )
 from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, open_set
@@ -133,12 +131,8 @@ class Follower:
         """What came since the last time, one entry a ring."""
         found = []
         for descriptor, ring in self._rings.items():
-            records: list[Record] = []
-            for data in ring.take():
-                try:
-                    records.append(parse_record(data, self.choice.read_format))
-                except RecordError:
-                    self.damaged += 1
+            records, damaged = ring.records(self.choice.read_format, len(self.choice.names))
+            self.damaged += damaged
             if records:
                 found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
         self._release()

@@ -30,7 +30,7 @@ _TASK: Final = 1 << 13
 _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
-_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING | ReadFormat.ID
+_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
 
 
 class Mode(Enum):
