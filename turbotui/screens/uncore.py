@@ -29,6 +29,8 @@ from turbotui.widgets.sheets_view import SheetsView
 
 _MANY = 16
 """Units of a kind from which only their sums are shown at first."""
+_FILTERED = "[f]"
+"""After the label of a row that does not count everything: the columns may leave no room to say more."""
 _NO_EVENTS = "the kernel names no events of these PMUs: C types one, such as event=0x1,umask=0x2"
 
 
@@ -142,13 +144,15 @@ class UncoreScreen(WatchScreen):
     def _line(self, panel: Panel, row: Row, metrics: Sequence[Metric], frame: Frame | None) -> SheetRow:
         cells = [self._cell(self._board.reading(frame, panel, row, one), one) if frame is not None
                  else SheetCell(UNKNOWN, Tone.DIM) for one in metrics]
-        note = "" if row.is_sum else self._filters(panel, row) or self._ports.note(row.units[0])
-        if row.is_sum:
-            filtered = sum(bool(self._board.settings(unit.pmu.name)) for unit in row.units)
-            note = f"{filtered} of {len(row.units)} filtered" if filtered else ""
-        return SheetRow(row.key, row.label, tuple(cells), note, row.is_sum)
+        filters = self._filters(panel, row)
+        note = filters or ("" if row.is_sum else self._ports.note(row.units[0]))
+        return SheetRow(row.key, f"{row.label} {_FILTERED}" if filters else row.label, tuple(cells), note, row.is_sum)
 
     def _filters(self, panel: Panel, row: Row) -> str:
+        """What a row leaves out; "" where it counts everything."""
+        if row.is_sum:
+            filtered = sum(bool(self._board.settings(unit.pmu.name)) for unit in row.units)
+            return f"{filtered} of {len(row.units)} filtered" if filtered else ""
         return settings_said(panel.pmu, self._board.settings(row.units[0].pmu.name))
 
     @staticmethod
@@ -176,7 +180,8 @@ class UncoreScreen(WatchScreen):
             return ""
         panel, row, metric = here
         name = row.units[0].pmu.name if not row.is_sum else f"{len(row.units)} x {panel.kind.title}"
-        where = f"{name} · {row.label}"
+        filters = self._filters(panel, row)
+        where = f"{name} · {row.label}{f' · {filters}' if filters else ''}"
         if metric is None or frame is None:
             return where
         reading = self._board.reading(frame, panel, row, metric)

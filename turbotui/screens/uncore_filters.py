@@ -133,10 +133,13 @@ class FilterForm(Window[None]):
         field = self._field()
         if field is None or not event.value.strip():
             return
+        if ":" in event.value and "src_bdf" in self._fields:
+            field = self._fields["src_bdf"]  # nothing else is written with a colon
+            self.query_one(Listing).select(field.name)
         try:
             value = read_value(self._panel.pmu, field, event.value)
         except UsageError as error:
-            self._say(f"{error}{self._near(field, event.value)}")
+            self._say(f"{error}{self._near(event.value) if field.name == 'src_bdf' else ''}")
             return
         draft = {**self._draft, field.name: value}
         if field.name == "src_bdf" and value and "src_bdf_en" in self._fields:
@@ -144,16 +147,28 @@ class FilterForm(Window[None]):
         if field.name in ("dst_addr_base", "dst_addr_mask") and value and "dst_addr_en" in self._fields:
             draft["dst_addr_en"] = 1
         self.query_one(Input).value = ""
-        self._take(draft)
+        hint = self._hint(event.value, value) if field.name == "src_bdf" else ""
+        self._take(draft, hint)
 
-    def _near(self, field: Field, text: str) -> str:
-        """The most alike device of this root complex, for an address that was mistyped."""
-        if field.name != "src_bdf" or self._row.is_sum:
-            return ""
-        known = [
-            address for port in self._ports.of(self._row.units[0]) for address in (port.address, *port.devices)
-        ]
-        found = difflib.get_close_matches(text, known, n=3, cutoff=0.3)
+    def _hint(self, text: str, value: int) -> str:
+        """What is odd about a device that may be filtered by: it is not below this root complex, as far as is known."""
+        elsewhere = self._ports.elsewhere(text, self._mine)
+        if elsewhere:
+            return f"{text.strip()} is below {elsewhere}: nothing of it passes here"
+        known = {bdf_value(address) for address in self._addresses()}
+        if value and known and value not in known:
+            return f"{text.strip()} = {value:#06x} is no device below this root complex now.{self._near(text)}"
+        return ""
+
+    def _addresses(self) -> list[str]:
+        """What hangs on this root complex, as far as it is known."""
+        if self._row.is_sum:
+            return []
+        return [address for port in self._ports.of(self._row.units[0]) for address in (port.address, *port.devices)]
+
+    def _near(self, text: str) -> str:
+        """The most alike devices of this root complex, for an address that was mistyped."""
+        found = difflib.get_close_matches(text, self._addresses(), n=3, cutoff=0.3)
         return f" Near it: {', '.join(f'{one} = {bdf_value(one):#06x}' for one in found)}." if found else ""
 
     def action_switch(self) -> None:
@@ -177,8 +192,13 @@ class FilterForm(Window[None]):
         self._pmus = self._every if self._pmus == self._mine else self._mine
         self._take(self._draft)
 
-    def _take(self, draft: Mapping[str, int]) -> None:
-        """Count with these filters if they can be together; else say what excludes what, and count on as before."""
+    def _take(self, draft: Mapping[str, int], hint: str = "") -> None:
+        """Count with these filters if they can be together; else say what excludes what, and count on as before.
+
+        Args:
+            draft: values by field.
+            hint: what is odd about it although it can be.
+        """
         self._draft = {name: value for name, value in draft.items() if value}
         try:
             check(self._panel.pmu, self._draft)
@@ -191,7 +211,8 @@ class FilterForm(Window[None]):
         whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._panel.kind.title} units"
         self._board.set_filters(self._pmus, self._draft)
         self._changed()
-        self._say(f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}")
+        counted = f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}"
+        self._say(f"{counted}. ! {hint}" if hint else counted)
         self._fill()
 
     # Moving

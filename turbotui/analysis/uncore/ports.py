@@ -52,6 +52,13 @@ class PortMap:
             for number, port in mine
         )  # fmt: skip
 
+    def elsewhere(self, address: str, pmus: Sequence[str]) -> str:
+        """The PMU that counts a device given with its domain, if it is none of these; "" where it is not known."""
+        for port in self._ports:
+            if port.place is not None and address.strip().lower() in (port.address, *port.devices):
+                return "" if set(port.place.pmus) & set(pmus) else port.place.pmus[0]
+        return ""
+
     def note(self, unit: Unit) -> str:
         """The addresses of a unit's root ports on one line; "" for what has none."""
         if "_rc_" not in unit.pmu.name:
