@@ -6,6 +6,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
@@ -87,6 +88,9 @@ class SimulatedSession:
 
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:
         self._sampler.stop()

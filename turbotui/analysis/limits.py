@@ -208,8 +208,7 @@ def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, rows: Sequence[RowI
     column = catalog.get(name)
     if column is None:
         return {}
-    frame.fill(column, len(rows))
-    cells = ((row, frame.cell(column, row)) for row in rows)
+    cells = zip(rows, frame.cells(column, rows), strict=True)
     return {row: value for row, value in cells if isinstance(value, int | float)}
 
 
