@@ -199,6 +199,8 @@ class TurbotuiApp(App[int]):
             self._pending = message.frame
             return
         watch.frame = message.frame
+        if watch.follow_spies():
+            self._resumed()
         self._draw()
 
     def _draw(self) -> None:

@@ -255,7 +255,7 @@ class WatchScreen(Screen[None]):
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
         watch = self.watch_state
-        found = ["PAUSED" if watch.paused else "", watch.tcc_flag()]
+        found = ["PAUSED" if watch.paused else "", watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events
