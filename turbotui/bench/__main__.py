@@ -8,6 +8,7 @@ import shutil
 import statistics
 import sys
 
+from turbotui.bench.beside_turbostat import text_costs
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.model_memory import model_megabytes
@@ -28,6 +29,12 @@ def main() -> int:
     print("\ncost of one sample (CPU time of the reading thread; every default column)")
     for cost in sample_costs(ticks=40 if arguments.quick else 200):
         print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+
+    each, count = (1.0, 3) if arguments.quick else (5.0, 5)
+    print(f"\ntext at {each:g} s intervals (ms of CPU time; to reach: 5 times that of turbostat on the same machine)")
+    for text in text_costs(each, count):
+        cost_of_it = text.refused or f"{text.start_ms:8.1f} to start and end {text.interval_ms:8.2f} an interval"
+        print(f"  {text.name:<34} {cost_of_it}")
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
