@@ -176,3 +176,13 @@ def test_intervals_add_up_to_the_whole(slices: list[tuple[int, int]], cuts: set[
         seen[row.tid or 0] = seen.get(row.tid or 0, 0) + row.counts["run"]
     whole = {row.tid or 0: row.counts["run"] for row in task_rows(books, Grouping.THREAD)}
     assert {tid: ran for tid, ran in seen.items() if ran} == {tid: ran for tid, ran in whole.items() if ran}
+
+
+def test_a_thread_that_was_never_switched_out_is_in_the_timeline_from_its_last_read() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.name(5, "quick")
+    books.feed([ring(1, sample(5, 5, 400, (1, 100), 1), ended(5, 5, 1000))])
+    books.close([closing(5, 0, 0, 0), closing(5, 1, 1, 350)])
+    [row] = task_rows(books, Grouping.THREAD)
+    assert (row.counts["run"], books.timeline.total()) == (350, 350)
+    assert books.timeline.end == 1000

@@ -264,9 +264,9 @@ def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
 
 UNPRIVILEGED = """
 import os
-from turbotui.errors import MachineError
+from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.tasks.following import Follower, sentence
+from turbotui.machine.tasks.following import sentence
 from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, choose
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 host = LinuxHost()
