@@ -52,12 +52,12 @@ class TurbostatText:
         yield self._line([(column, self._summary(frame, column)) for column in layout.columns])
         rows = tuple(layout.row_ids(frame))
         firsts = self._rows_with_values(frame, rows)
-        for column in layout.columns:
-            frame.fill(column, len(firsts[column.id]))
-        for row in rows:
+        values = [frame.cells(column, rows) for column in layout.columns]
+        for number, row in enumerate(rows):
             yield self._line([
-                (column, self._cell(frame, column, row) if row in firsts[column.id] else "")
-                for column in layout.columns
+                (column, self._text(frame, column, row, cells[number], hexadecimal=True)
+                 if row in firsts[column.id] else "")
+                for column, cells in zip(layout.columns, values, strict=True)
             ])  # fmt: skip
 
     def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
@@ -94,9 +94,6 @@ class TurbostatText:
         if column.category is Category.TOPOLOGY:
             return UNKNOWN
         return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
-
-    def _cell(self, frame: Frame, column: Column, row: RowId) -> str:
-        return self._text(frame, column, row, frame.cell(column, row), hexadecimal=True)
 
     def _text(self, frame: Frame, column: Column, row: RowId, value: Cell, *, hexadecimal: bool = False) -> str:
         if value is None and column.unit == "%":

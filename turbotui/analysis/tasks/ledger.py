@@ -98,7 +98,9 @@ class Ledger:
             if alone or self.choice.mode is Mode.THREADS:
                 account = self._account(closing.root, closing.root, closing.root)
                 cpu = closing.cpu if closing.cpu >= 0 else account.last_cpu
-                self._add(account, (closing.root, closing.root, closing.cpu), closing.reading, cpu)
+                ran = self._add(account, (closing.root, closing.root, closing.cpu), closing.reading, cpu)
+                if ran > 0 and account.ended and cpu >= 0:  # from its last sample to its end
+                    self.timeline.add(account.serial, cpu, account.ended_ns - ran, account.ended_ns)
         if self.choice.mode is not Mode.THREADS:
             booked = self.sums()
             tail = [value - known for value, known in zip(total, booked, strict=True)]
@@ -170,7 +172,7 @@ class Ledger:
             case Exited():
                 self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((record.pid, record.tid))
                 for account in self._by_tid.get(record.tid, ()):
-                    account.ended = True
+                    account.ended_ns = record.time
             case Switched(out=True):
                 for account in self._by_tid.get(record.tid, ()):
                     account.switches_seen += 1
