@@ -24,6 +24,8 @@ SHORTEST = 0.001
 DEFAULT_INTERVAL = 5.0
 """Seconds (turbostat-spec 1.1)."""
 
+_FOR_PEOPLE = ("text", "table")
+
 _TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (turbostat-spec 0)
 
 
@@ -80,6 +82,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
     Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
@@ -96,6 +99,7 @@ class StatOptions:
         added: texts of --add, in the order given.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
+        extremes: print least, mean and greatest at the end.
         header_every: --header_iterations; None: never again.
         tcc: --TCC in °C; None where not given.
         command: words of the command to run; empty in interval mode.
@@ -107,6 +111,7 @@ class StatOptions:
     cpus: frozenset[int] | None = None
     rows: Rows = Rows.ALL
     debug: int = 0
+    extremes: bool = False
     header_every: int | None = None
     interval: float = DEFAULT_INTERVAL
     intervals: int | None = None
@@ -140,6 +145,9 @@ def parse_options(words: Sequence[str]) -> StatOptions:
                 return options
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
+    if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
+        raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
+                        "programs, which can work it out of every interval", 1)
     return options
 
 
@@ -181,6 +189,8 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
             return replace(options, tcc=_celsius(argument))
         case "version":
             return replace(options, task=Task.VERSION)
+        case "extremes":
+            return replace(options, extremes=True)
         case "format":
             if argument not in FORMATS:
                 raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)
