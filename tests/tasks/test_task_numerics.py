@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.quantities.recipes import BROADWELL_ON, NEOVERSE
 from turbotui.analysis.tasks.numerics import in_order, numerics_of, recipe_counters
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.machine.tasks.sets import Counter
+from turbotui.quantities.recipes import BROADWELL_ON, NEOVERSE
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 

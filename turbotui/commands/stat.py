@@ -17,6 +17,7 @@ from turbotui.commands.stat_opening import Opened, open_stat
 from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_options
 from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
+from turbotui.output.extremes import Extremes
 from turbotui.output.formats import make_format
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
@@ -114,6 +115,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
     shown = make_format(options.format, opened.layout)
+    extremes = Extremes(opened.layout) if options.extremes else None
     frames: Every[Frame] = Every()
     with _signals(session):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
@@ -124,8 +126,12 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
                     _warn_of_dropped(frame, opened)
                 else:
                     streams.rows(shown.lines(frame))
+                    if extremes is not None:
+                        extremes.take(frame)
         finally:
             session.stop()
+    if extremes is not None:
+        streams.rows(extremes.lines())
     _raise_failure(session)
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")

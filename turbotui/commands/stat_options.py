@@ -24,6 +24,8 @@ SHORTEST = 0.001
 DEFAULT_INTERVAL = 5.0
 """Seconds (turbostat-spec 1.1)."""
 
+_FOR_PEOPLE = ("text", "table")
+
 _TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (turbostat-spec 0)
 
 
@@ -82,6 +84,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
+    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
     Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
@@ -99,6 +102,7 @@ class StatOptions:
         events: file of --events.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
+        extremes: print least, mean and greatest at the end.
         header_every: --header_iterations; None: never again.
         tcc: --TCC in °C; None where not given.
         command: words of the command to run; empty in interval mode.
@@ -111,6 +115,7 @@ class StatOptions:
     cpus: frozenset[int] | None = None
     rows: Rows = Rows.ALL
     debug: int = 0
+    extremes: bool = False
     header_every: int | None = None
     interval: float = DEFAULT_INTERVAL
     intervals: int | None = None
@@ -144,6 +149,9 @@ def parse_options(words: Sequence[str]) -> StatOptions:
                 return options
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
+    if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
+        raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
+                        "programs, which can work it out of every interval", 1)
     return options
 
 
@@ -187,6 +195,8 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
             return replace(options, task=Task.VERSION)
         case "events":
             return replace(options, events=argument)
+        case "extremes":
+            return replace(options, extremes=True)
         case "format":
             if argument not in FORMATS:
                 raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)

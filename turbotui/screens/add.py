@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from turbotui.errors import UsageError
+from turbotui.quantities.columns import Column
 from turbotui.sampling.completion import complete_added
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
@@ -26,7 +27,7 @@ class AddCounter(Window[None]):
 
     Args:
         watch: where the counters go.
-        changed: called when a column came or went.
+        changed: called when a column came or went, with the one that came.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,7 +44,7 @@ class AddCounter(Window[None]):
     AddCounter #said { height: auto; max-height: 4; color: $tui-dim; }
     """
 
-    def __init__(self, watch: Watch, changed: Callable[[], None]) -> None:
+    def __init__(self, watch: Watch, changed: Callable[[Column | None], None]) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed
@@ -100,7 +101,7 @@ class AddCounter(Window[None]):
         why = self._watch.why_absent(column)
         self._say(f"{column.id} is shown" if why is None else f"{column.id} cannot be had: {why.sentence()}")
         self.query_one(Input).value = ""
-        self._changed()
+        self._changed(column)
         self._fill()
 
     def on_listing_chosen(self) -> None:
@@ -126,5 +127,5 @@ class AddCounter(Window[None]):
             name = key.removeprefix(_REMOVE)
             self._watch.remove(name)
             self._say(f"{name} is removed")
-            self._changed()
+            self._changed(None)
             self._fill()

@@ -312,7 +312,12 @@ class TableScreen(WatchScreen):
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
-        self.app.push_screen(AddCounter(self.watch_state, self.show_columns))
+        def changed(column: Column | None) -> None:
+            self.show_columns()
+            if column is not None and self.watch_state.is_visible(column):
+                self._table.select_column(column)  # else it would stand somewhere beyond the edge
+
+        self.app.push_screen(AddCounter(self.watch_state, changed))
 
     def action_spies(self) -> None:
         """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
