@@ -104,8 +104,9 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
 
     for text in profile.added:
         session.add(text)
+    named = {column.id for text in arguments.add for column in session.add_all(text)}
     catalog = session.catalog
-    start = [column for column in catalog.columns if column.id in profile.columns]
+    start = [column for column in catalog.columns if column.id in profile.columns or column.id in named]
     columns = [column.id for column in choose_columns(catalog, start, arguments.choices)]
     session.want(columns)
     absent = [name for name in profile.columns if catalog.get(name) is None]

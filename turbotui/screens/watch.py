@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -33,7 +33,7 @@ class WatchedSession(Protocol):
     census: Census
     catalog: Catalog
     latest: Frame | None
-    added: tuple[AddedCounter, ...]
+    find_sets: Callable[[], Mapping[str, EventSet]]
 
     @property
     def interval(self) -> float:
@@ -49,8 +49,11 @@ class WatchedSession(Protocol):
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
 
-    def add(self, text: str) -> Column:
-        """Add a counter by hand."""
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        """Add counters, events, a formula or a set by hand."""
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Columns that were added, each with what it shows."""
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -244,18 +247,19 @@ class Watch:
 
     # Counters added by hand
 
-    def add(self, text: str) -> Column:
-        """Add a counter and show its column if it can be had.
+    def add(self, text: str) -> tuple[Column, ...]:
+        """Add what the text names and show those of its columns that can be had.
 
         Raises:
-            UsageError: it is no counter as written, or its name is taken.
+            UsageError: it is no counter or event as written, or its name is taken.
         """
-        column = self.session.add(text)
-        known = self._added.get(column.id, ())
-        self._added[column.id] = (*(one for one in known if one != text), text)
-        if self.why_absent(column) is None:
-            self._visible.add(column.id)
-        return column
+        columns = self.session.add_all(text)
+        for column in columns:
+            known = self._added.get(column.id, ())
+            self._added[column.id] = (*(one for one in known if one != text), text)
+            if self.why_absent(column) is None:
+                self._visible.add(column.id)
+        return columns
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -266,7 +270,7 @@ class Watch:
     @property
     def added_texts(self) -> tuple[str, ...]:
         """What was added by hand, as it was typed."""
-        return tuple(text for texts in self._added.values() for text in texts)
+        return tuple(dict.fromkeys(text for texts in self._added.values() for text in texts))
 
     # Spies
 
