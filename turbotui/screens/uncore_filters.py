@@ -106,18 +106,15 @@ class FilterForm(Window[None]):
                 items.append(Item(((f"{part}{default}", Tone.TITLE),)))
             value = self._draft.get(field.name, 0)
             mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
-            shown = "" if field.is_switch else field.said(value)
-            items.append(
-                Item(
-                    (
-                        (f" {mark} ", Tone.KEY if value else Tone.DIM),
-                        (f"{field.name:<18}", Tone.PLAIN),
-                        (f"{shown:<24} ", Tone.SORTED if value else Tone.DIM),
-                        (f"{meaning.what} · {field.width} bit{'s' if field.width > 1 else ''}", Tone.DIM),
-                    ),
-                    field.name,
-                )
+            shown = "" if field.is_switch else f"{field.said(value):<18} "
+            bits = "" if field.is_switch else f" ({field.width} bits)"
+            pieces = (
+                (f" {mark} ", Tone.KEY if value else Tone.DIM),
+                (f"{field.name:<17}", Tone.PLAIN),
+                (shown, Tone.SORTED if value else Tone.DIM),
+                (f"{meaning.what}{bits}", Tone.DIM),
             )
+            items.append(Item(pieces, field.name))
         self.query_one(Listing).show(items)
 
     def _field(self) -> Field | None:
