@@ -126,7 +126,7 @@ async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
 
 async def test_folding_leaves_the_sums() -> None:
     async with uncore() as (_session, screen, pilot):
-        at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "frequency GHz")
+        at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "rd bandwidth GB/s")
         await press(pilot, "left")
         folded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
         assert [row.label for row in folded.rows] == ["pkg 0 Σ", "pkg 1 Σ"]
