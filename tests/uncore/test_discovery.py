@@ -107,7 +107,7 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
     assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
     board = Board(found)
     keys = [metric.key for metric in board.shown(board.panels[0])]
-    fabric = ["frequency GHz", "rd bandwidth GB/s", "wr bandwidth GB/s"]
+    fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
     assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
     (source,) = board.sources()
     source.probe(found)
@@ -152,8 +152,8 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
     panels = {panel.kind.id: [metric.key for metric in panel.starting] for panel in find_panels(found)}
     assert list(panels) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
-    assert panels["arm_cmn"] == ["frequency GHz", "slc lookups M/s", "slc hits %", "memory requests M/s"]
-    assert panels["arm_dsu"] == ["frequency GHz", "lookups M/s", "hits %"]
+    assert panels["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
+    assert panels["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
     assert panels["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
 
 

@@ -18,6 +18,7 @@ from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.uncore import CLOCKS
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import Times
@@ -26,6 +27,9 @@ from turbotui.sources.uncore_reader import Together, UncoreReader
 
 _DOCUMENT = "perf_event_open(2); kernel Documentation/ABI/testing/sysfs-bus-event_source-devices"
 _MEBIBYTE = 1 << 20
+_UNCHECKED = {"amd_umc": 4, "amd_l3": 6, "amd_df": 4}
+"""Kinds whose driver lets any group be opened, and then never counts one that is too large: the fewest counters that
+such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,9 @@ class Order:
         return self.units[0].pmu.name
 
     def written(self, event: str) -> str:
-        """An event with the filters, as perf writes it."""
-        terms = ",".join((event, *(f"{name}={value:#x}" for name, value in self.settings)))
+        """An event with the filters, as perf writes it; a clock goes on whatever passes, and has none."""
+        settings = () if event in CLOCKS else self.settings
+        terms = ",".join((event, *(f"{name}={value:#x}" for name, value in settings)))
         return f"{self.pmu}/{terms}/"
 
     def signal(self, unit: Unit, bundle: int, event: str) -> SignalId:
@@ -182,9 +187,9 @@ class UncoreSource(PerCpuSource):
             CpuGone: the CPU is offline.
             HostError: nothing of it opens.
         """
-        return UncoreReader(
-            machine.host, cpu, [self._bundles(unit, wanted) for unit in self._open_on.get(cpu, ())]
-        )
+        units = self._open_on.get(cpu, ())
+        limit = _UNCHECKED.get(self.order.units[0].kind)
+        return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
 
     def _bundles(self, unit: Unit, wanted: frozenset[SignalId]) -> Sequence[Together]:
         """A unit's bundles, the largest first: it is the one that needs an empty group most."""

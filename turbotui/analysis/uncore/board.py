@@ -13,7 +13,7 @@ from turbotui.machine.pmus import EventError
 from turbotui.machine.uncore.discovery import Unit
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import ELAPSED, Metric
+from turbotui.quantities.uncore import CLOCKS, ELAPSED, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.uncore import Order, UncoreSource
@@ -49,7 +49,9 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     for each in sets:
         if not any(each <= other for other in kept):
             kept.append(each)
-    order = {name: place for place, name in enumerate(dict.fromkeys(name for one in metrics for name in one.events))}
+    names = dict.fromkeys(name for one in metrics for name in one.events)
+    # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
+    order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
 
 

@@ -18,6 +18,7 @@ _NAMED = {kind.id: kind for kind in KINDS}
 _ORDER = {kind.id: place for place, kind in enumerate(KINDS)}
 _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
+_CLOCK = "GHz"
 _SYSFS = "the PMU's events in sysfs"
 _BYTES, _COUNTS = ("GB/s", ""), ("M/s", " * 1000")  # per ns: decimal GB/s of bytes, and thousandths of millions
 
@@ -116,9 +117,10 @@ def find_panels(machine: Machine) -> tuple[Panel, ...]:
 
 def _panel(kind: Kind, units: tuple[Unit, ...]) -> Panel:
     pmu = units[0].pmu
-    fitting = tuple(one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.events))
+    fitting = [one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.events)]
+    fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
-    return Panel(kind, units, fitting, raw)
+    return Panel(kind, units, tuple(fitting), raw)
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:
