@@ -184,7 +184,8 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
             why[name] = reason
-    cpus = [frame.rows(Scope.CPU)[position] for position in frame.topology.parts(row, Scope.CPU)]
+    everyone = frame.rows(Scope.CPU)
+    cpus = [everyone[position] for position in frame.topology.parts(row, Scope.CPU)]
     working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
     clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
     able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}
@@ -208,7 +209,7 @@ def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, rows: Sequence[RowI
     column = catalog.get(name)
     if column is None:
         return {}
-    frame.fill(column, len(rows))
+    frame.fill(column, len(frame.rows(Scope.CPU)))  # of all packages at once
     cells = ((row, frame.cell(column, row)) for row in rows)
     return {row: value for row, value in cells if isinstance(value, int | float)}
 
