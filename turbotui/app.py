@@ -26,6 +26,7 @@ from turbotui.screens.help import Help
 from turbotui.screens.info import InfoScreen
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
+from turbotui.screens.power import PowerScreen
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import absent_of
 from turbotui.screens.tasks import TasksScreen
@@ -49,6 +50,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("power", "4", "power", PowerScreen),
     ScreenSpec("uncore", "5", "uncore", UncoreScreen),
     ScreenSpec("tasks", "7", "tasks", TasksScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
@@ -195,6 +197,7 @@ class TurbotuiApp(App[int]):
         base = self._base
         if base is not None:
             watch.record(message.frame, base.sparks, base.groups, base.shown)
+            base.take(message.frame)
         if watch.paused:
             self._pending = message.frame
             return

@@ -184,7 +184,8 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
             why[name] = reason
-    cpus = [frame.rows(Scope.CPU)[position] for position in frame.topology.parts(row, Scope.CPU)]
+    everyone = frame.rows(Scope.CPU)
+    cpus = [everyone[position] for position in frame.topology.parts(row, Scope.CPU)]
     working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
     clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
     able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}

@@ -14,6 +14,7 @@ class Where(Enum):
     APP = "Everywhere"
     TABLE = "CPUs and topology"
     MAP = "Map"
+    POWER = "Power"
     UNCORE = "Uncore"
     LIST = "Info and doctor"
     TASKS = "Tasks"
@@ -53,9 +54,11 @@ _UNCORE = (Where.UNCORE,)
 _FIND = (Where.TABLE, Where.TASKS)
 _SORT = (Where.TABLE, Where.MAP, Where.TASKS, Where.UNCORE)
 _REVERSE = (*_FIND, Where.UNCORE)
+_POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER)
+_GRAPHED = (*_CELLS, Where.POWER)
 _GRIDS = (*_CELLS, Where.UNCORE)
 _TABLES = (*_TABLE, Where.UNCORE)
-_ROWS = (Where.TABLE, Where.MAP, Where.LIST, Where.TASKS, Where.UNCORE)
+_ROWS = (Where.TABLE, Where.MAP, Where.POWER, Where.UNCORE, Where.LIST, Where.TASKS)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -134,12 +137,12 @@ ACTIONS: tuple[Action, ...] = (
         "e",
         "Explain the cell: formula, numbers, sources, or why it is missing.",
         "explain",
-        _GRIDS,
+        _POINTED,
         rank=1,
     ),
     Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
            "filters", _UNCORE, rank=1),
-    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _GRAPHED, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
@@ -181,10 +184,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
-    Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
-    Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
-    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _GRIDS),
-    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _GRIDS),
+    Action("up", "move(-1)", ("up", "k"), "↑ k",
+           "Up (a package on power); above the first row stand the pinned ones.", "",
+           _ROWS),
+    Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _ROWS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column, or number on power; on a group: fold.", "",
+           _POINTED),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
+           _POINTED),
     Action(
         "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, alarm
@@ -73,6 +74,12 @@ class WatchScreen(Screen[None]):
         Called for every frame while this screen is on top or under a window.
         """
         self.show_summary()
+
+    def take(self, frame: Frame) -> None:
+        """Keep of a frame what this screen needs later.
+
+        Called for every frame while this screen is on top or under a window, also while the picture is paused.
+        """
 
     def show_columns(self) -> None:
         """The choice of columns has changed."""
