@@ -17,8 +17,9 @@ from turbotui.sampling.frame import Evidence
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import said, scope_word
-from turbotui.widgets.painter import HISTORY, nice_top
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 _SUMMARY = {
