@@ -19,8 +19,9 @@ from turbotui.sampling.evidence import Evidence, Part, Worked, evidence, worked
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import Ring
 from turbotui.widgets.cells import UNKNOWN, said, scope_word
-from turbotui.widgets.painter import HISTORY, nice_top
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 _SUMMARY = {
