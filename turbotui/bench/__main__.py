@@ -13,6 +13,7 @@ from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_pro
 from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.model_memory import model_megabytes
 from turbotui.bench.sampling import sample_costs
+from turbotui.bench.spying import INTERVAL, spy_cost
 
 _KEYS = 150
 
@@ -35,6 +36,11 @@ def main() -> int:
     for text in text_costs(each, count):
         cost_of_it = text.refused or f"{text.start_ms:8.1f} to start and end {text.interval_ms:8.2f} an interval"
         print(f"  {text.name:<34} {cost_of_it}")
+
+    spied = spy_cost(seconds)
+    print(f"\nspies: {spied.events} events on {spied.cpus} CPUs every {INTERVAL * 1e3:g} ms (to reach: 2 % of one CPU)")
+    print(f"  {spied.samples:<34} {spied.percent:8.2f} %   {spied.microseconds:.0f} us a sample, "
+          f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
