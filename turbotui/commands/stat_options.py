@@ -58,27 +58,28 @@ class Task(Enum):
 OPTIONS: tuple[Option, ...] = (
     Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
            "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
-           "or any event, a formula over events, or a set of them: see below", argument="SPEC"),
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a"),
     Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
            "c", "SET"),
-    Option("debug", "every column, and more in the header (twice is the same)", "d"),
-    Option("Dump", "print the raw counters once and exit; perf is not used", "D"),
+    Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),
+    Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
+           "text one a line, with where it was read", "D"),
     Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
-    Option("force", "accepted for scripts: no processor model is ever refused"),
+    Option("force", "accepted for scripts: no processor model is ever refused", prefix="f"),
     Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
     Option("help", "this text", "h"),
     Option("hide", "without these columns or categories", "H", "NAMES"),
     Option("interval", f"seconds between readings, from {SHORTEST:g} (default {DEFAULT_INTERVAL:g})", "i", "SECONDS"),
     Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
     Option("Joules", "energy in joules instead of power in watts", "J"),
-    Option("list", "print the names of the columns that are available here, and exit"),
+    Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
     Option("no-msr", "never open the MSR driver", "M"),
     Option("no-perf", "never open a perf counter", "P"),
     Option("num_iterations", "stop after N intervals", "n", "N"),
     Option("out", "write everything to FILE", "o", "FILE"),
     Option("quiet", "no configuration header", "q"),
     Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
-           argument="NAMES"),
+           argument="NAMES", prefix="s"),
     Option("Summary", "one line an interval: the whole machine", "S"),
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
@@ -276,9 +277,10 @@ def help_text() -> str:
 
 def _described(option: Option) -> Iterator[str]:
     """The lines of one option in the help text."""
-    short = f"-{option.letter}" if option.letter else "   "
+    letter = option.letter or option.prefix
+    short = f"-{letter}" if letter else "   "
     long = f"--{option.name}" if option.name else ""
-    spelled = f"{short}{', ' if option.letter and long else ' '}{long} {option.argument}"
+    spelled = f"{short}{', ' if letter and long else ' '}{long} {option.argument}"
     first, *more = option.help.split("\n")
     yield f"  {spelled:<28} {first}"
     for line in more:
