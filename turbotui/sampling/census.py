@@ -51,8 +51,12 @@ class Census:
         )
 
     def plus(self, machine: Machine, source: Source) -> Census:
-        """The same census with one more source, probed now; what it gives takes the place of what was there."""
-        return self.exchange(machine, (), (source,))
+        """The same census with one more source, probed now; what it gives takes the place of what was there.
+
+        A source that is there already is probed anew: what it gave before and gives no more is forgotten.
+        """
+        known = tuple(other for other in self.sources if other.id == source.id)
+        return self.exchange(machine, known, (source,))
 
     def exchange(self, machine: Machine, gone: Sequence[Source], come: Sequence[Source]) -> Census:
         """The same census without some sources and what they gave, and with others, probed now.

@@ -73,6 +73,7 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     shared: list[tuple[Source, frozenset[SignalId]]] = []
     dropped: dict[SignalId, Unavailable] = {}
     used = 0
+    alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
     by_source: dict[str, set[SignalId]] = {}
     for name in wanted:
         if name in census.signals and census.signals[name].behavior is not Behavior.CONSTANT:
@@ -88,14 +89,16 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
         by_cpu: dict[int, set[SignalId]] = {}
         for name in mine:
             for cpu in reading_cpus(census.signals[name], topology):
-                by_cpu.setdefault(cpu, set()).add(name)
+                if cpu not in census.signals[name].absent:
+                    by_cpu.setdefault(cpu, set()).add(name)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
             dropped.update(dict.fromkeys(mine, _too_many(source, need, used, budget)))
             continue
         used += need
         for cpu, names in by_cpu.items():
-            tasks[cpu].append(Task(source, cpu, frozenset(names)))
+            chosen = frozenset(names)
+            tasks[cpu].append(Task(source, cpu, alike.setdefault(chosen, chosen)))
     return Plan({cpu: tuple(items) for cpu, items in tasks.items()}, tuple(shared), dropped, used)
 
 

@@ -66,7 +66,10 @@ class CpuTruth:
 
 @dataclass(frozen=True, slots=True)
 class PackageTruth:
-    """One package, cumulative; temperature at this instant. `states` has seconds by package C-state number."""
+    """One package, cumulative; temperature and limit at this instant. `states` has seconds by package C-state number.
+
+    `limit` is what holds the cores below what they want: "heat", "pl1", "pl2", or "".
+    """
 
     seconds: float
     joules: float
@@ -83,6 +86,7 @@ class PackageTruth:
     limited_seconds: float
     gpu_rc6_seconds: float
     celsius: float
+    limit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,7 @@ class Truth:
                 limited_seconds=one.at(b.PKG_LIMITED, now),
                 gpu_rc6_seconds=one.at(b.PKG_GPU_RC6, now),
                 celsius=model.package_celsius(package, now),
+                limit="heat" if model.state[package].hot else model.state[package].limit,
             )
 
     def system_truth(self) -> SystemTruth:
