@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.host import HostError
+from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.pmus import EventError
@@ -129,6 +129,8 @@ class UncoreSource(PerCpuSource):
 
     def _try(self, machine: Machine, cpu: int) -> Unavailable | None:
         """Whether the PMU may be opened at all. Not where filters are set: earlier counters may still hold others."""
+        if machine.host.kind is HostKind.RECORDED:
+            return Unavailable(Reason.NOT_READ, f"perf {self.order.pmu}: a recording has files, but no counters")
         encoded = next(iter(self._encoded.values()), None)
         if encoded is None or self.order.settings:
             return None

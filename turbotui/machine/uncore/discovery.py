@@ -92,6 +92,8 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[Unit]:
     peer = _text(host, f"{DEVICES}/{name}/peer")
     for cpu in pmu.cpumask:
         package, die = place_of(machine, cpu)
+        if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
+            package = numbers[0]  # the socket: the name's first number
         yield Unit(pmu, kind, numbers, cpu, devices.covered(pmu), package, die, identifier, peer)
 
 
