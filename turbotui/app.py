@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,20 +14,26 @@ from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from turbotui.errors import InternalError, UsageError
+from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.quantities.columns import Column
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
+from turbotui.screens.cpus import CpuScreen, TopologyScreen
 from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
 from turbotui.screens.info import InfoScreen
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.power import PowerScreen
-from turbotui.screens.table import CpuScreen, TopologyScreen
+from turbotui.screens.prompt import Prompt
+from turbotui.screens.saved import absent_of
+from turbotui.screens.tasks import TasksScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
+from turbotui.screens.uncore import UncoreScreen
 from turbotui.screens.watch import Watch, WatchedSession
+from turbotui.widgets.profiles import Profile, Profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
     ScreenSpec("power", "4", "power", PowerScreen),
+    ScreenSpec("uncore", "5", "uncore", UncoreScreen),
+    ScreenSpec("tasks", "7", "tasks", TasksScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
 )
@@ -78,6 +87,7 @@ class TurbotuiApp(App[int]):
         session: what is watched; started when the screen is there, stopped when it goes.
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
+        profile: name and content of the saved view to begin with.
 
     Attributes:
         failure: the exception that ended the program, if one did.
@@ -97,7 +107,7 @@ class TurbotuiApp(App[int]):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
-                 theme: str | None = None) -> None:
+                 theme: str | None = None, profile: tuple[str, Profile] | None = None) -> None:
         super().__init__()
         for known in THEMES:
             self.register_theme(known)
@@ -108,6 +118,7 @@ class TurbotuiApp(App[int]):
         self.animation_level = "none"
         self.session = session
         self.watched = Watch(session, columns)
+        self._profile = profile
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
@@ -134,6 +145,8 @@ class TurbotuiApp(App[int]):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
+        if self._profile is not None:
+            self._use_profile(*self._profile)
         self._want()
         self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
 
@@ -207,6 +220,8 @@ class TurbotuiApp(App[int]):
     def _want(self) -> None:
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
 
     # Actions
 
@@ -262,6 +277,56 @@ class TurbotuiApp(App[int]):
         if self._base is not None:
             self._base.notice("least, greatest and mean start anew")
 
+    def action_tcc(self) -> None:
+        """Ask for the temperature that readouts count down from."""
+        watch = self.watched
+
+        def typed(text: str) -> str:
+            try:
+                if text.strip():
+                    parse_celsius(text)
+            except UsageError as error:
+                return str(error)
+            return ""
+
+        def done(text: str | None) -> None:
+            if text is None or self._base is None:
+                return
+            try:
+                self._base.notice(watch.tell_tcc(text))
+            except UsageError as error:
+                self._base.notice(str(error))
+            self._base.show_columns()
+
+        now = watch.session.machine.tcc
+        word = "TCC target in °C, empty for the machine's own"
+        self.push_screen(Prompt(word, "" if now is None else f"{now}", typed), done)
+
+    def action_use_profile(self, name: str) -> None:
+        """Show a saved view."""
+        try:
+            self._use_profile(name, Profiles(os.environ).load(name))
+        except TurbotuiError as error:
+            if self._base is not None:
+                self._base.notice(str(error))
+
+    def _use_profile(self, name: str, profile: Profile) -> None:
+        self.watched.take(profile)
+        if profile.theme in self.available_themes:
+            self.theme = profile.theme
+        absent = absent_of(profile, self.watched)
+        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        self.action_show_screen(profile.screen if profile.screen in self._known_modes else SCREENS[0].id)
+        self.call_after_refresh(self._say, said)
+
+    @property
+    def _known_modes(self) -> frozenset[str]:
+        return frozenset(spec.id for spec in SCREENS)
+
+    def _say(self, sentence: str) -> None:
+        if self._base is not None:
+            self._base.notice(sentence)
+
     def action_next_theme(self) -> None:
         """The next of our themes."""
         names = [theme.name for theme in THEMES]
@@ -288,6 +353,8 @@ class TurbotuiApp(App[int]):
         for spec in SCREENS:
             call = f"show_screen('{spec.id}')"
             yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(call, self))
+        for name in Profiles(os.environ).names():
+            yield SystemCommand(f"Profile: {name}", "a saved view", self._runner(f"use_profile({name!r})", self))
 
     def _runner(self, call: str, namespace: DOMNode) -> Callable[[], object]:
         return lambda: self.run_worker(self.run_action(call, default_namespace=namespace))

@@ -131,6 +131,26 @@ def test_cpus_outside_the_affinity_are_dropped_with_a_warning() -> None:
     assert done.stderr.splitlines()[-1].startswith("turbotui: No valid cpus found")
 
 
+@pytest.mark.real
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
+def test_cpus_taken_away_and_given_back_while_it_runs_lose_and_regain_their_rows() -> None:
+    every = sorted(os.sched_getaffinity(0))
+    seen: list[int] = []
+    with subprocess.Popen([*PROGRAM, "-q", "-i", "0.1", "-n", "200", "--format", "json", "--show", "IRQ"], text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            rows = sum(one.get("cpu") is not None for one in json.loads(line)["rows"])
+            if rows not in seen[-1:]:
+                seen.append(rows)
+                if len(seen) == 3:
+                    break
+                # as taskset -p does: only the first thread; ours that read are pinned to the CPUs that they read
+                os.sched_setaffinity(process.pid, every[:1] if len(seen) == 1 else every)
+        process.terminate()
+    assert seen == [len(every), 1, len(every)]
+
+
 def test_clocks_and_apic_ids() -> None:
     done = guest("--show", "usec,Time_Of_Day_Seconds,CPU,APIC,X2APIC")
     header, summary, *rows = done.stdout.splitlines()[1:]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from ringbytes import FORMAT, comm, ended, fork, lost, sample
 
 from turbotui.analysis.tasks.ledger import Ledger
-from turbotui.analysis.tasks.tables import Grouping, difference, task_rows
+from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.machine.perf_ring import Reading, parse_record
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
@@ -99,13 +99,13 @@ def test_whatever_the_order_of_slices_nothing_is_lost(slices: list[tuple[int, in
         rings[cpu].append(sample(1, tid, time, (values[0], values[1]), cpu))
     books.feed([ring(cpu, *data) for cpu, data in rings.items()])
     assert books.sums() == (len(slices), sum(ran for _cpu, _tid, ran in slices))
-    assert sum(one.end - one.start for one in books.timeline) == sum(ran for _cpu, _tid, ran in slices)
+    assert books.timeline.total() == sum(ran for _cpu, _tid, ran in slices)
 
 
 def test_an_interval_is_the_difference_of_two_tables() -> None:
     books = ledger(Mode.INHERITED, {77: 5})
     books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(6, 6, 11, (1, 9)))])
-    older = task_rows(books, Grouping.PROCESS)
+    marks = books.marks()
     books.feed([ring(0, sample(5, 5, 20, (2, 160)))])
-    [row] = difference(task_rows(books, Grouping.PROCESS), older)
+    [row] = task_rows(books, Grouping.PROCESS, marks)
     assert (row.pid, row.counts) == (5, {"switches": 1, "run": 60})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind, Privileges
@@ -22,7 +22,7 @@ from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import OwnCost
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sources.source import Probe
+from turbotui.sources.source import Probe, Source
 
 BASE_HZ = 2_000_000_000
 TSC_HZ = 2_000_000_000
@@ -228,6 +228,7 @@ class FakeSession:
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
+        self.also: frozenset[SignalId] = frozenset()
         self.ended = 0
         self.stopped = False
         self._on_frame: Callable[[Frame], None] | None = None
@@ -238,8 +239,16 @@ class FakeSession:
               on_end: Callable[[], None] | None = None) -> None:
         self._on_frame = on_frame
 
+    @property
+    def started(self) -> bool:
+        """Whether the dashboard takes frames."""
+        return self._on_frame is not None
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        self.also = signals
 
     def add(self, text: str) -> Column:
         """Known at once; the scripted machine has nothing behind it."""
@@ -260,6 +269,9 @@ class FakeSession:
 
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:
         self.stopped = True

@@ -10,6 +10,7 @@ import sys
 
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from turbotui.bench.events import STRINGS, encoding_seconds
+from turbotui.bench.model_memory import model_megabytes
 from turbotui.bench.sampling import sample_costs
 
 _KEYS = 150
@@ -45,6 +46,9 @@ def main() -> int:
         parts = [f"{value:7.2f}" if value is not None else f"{'-':>7}" for value in (row.all, row.screen)]
         parts += [f"{value:8.2f}" if value is not None else f"{'-':>8}" for value in (row.sampler, row.reading)]
         print(f"  {row.name:<34} {' '.join(parts)} {row.rss_mb:7.0f} {row.kb_per_second:6.1f}")
+
+    for title, watched in (("256 CPUs", "0-255"), ("1,024 CPUs", "")):
+        print(f"  {'of it the model of ' + title:<34} {'':>31} {model_megabytes('big-8s', watched):7.0f}")
 
     print("\nstart-up to the first painted frame (seconds, of 3)")
     starts = [start_up([]) for _ in range(3)]

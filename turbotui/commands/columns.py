@@ -12,6 +12,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.output.glossary import glossary_lines
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.selection import why_absent
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     for column in catalog.columns:
         absent = why_absent(column, census, machine.topology)
         mark = " " if absent is None else "-"
-        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {column.formula}")
+        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}")
         print(f"  {'':<{width}}  {column.help}" if absent is None else f"  {'':<{width}}  {absent.sentence()}")
     return 0
 
@@ -57,7 +58,7 @@ def _row(column: Column, census: Census, absent: Unavailable | None) -> dict[str
         "groups": list(column.groups),
         "scope": column.scope.value,
         "unit": column.unit,
-        "formula": column.formula,
+        "formula": formula_of(column),
         "help": column.help,
         "document": column.document,
         "sources": {

@@ -16,6 +16,7 @@ from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.output.formats import FORMATS
+from turbotui.quantities.units import parse_celsius
 
 SHORTEST = 0.001
 """Seconds: the shortest interval (turbostat-spec 1.1)."""
@@ -54,7 +55,8 @@ class Task(Enum):
 
 OPTIONS: tuple[Option, ...] = (
     Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
-           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name", argument="SPEC"),
+           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC"),
     Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
            "c", "SET"),
     Option("debug", "every column, and more in the header (twice is the same)", "d"),
@@ -79,6 +81,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
     Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
@@ -93,6 +96,7 @@ class StatOptions:
     Attributes:
         choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
         added: texts of --add, in the order given.
+        events: file of --events.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
         header_every: --header_iterations; None: never again.
@@ -103,6 +107,7 @@ class StatOptions:
     task: Task = Task.WATCH
     choices: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
+    events: str = ""
     cpus: frozenset[int] | None = None
     rows: Rows = Rows.ALL
     debug: int = 0
@@ -180,6 +185,8 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
             return replace(options, tcc=_celsius(argument))
         case "version":
             return replace(options, task=Task.VERSION)
+        case "events":
+            return replace(options, events=argument)
         case "format":
             if argument not in FORMATS:
                 raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)
@@ -236,12 +243,9 @@ def _interval(text: str) -> float:
 
 def _celsius(text: str) -> int:
     try:
-        degrees = int(text)
-    except ValueError:
-        degrees = 0
-    if degrees <= 0:
-        raise StatError(f'--TCC "{text}" is not a temperature in whole °C', 1)
-    return degrees
+        return parse_celsius(text)
+    except UsageError as error:
+        raise StatError(f"--{error}", 1) from None
 
 
 def help_text() -> str:
@@ -271,7 +275,15 @@ def _described(option: Option) -> Iterator[str]:
         yield f"  {'':<28} {line}"
 
 
-_MORE = """NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
+_MORE = """--add beside turbostat's grammar, one column for each event; rows show the sum of the CPUs or PMUs in them:
+  EVENT[,name=TITLE][,rate][,EVENT...]    as perf -e takes it: cycles:u, r01c2, cpu/event=0x3c,umask=0/u, cs,
+                                          sched:sched_switch, mem:0xADDR:rw, {cycles,instructions}:u (one group),
+                                          uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY
+  TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / ( ) min max over events, 'names with - / or :' in quotes, signals
+                                          such as energy.pkg, and dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
+  set:NAME                                a set that turbotui ships or --events names: turbotui events sets
+
+NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
 cpuidle, pct_idle, power, cache, llc, other; and turbotui's own: extra (all that turbostat lacks), thermal, kernel,
 interrupt.
 --show, --hide and --enable work from left to right; the first --show clears what was on.

@@ -104,6 +104,10 @@ class WatchScreen(Screen[None]):
         """Columns that have to be read for this screen."""
         return self.watch_state.columns
 
+    def read_beside(self) -> None:
+        """Read what this screen needs beside columns: nothing, unless it says otherwise."""
+        self.watch_state.session.read_also((), frozenset())
+
     # Texts
 
     def show_summary(self) -> None:
@@ -257,7 +261,9 @@ class WatchScreen(Screen[None]):
 
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
-        return ["PAUSED"] if self.watch_state.paused else []
+        watch = self.watch_state
+        found = ["PAUSED" if watch.paused else "", watch.tcc_flag()]
+        return [flag for flag in found if flag]
 
     # Events
 

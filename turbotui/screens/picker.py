@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.formula_text import formula_of
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, scope_word
@@ -106,7 +107,7 @@ class Picker(Window[None]):
             return
         unit = f", {column.unit}" if column.unit else ""
         first = f"{column.id}: per {scope_word(column.scope)}{unit}"
-        lines = [first, column.help, f"= {column.formula}", column.document]
+        lines = [first, column.help, f"= {formula_of(column)}", column.document]
         why = self._watch.why_absent(column)
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")

@@ -26,6 +26,7 @@ from turbotui.widgets.cells import (
     identity,
     slot_for,
 )
+from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
 from turbotui.widgets.rows import Line, row_name
 from turbotui.widgets.spark import spark
@@ -55,6 +56,8 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 def _slot(view: TableView, column: Column) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
     slot = slot_for(column)
+    if view.mark is not None and not identity(column):  # a difference has a sign before it
+        slot = Slot(column, max(slot.width, column.width + 1), slot.title)
     if view.sort is None or view.sort.id != column.id:
         return slot
     title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
@@ -255,7 +258,12 @@ class Painter:
         value = self.value(frame, column, row)
         if value is None:
             return " ", cell_text(column, None, slot.width), Tone.DIM
-        text = cell_text(column, value, slot.width)
+        mark_frame = self.view.mark
+        if mark_frame is None:
+            text = cell_text(column, value, slot.width)
+        else:
+            then = self.value(mark_frame, column, row)
+            text = difference_text(column, difference(column, value, then), slot.width)
         own = column.scope is Scope.CPU or row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
         tone = alarm(column, value)
         if tone is not None:

@@ -13,7 +13,7 @@ from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
 
 TONE_CLASSES = {f"tone--{tone.value}" for tone in Tone}
-"""plain dim amber red spark rule title sorted summary cursor cell tagged band key."""
+"""plain dim amber red spark rule title sorted summary cursor cell tagged band key, and the lanes of timelines."""
 
 _CSS = {
     Tone.PLAIN: "color: $foreground;",
@@ -30,6 +30,22 @@ _CSS = {
     Tone.TAGGED: "color: $tui-accent;",
     Tone.BAND: "background: $tui-band; color: $tui-on-band; text-style: bold;",
     Tone.KEY: "color: $tui-accent;",
+    Tone.LANE_0: "color: $tui-lane-0;",
+    Tone.LANE_1: "color: $tui-lane-1;",
+    Tone.LANE_2: "color: $tui-lane-2;",
+    Tone.LANE_3: "color: $tui-lane-3;",
+    Tone.LANE_4: "color: $tui-lane-4;",
+    Tone.LANE_5: "color: $tui-lane-5;",
+    Tone.LANE_6: "color: $tui-lane-6;",
+    Tone.LANE_7: "color: $tui-lane-7;",
+    Tone.LANE_0_FULL: "background: $tui-lane-0; color: $tui-on-lane;",
+    Tone.LANE_1_FULL: "background: $tui-lane-1; color: $tui-on-lane;",
+    Tone.LANE_2_FULL: "background: $tui-lane-2; color: $tui-on-lane;",
+    Tone.LANE_3_FULL: "background: $tui-lane-3; color: $tui-on-lane;",
+    Tone.LANE_4_FULL: "background: $tui-lane-4; color: $tui-on-lane;",
+    Tone.LANE_5_FULL: "background: $tui-lane-5; color: $tui-on-lane;",
+    Tone.LANE_6_FULL: "background: $tui-lane-6; color: $tui-on-lane;",
+    Tone.LANE_7_FULL: "background: $tui-lane-7; color: $tui-on-lane;",
 }
 
 

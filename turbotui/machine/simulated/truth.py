@@ -79,6 +79,8 @@ class PackageTruth:
     states: Mapping[int, float]
     read_bytes: float
     written_bytes: float
+    io_read_bytes: float
+    io_written_bytes: float
     throttles: float
     throttled_seconds: float
     limited_seconds: float
@@ -168,6 +170,8 @@ class Truth:
                 states={number: one.at(index, now) for number, index in states.items()},
                 read_bytes=one.at(b.PKG_READ_BYTES, now),
                 written_bytes=one.at(b.PKG_WRITTEN_BYTES, now),
+                io_read_bytes=one.at(b.PKG_IO_READ_BYTES, now),
+                io_written_bytes=one.at(b.PKG_IO_WRITTEN_BYTES, now),
                 throttles=one.at(b.PKG_THROTTLES, now),
                 throttled_seconds=one.at(b.PKG_THROTTLED, now),
                 limited_seconds=one.at(b.PKG_LIMITED, now),

@@ -30,7 +30,7 @@ _TASK: Final = 1 << 13
 _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
-_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING | ReadFormat.ID
+_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
 
 
 class Mode(Enum):
@@ -60,9 +60,10 @@ class Counter:
 
 
 SOFTWARE_COUNTERS: Final = (
-    Counter("migrations", PerfAttr(_SOFTWARE, 4)),  # PERF_COUNT_SW_CPU_MIGRATIONS
     Counter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
 )
+"""Every counter makes every switch of a watched thread dearer (bench.tasks): migrations are not among them, because
+samples say on which CPU a thread ran."""
 HARDWARE_COUNTERS: Final = (
     Counter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
     Counter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from turbotui.machine.pmus import EventError
+from turbotui.machine.pmus import EventError, Pmu
 
 _BDF = re.compile(r"(?:[0-9a-f]{1,4}:)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.ASCII | re.IGNORECASE)
 _DEVICES = 0x1F  # five bits (PCI Express Base Specification, section 2.2.4.2)
+_CYCLES = 1 << 32  # the cycle counter of a CoreSight PMU; no filter applies to it
 _ADDRESS_SLOTS = 8  # of one PCIE-TGT PMU, shared by equal pairs (nvidia-tegra410-pmu.rst)
 
 
@@ -38,6 +39,22 @@ class AddressNotEnabledError(EventError):
 
 class AddressSlotsError(EventError):
     """More distinct address ranges than the PMU has slots."""
+
+
+def check(pmu: Pmu, terms: Mapping[str, int]) -> None:
+    """Check the filters of one event of any PMU; those without rules pass.
+
+    Args:
+        pmu: whose event it is.
+        terms: the values of all its fields, the event's own among them.
+
+    Raises:
+        PortAndDeviceError, DeviceNotEnabledError, AddressNotEnabledError: filters that cannot be, or select nothing.
+    """
+    if "src_bdf_en" in pmu.formats and terms.get("event") != _CYCLES:
+        check_pcie(terms)
+    if "dst_addr_en" in pmu.formats:
+        check_target_group((terms,))
 
 
 def bdf_value(address: str) -> int:

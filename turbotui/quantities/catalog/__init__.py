@@ -20,6 +20,7 @@ from turbotui.quantities.catalog import (
     kernel,
     limits,
     power,
+    roofline,
     thermal,
     topology,
     uncore,
@@ -49,7 +50,9 @@ _AFTER_CPUIDLE = (
 )
 _AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
 
-STATIC_COLUMNS: tuple[Column, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE)
+STATIC_COLUMNS: tuple[Column, ...] = (
+    *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Catalog:
 
 
 def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
-    """The catalog of a machine that offers these signals: static columns, and those of its idle states and uncore."""
+    """The catalog of a machine that offers these signals: static ones, and those of what it has alone."""
     chosen: dict[ColumnId, Column] = {}
     order = (
         *_BEFORE_CPUIDLE,
@@ -102,19 +105,15 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         *_AFTER_CPUIDLE,
         *uncore.uncore_columns(signals),
         *_AFTER_UNCORE,
+        *roofline.roofline_columns(signals),
     )
     for column in order:
         rival = chosen.get(column.id)
         if rival is None or (not _can(rival, signals) and _can(column, signals)):
             chosen[column.id] = column
     # a variant keeps the place where it stands in the tables: a core's watts among core columns
-    kept: list[Column] = []
-    for column in order:
-        mine = chosen[column.id]
-        same = mine.needs == column.needs and mine.scope is column.scope and mine.formula == column.formula
-        if same and all(other.id != column.id for other in kept):
-            kept.append(mine)
-    return Catalog(tuple(kept), {column.id: column for column in kept})
+    kept = tuple(column for column in order if chosen[column.id] is column)
+    return Catalog(kept, {column.id: column for column in kept})
 
 
 def _can(column: Column, signals: Mapping[SignalId, Signal]) -> bool:

@@ -32,10 +32,14 @@ class _Layout:
     log: int = 16
     prefix: str = ""
 
+    def words_of(self, *, logged: bool) -> Mapping[int, str]:
+        """The word for each state bit, or for each log bit."""
+        shift = self.log if logged else 0
+        return {bit + shift: f"{self.prefix}{word}" for bit, word in self.words.items()}
+
     def set_words(self, bits: int, *, logged: bool) -> list[str]:
         """The words whose state or log bit is set."""
-        shift = self.log if logged else 0
-        return [f"{self.prefix}{word}" for bit, word in self.words.items() if bits >> (bit + shift) & 1]
+        return [word for bit, word in self.words_of(logged=logged).items() if bits >> bit & 1]
 
 
 # Intel SDM vol. 4, IA32_PACKAGE_THERM_STATUS and IA32_THERM_STATUS: each log bit is directly above its state.
@@ -111,6 +115,7 @@ def _column(title: str, scope: Scope, layouts: tuple[_Layout, ...], formula: str
         id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=(layouts[0].signal,),
         wants=tuple(layout.signal for layout in layouts[1:]), compute=_reasons(layouts, logged=logged),
         formula=formula, help=help_text, document=_DOCUMENT, width=12, priority=7, default=default, extra=True,
+        bits={layout.signal: layout.words_of(logged=logged) for layout in layouts},
     )
 
 

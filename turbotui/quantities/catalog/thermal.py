@@ -37,14 +37,14 @@ CORE_COLUMNS = (
     _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
     Column(
         id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
-        compute=lambda row: count(row, "throttle.core.count"), formula="Δcore_throttle_count",
+        compute=lambda row: count(row, "throttle.core.count"),
         help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
         document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
     ),
     Column(
         id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
         needs=("throttle.core.time",), compute=lambda row: _share(row, "throttle.core.time"),
-        formula="100 x Δcore_throttle_total_time / interval", help="Share of the interval that the core was throttled "
+        help="Share of the interval that the core was throttled "
         "for heat; above the core, the sum over cores.", document=_THROTTLE, width=5, priority=8, default=False,
         extra=True,
     ),
@@ -56,13 +56,12 @@ PACKAGE_COLUMNS = (
     Column(
         id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
         needs=("throttle.pkg.count",), compute=lambda row: count(row, "throttle.pkg.count"),
-        formula="Δpackage_throttle_count", help="Times the package was throttled for heat in the interval.",
+        help="Times the package was throttled for heat in the interval.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
     ),
     Column(
         id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
-        formula="100 x Δpackage_throttle_total_time / interval",
         help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True,
     ),
