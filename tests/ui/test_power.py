@@ -16,12 +16,11 @@ from textual.pilot import Pilot
 
 from turbotui.app import TurbotuiApp
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.screens.explain import Explain
+from turbotui.screens.explain import Explain, explanation_of
 from turbotui.screens.graph import Graph
 from turbotui.screens.power import PowerScreen
 from turbotui.widgets.bars import LAYERS, Mark, bar, labels, stacked, stacked_bar
 from turbotui.widgets.cells import Tone
-from turbotui.widgets.explanation import explanation
 from turbotui.widgets.panel import Panel, Span, inner_width, panel_line, plan
 from turbotui.widgets.panel_grid import PanelGrid
 
@@ -193,7 +192,7 @@ async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Reco
         assert isinstance(window, Explain)
         frame, power = session.latest, session.catalog.by_id["PkgWatt"]
         assert frame is not None
-        said = explanation(frame, power, frame.rows(Scope.PACKAGE)[0])
+        said = explanation_of(app.watched, power, frame.rows(Scope.PACKAGE)[0])
         assert any(line.startswith("unknown: virtual machine") for line in said)
 
 

@@ -184,8 +184,7 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
             why[name] = reason
-    everyone = frame.rows(Scope.CPU)
-    cpus = [everyone[position] for position in frame.topology.parts(row, Scope.CPU)]
+    cpus = frame.topology.parts(row, Scope.CPU)
     working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
     clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
     able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}
@@ -205,12 +204,14 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
     )
 
 
-def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, rows: Sequence[RowId]) -> dict[RowId, float]:
+def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> dict[RowId, float]:
+    """A column of the CPUs at these places of the topology, as far as it is known."""
     column = catalog.get(name)
     if column is None:
         return {}
-    cells = zip(rows, frame.cells(column, rows), strict=True)
-    return {row: value for row, value in cells if isinstance(value, int | float)}
+    rows = frame.rows(Scope.CPU)
+    cells = frame.cells(column, rows)
+    return {rows[place]: value for place in places if isinstance(value := cells[place], int | float)}
 
 
 def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
