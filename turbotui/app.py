@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,11 +21,7 @@ from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
-from turbotui.screens.cpus import CpuScreen, TopologyScreen
-from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
-from turbotui.screens.info import InfoScreen
-from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import absent_of
@@ -35,20 +32,29 @@ from turbotui.widgets.profiles import Profile, Profiles
 
 @dataclass(frozen=True, slots=True)
 class ScreenSpec:
-    """One screen: its mode, the key that shows it, its name, and what builds it."""
+    """One screen: its mode, the key that shows it, its name, and its class, whose module is loaded when it is shown."""
 
     id: str
     number: str
     word: str
-    build: Callable[[Watch], WatchScreen]
+    module: str
+    name: str
+
+    def build(self, watch: Watch) -> WatchScreen:
+        """Make the screen."""
+        made: WatchScreen = getattr(importlib.import_module(self.module), self.name)(watch)
+        return made
 
 
 SCREENS: tuple[ScreenSpec, ...] = (
-    ScreenSpec("cpus", "1", "CPUs", CpuScreen),
-    ScreenSpec("topology", "2", "topology", TopologyScreen),
-    ScreenSpec("map", "3", "map", MapScreen),
-    ScreenSpec("info", "8", "info", InfoScreen),
-    ScreenSpec("doctor", "9", "doctor", DoctorScreen),
+    ScreenSpec("cpus", "1", "CPUs", "turbotui.screens.cpus", "CpuScreen"),
+    ScreenSpec("topology", "2", "topology", "turbotui.screens.cpus", "TopologyScreen"),
+    ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
+    ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
+    ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
+    ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
+    ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
+    ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
 )
 """Every screen there is; keys, tabs, help and palette follow."""
 
@@ -191,10 +197,13 @@ class TurbotuiApp(App[int]):
         base = self._base
         if base is not None:
             watch.record(message.frame, base.sparks, base.groups, base.shown)
+            base.take(message.frame)
         if watch.paused:
             self._pending = message.frame
             return
         watch.frame = message.frame
+        if watch.follow_spies():
+            self._resumed()
         self._draw()
 
     def _draw(self) -> None:
@@ -213,6 +222,8 @@ class TurbotuiApp(App[int]):
     def _want(self) -> None:
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
 
     # Actions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from turbotui.quantities.scope import Scope
@@ -45,6 +46,9 @@ class Row:
 
     def place(self, scope: Scope) -> int | None:
         return None
+
+    def each(self, scope: Scope) -> Iterable[Row]:
+        return (self,)
 
     def core_type(self) -> str | None:
         return None

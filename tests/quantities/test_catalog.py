@@ -38,8 +38,8 @@ _AGREED = """
     cpufreq.governor cpufreq.epp switches migrations faults clock.start clock.end clock.wall apic x2apic
     cache.l2.references cache.l2.hits c0.pkg.total c0.pkg.any c0.pkg.gfx c0.pkg.both throttled.pkg throttled.ram
     limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
-    reasons.skl.core reasons.skl.gfx reasons.skl.ring gfx.idle gfx.cur gfx.act media.idle media.cur media.act
-    lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
+    reasons.hsx.core reasons.skl.core reasons.skl.gfx reasons.skl.ring limit.pkg.tdp turbo.single turbo.all
+    gfx.idle gfx.cur gfx.act media.idle media.cur media.act lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
     """
 AGREED = frozenset(_AGREED.split())
 
@@ -82,7 +82,8 @@ def test_a_column_says_what_it_is(column: Column) -> None:
     assert column.document, "every column cites where its meaning is written down"
     assert formula_of(column), "words, or arithmetic that can be written down"
     assert column.width > 0
-    assert column.unit in {"", "MHz", "%", "W", "J", "nJ", "°C", "/s", "M/s", "s", "us"}
+    assert column.unit in {"", "MHz", "%", "W", "J", "nJ", "°C", "/s", "M/s", "s", "us",
+                           "GFLOP/s", "GB/s", "flop/byte", "GFLOP/s/W"}
     assert column.decimals >= -1
     if column.thresholds is not None and not column.thresholds.low:
         assert column.thresholds.amber <= column.thresholds.red

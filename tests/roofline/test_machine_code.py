@@ -20,9 +20,10 @@ from turbotui.machine.code.constants import ADDEND, arithmetic_data
 from turbotui.machine.code.crew import Crew, _combine, _Timing
 from turbotui.machine.code.isas import ASSEMBLERS, assembler_of, described_isas, operations, runnable_isas
 from turbotui.machine.code.mapping import Buffer, CodePage
-from turbotui.machine.code.shapes import Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.code.shapes import Kernel, Mix, Operation, Shape, VectorIsa
 from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.linux import LinuxHost
+from turbotui.quantities.precision import Precision
 
 _MODERN = frozenset({"sse2", "avx", "fma", "avx512f"})
 _OLD = frozenset({"sse2"})

@@ -9,10 +9,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation, join_runs, line, plan_sets
-from turbotui.analysis.roofline.points import Point, Sizing, WidthModel, point_from, points_from
-from turbotui.analysis.roofline.recipes import (
+from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation, join_runs, line
+from turbotui.analysis.roofline.points import Point, point_from, points_from
+from turbotui.errors import UsageError
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.machine import read_machine
+from turbotui.machine.roofline_banks import recipe_of
+from turbotui.machine.simulated import simulated_host
+from turbotui.quantities.recipe_sets import plan_sets
+from turbotui.quantities.recipes import (
     BROADWELL_ON,
+    GRACEMONT,
     HASWELL,
     INTEL_E,
     IVY_BRIDGE,
@@ -25,11 +32,7 @@ from turbotui.analysis.roofline.recipes import (
     ZEN5,
     Recipe,
 )
-from turbotui.analysis.roofline.recognition import recipe_of
-from turbotui.errors import UsageError
-from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import simulated_host
+from turbotui.quantities.roofline import Sizing, WidthModel
 
 
 def _one(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing | None = None,
@@ -176,7 +179,7 @@ def test_recipes_of_simulated_machines(machine: str, recipe: Recipe) -> None:
     (CpuModel(vendor="GenuineIntel", family=6, model=0x3A), IVY_BRIDGE),
     (CpuModel(vendor="GenuineIntel", family=6, model=0x3C), HASWELL),
     (CpuModel(vendor="GenuineIntel", family=6, model=0x3D), BROADWELL_ON),
-    (CpuModel(vendor="GenuineIntel", family=6, model=0xBE), None),
+    (CpuModel(vendor="GenuineIntel", family=6, model=0xBE), GRACEMONT),
     (CpuModel(vendor="GenuineIntel", family=6, model=0x1A), None),
     (CpuModel(vendor="AuthenticAMD", family=0x17, model=0x01), None),
     (CpuModel(vendor="AuthenticAMD", family=0x19, model=0x01), ZEN2_ZEN3),

@@ -31,10 +31,11 @@ from turbotui.analysis.roofline.theory import chip_roofs, machine_roofs
 from turbotui.analysis.roofline.working_sets import working_sets
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.caches import Cache, parse_size, read_caches
-from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
+from turbotui.quantities.precision import Precision
 
 _CHIP = chip_roofs("i7-3770K", "all")
 _CORE = chip_roofs("i7-3770k", "one")

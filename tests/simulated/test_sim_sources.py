@@ -69,6 +69,9 @@ def compare(name: str, source: Source) -> set[str]:
     second, new = read(), (host.model.truth(0), host.model.package_truth(0), host.model.system_truth())
     checked: set[str] = set()
     for one, before in first.items():
+        if one.startswith("roofline.crestmont.") and SHAPES[name].hybrid:
+            assert before is None  # CPU 0 is a P core: it has another recipe, and signals of its own
+            continue
         delta = signals[one].delta(before, second[one])
         assert delta is not None, one
         assert delta >= 0, one

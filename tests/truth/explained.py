@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Cell, Column, Inputs
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -56,6 +56,9 @@ class Numbers:
         found = self._numbers.get((signal, Kind.RATE))
         increase, seconds = self.delta(signal), self.elapsed(signal)
         return found if increase is None or not seconds else increase / seconds
+
+    def each(self, scope: Scope) -> Iterator[Inputs]:
+        yield self
 
     def value(self, signal: SignalId) -> float | None:
         return self._numbers.get((signal, Kind.VALUE))

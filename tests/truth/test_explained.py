@@ -13,7 +13,7 @@ from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog.added import added_column
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.formula_text import unrounded
-from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.traced import evaluated, written
 from turbotui.sampling.evidence import evidence, worked
@@ -38,6 +38,8 @@ def check(frame: Frame, column: Column) -> int:
         if found.cell is None or isinstance(found.cell, str):
             assert found.term is None
             continue
+        if found.term is None and column.formula and row.scope is not Scope.CPU:
+            continue  # made of many rows, and told in words
         assert found.term is not None, f"{column.id} of {row}: the arithmetic is lost"
         text = substituted(found, evidence(frame, column, frame.home(column, row) or row))
         if text:

@@ -40,3 +40,8 @@ def add_watching_arguments(parser: argparse.ArgumentParser, interval: float) -> 
     parser.add_argument("--hide", metavar="NAMES", action=_Choice, const="hide", help="without these")
     parser.add_argument("-e", "--enable", metavar="NAMES", action=_Choice, const="enable",
                         help="these as well as the default ones")
+    parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
+                        help="add a column, as turbotui stat --add: an event (cycles:u, uncore_imc/cas_count_read/), "
+                             "a formula (CPI=cycles/instructions), set:NAME, msr0xADDR, perf/PMU/EVENT, /PATH")
+    parser.add_argument("--events", metavar="FILE", default="",
+                        help="a TOML file of event sets, whose names --add set:NAME takes too")

@@ -6,6 +6,7 @@ import argparse
 import json
 
 from turbotui.machine.simulated import SHAPES
+from turbotui.machine.simulated.applications import APPLICATIONS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,12 +20,16 @@ def run(arguments: argparse.Namespace) -> int:
         {"name": shape.name, "packages": shape.packages, "cpus": shape.cpus, "summary": shape.summary}
         for shape in SHAPES.values()
     ]
+    applications = [{"name": one.name, "summary": one.summary} for one in APPLICATIONS.values()]
     if arguments.json:
-        print(json.dumps({"simulated": True, "machines": rows}, indent=1))
+        print(json.dumps({"simulated": True, "machines": rows, "applications": applications}, indent=1))
         return 0
     width = max(len(str(row["name"])) for row in rows)
     print("SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured")
     print(f"{'name':<{width}}  packages  CPUs  what it is")
     for row in rows:
         print(f"{row['name']:<{width}}  {row['packages']:>8}  {row['cpus']:>4}  {row['summary']}")
+    print("\napplications for --machine NAME+APPLICATION, on every CPU instead of the machine's own load")
+    for one in applications:
+        print(f"{one['name']:<{width}}  {one['summary']}")
     return 0

@@ -86,14 +86,14 @@ def _attainable_lines(roofs: RoofSet) -> list[str]:
 def plot_text(roofs: RoofSet, width: int, coloured: bool) -> str:
     """The roofline as a plot in text, with what its lines are underneath."""
     plot = build_plot(roofs)
-    drawn = _draw(plot, width, coloured)
+    drawn = draw_plot(plot, width, coloured)
     legend = [f"  {number}  {line.name}" for number, line in enumerate(plot.lines, start=1)]
     meetings = "ridge points (o) [flop/byte]: " + ", ".join(mark.label for mark in plot.ridges)
     return "\n".join([plot.title, drawn, *legend, meetings])
 
 
-def _draw(plot: Plot, width: int, coloured: bool) -> str:
-    """By plotext 6, whose figure has no types: it is met here only.
+def draw_plot(plot: Plot, width: int, coloured: bool) -> str:
+    """The drawing alone, by plotext 6, whose figure has no types: it is met here only.
 
     Drawn on the axes' own logarithms, with ticks of our own, so that the plot shows exactly what the model says.
     """
@@ -109,6 +109,8 @@ def _draw(plot: Plot, width: int, coloured: bool) -> str:
         figure.draw(figure.text(xs[0] + share * (xs[1] - xs[0]), ys[0] + share * (ys[1] - ys[0]), str(number)))
     for mark in plot.ridges:
         figure.draw(figure.text(math.log10(mark.intensity), math.log10(mark.gflops), "o"))
+    for mark in plot.points:
+        figure.draw(figure.text(math.log10(mark.intensity), math.log10(mark.gflops), mark.label or "*"))
     for axis, scale in (("x", plot.x), ("y", plot.y)):
         ruler = figure.ruler(axis)
         ruler.lim(math.log10(scale.low), math.log10(scale.high))

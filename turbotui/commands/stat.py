@@ -25,6 +25,7 @@ from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
+_EVERY_SOURCE = 2  # --debug twice: where each number comes from
 _LAST_READING_SECONDS = 10.0  # how long workers may take, twice over, for the reading at a command's end
 
 
@@ -46,12 +47,14 @@ def main(words: Sequence[str]) -> int:
             streams.notes([f"turbotui version {__version__}"])
             return 0
         opened = open_stat(options)
+        if options.debug >= _EVERY_SOURCE:
+            streams.notes(_where_read(opened))
         if options.task is Task.LIST:
             streams.rows([",".join(column.id for column in opened.layout.columns)])
             return 0
         _print_configuration(opened, options, streams)
         if options.task is Task.DUMP:
-            return _dump(opened, streams)
+            return _dump(opened, options, streams)
         if options.command:
             return _run_command(opened, options, streams)
         return _watch(opened, options, streams)
@@ -70,13 +73,23 @@ def _print_configuration(opened: Opened, options: StatOptions, streams: Streams)
     )
 
 
-def _dump(opened: Opened, streams: Streams) -> int:
+def _where_read(opened: Opened) -> Iterator[str]:
+    """For each column the counters behind it, and where each is read."""
+    census = opened.session.census
+    for column in opened.layout.columns:
+        for name in dict.fromkeys((*column.needs, *column.wants)):
+            signal = census.signals.get(name)
+            if signal is not None:
+                yield f"{column.id}: {name} by {census.provider[name].title}: {signal.origin}"
+
+
+def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Read everything once."""
     frames: Every[Frame] = Every()
     session = opened.session
     session.start(frames.put, intervals=0, on_end=frames.close)
     for frame in frames:
-        streams.rows(dump_lines(frame))
+        streams.rows(dump_lines(frame, opened.layout, options.format))
     _raise_failure(session)
     return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -58,6 +58,12 @@ class Inputs(Protocol):
     def place(self, scope: Scope) -> int | None:
         """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""
 
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """The same of every instance of a finer level inside the row; of the row alone where it is not coarser.
+
+        For what cannot be made of reduced signals: a product of two of them is not the sum of the products.
+        """
+
     def core_type(self) -> str | None:
         """"P", "E", "LP", an Arm capacity class, or None on machines with one kind of core."""
 
@@ -99,6 +105,7 @@ class Column:
         whole_only: has a value on the summary row only.
         hexadecimal: turbostat prints it in hexadecimal.
         bits: for a register that is told in words: what each bit of each signal means.
+        doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
     """
 
     id: ColumnId
@@ -122,6 +129,7 @@ class Column:
     whole_only: bool = False
     hexadecimal: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
+    doubt: Callable[[Inputs], str] | None = None
 
     @property
     def title(self) -> str:

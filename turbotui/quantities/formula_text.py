@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.columns import Column
+from collections.abc import Iterable
+
+from turbotui.quantities.columns import Column, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import Kind, Operation, Reading, Term, Traced, term_of, written
@@ -38,6 +40,11 @@ class _Anything:
     def place(self, scope: Scope) -> int | None:
         """See `columns.Inputs.place`."""
         return scope.rank
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`."""
+        del scope
+        return (self,)
 
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""

@@ -28,8 +28,8 @@ class Beat:
     late_total: int
 
 
-_Places: TypeAlias = tuple[tuple[tuple[int, SignalId, int], ...], tuple[tuple[int, int], ...]]
-"""(index in the reading, signal, position in its column) of every value, and (clock, position) of every time stamp."""
+_Places: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""The position of every value in its signal's column, -1 for none, and (clock, position) of every time stamp."""
 
 
 class Assembler:
@@ -48,6 +48,7 @@ class Assembler:
         self._clocks: dict[SignalId, int] = {name: numbers[home] for name, home in homes.items()}
         self._clock_sizes = [self._sizes[scope] for _source, scope in numbers]
         self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], _Places]] = {}
+        self._alike: dict[tuple[int, ...], tuple[int, ...]] = {}  # the sources of a CPU mostly have the same positions
         self._reading_cpus = {
             name: reading_cpus(census.signals[name], topology)
             for name in self._signals
@@ -77,14 +78,16 @@ class Assembler:
                 places, moments = (
                     known[1] if known is not None and known[0] is names else self._place(source, cpu, names)
                 )
-                for index, name, position in places:
-                    values[name][position] = raw[index]
+                for name, position, item in zip(names, places, raw, strict=True):
+                    if position >= 0:
+                        values[name][position] = item
                 middle = (started + ended) >> 1
                 for clock, position in moments:
                     clocks[clock][position] = middle
                 if (source, cpu) in began:
-                    for _index, name, position in places:
-                        fresh.setdefault(name, set()).add(position)
+                    for name, position in zip(names, places, strict=True):
+                        if position >= 0:
+                            fresh.setdefault(name, set()).add(position)
             for shared in answer.shared:
                 spans.append((shared.started_ns, shared.ended_ns))
                 if shared.raw is None:
@@ -117,11 +120,11 @@ class Assembler:
                     continue
                 middle = (reading.started_ns + reading.ended_ns) >> 1
                 places, _moments = self._place(reading.source, reading.cpu, reading.signals)
-                for index, name, position in places:
-                    if name in wrapping:
+                for name, position, item in zip(reading.signals, places, reading.raw, strict=True):
+                    if position >= 0 and name in wrapping:
                         signal = self._census.signals[name]
                         row = self._topology.instances(signal.scope)[position].row
-                        self._turns.see(signal, row, reading.raw[index], middle)
+                        self._turns.see(signal, row, item, middle)
 
     def _turned(
         self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]]
@@ -148,13 +151,12 @@ class Assembler:
         """
         known = self._places.get((source, cpu))
         if known is None or known[0] is not names:
-            values = tuple(
-                (index, name, position)
-                for index, name in enumerate(names)
-                if (position := self._position(name, cpu)) >= 0
-            )
-            moments = tuple({(self._clocks[name], position) for _index, name, position in values})
-            known = self._places[source, cpu] = (names, (values, moments))
+            positions = tuple(self._position(name, cpu) for name in names)
+            positions = self._alike.setdefault(positions, positions)
+            moments = tuple({
+                (self._clocks[name], position) for name, position in zip(names, positions, strict=True) if position >= 0
+            })
+            known = self._places[source, cpu] = (names, (positions, moments))
         return known[1]
 
     def _position(self, name: SignalId, cpu: int) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Cell, Column, Inputs
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.traced import Kind, Number, Operation, Reading, Term, Traced, readings_of
-from turbotui.sampling.frame import Frame, RowInputs
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.row_inputs import RowInputs
 
 _WORDS = {Reduce.SUM: "Σ", Reduce.MEAN: "mean ", Reduce.MAX: "max ", Reduce.MIN: "min ", Reduce.UNION: "all bits of "}
 
@@ -89,6 +90,7 @@ class TracedInputs:
     def __init__(self, frame: Frame, row: RowId) -> None:
         self._frame = frame
         self._inputs: RowInputs = frame.inputs(row)
+        self._row = row
         self.numbers: dict[Reading, float] = {}
 
     def delta(self, signal: SignalId) -> float | None:
@@ -127,6 +129,12 @@ class TracedInputs:
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""
         return self._inputs.core_type()
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`. What is made of many rows is a plain number: its line would have many terms."""
+        if self._row.scope.rank <= scope.rank:
+            return (self,)
+        return self._inputs.each(scope)
 
     def _traced(self, signal: SignalId, kind: Kind, value: float | None, label: str) -> float | None:
         if value is None:

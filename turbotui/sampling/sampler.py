@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -24,6 +23,7 @@ from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
@@ -35,7 +35,9 @@ _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the 
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
+_CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
@@ -57,6 +59,8 @@ class Sampler:
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
         self._next_tcc = machine.tcc
+        self._beside: tuple[Source, ...] = ()
+        self._next_beside: tuple[Source, ...] = ()
         self._workers: dict[int, Worker] = {}
         self._turnstile = Turnstile()
         self._turns = Turns()
@@ -74,6 +78,7 @@ class Sampler:
         self._end_first = False
         self._patience: asyncio.Timeout | None = None
         self._looked = 0.0
+        self._checked = -_CHECK_NS
         self._stopping = False
         self._handover = threading.Lock()
 
@@ -91,6 +96,11 @@ class Sampler:
         """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
         with self._handover:
             self._next_tcc = degrees
+
+    def beside(self, sources: Sequence[Source]) -> None:
+        """Have exactly these sources beside those of the census from the next tick on."""
+        with self._handover:
+            self._next_beside = tuple(sources)
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
@@ -202,7 +212,9 @@ class Sampler:
         self._last = snapshot
         self.bus.publish(frame)
         # after the readings, not before: they come first, and the machine is at rest again
-        self._found = self._new_topology()
+        if self._recheck or started - self._checked >= _CHECK_NS:
+            self._checked = started
+            self._found = self._new_topology()
 
     async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,
                    look: bool = False) -> tuple[list[Answer], frozenset[int]]:
@@ -285,9 +297,11 @@ class Sampler:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
         with self._handover:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
+            beside = self._next_beside
             self._next_sources = ()
         topology, self._found = self._found, None
-        if wanted == self._wanted and topology is None and not added and tcc == self._machine.tcc:
+        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside
+        if same and topology is None and not added:
             return
         self._wanted = wanted
         if topology is not None:
@@ -302,6 +316,11 @@ class Sampler:
             self._offered = take_census(self._machine, self._offered.sources)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)
+        if beside != self._beside:
+            gone = [source for source in self._beside if source not in beside]
+            come = [source for source in beside if source not in self._beside]
+            self._offered = self._offered.exchange(self._machine, gone, come)
+            self._beside = beside
         self._replan()
 
     def _replan(self) -> None:
@@ -310,7 +329,7 @@ class Sampler:
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
-        self._look_every = max(min(wraps, default=math.inf) / 2, _LOOK_FLOOR)
+        self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)
 
     def _new_topology(self) -> Topology | None:
         """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from turbotui.quantities.columns import Cell, Column
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Signal
-from turbotui.sampling.frame import Frame, RowInputs
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_inputs import RowInputs
 
 
 class TaggedInputs(RowInputs):

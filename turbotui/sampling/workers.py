@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.plan import Task
-from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source
+from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source, Turning
 
 SHARED = -1
 """Stands for a CPU number where a reading holds all CPUs."""
@@ -131,6 +132,15 @@ class Turnstile:
             worker.take(work)
 
 
+@dataclass(slots=True)
+class _Held:
+    """An open reader, what it was opened for, and ns of its quickest read so far, 0 before the first."""
+
+    wanted: frozenset[SignalId]
+    reader: Reader
+    quickest: int = 0
+
+
 class Worker(threading.Thread):
     """Reads the counters of `cpus` (one on a real machine) whenever asked.
 
@@ -150,10 +160,9 @@ class Worker(threading.Thread):
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
-        self._pinned = False
+        self._pinned: Topology | None = None
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._quickest: dict[tuple[str, int], int] = {}
-        self._readers: dict[tuple[str, int], tuple[frozenset[SignalId], Reader]] = {}
+        self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
 
     def ask(self, work: Work) -> None:
@@ -181,23 +190,26 @@ class Worker(threading.Thread):
                 self.crash = error
                 answer = Answer(self, crash=error)
             work.reply(answer)
+            del answer, work  # a thousand workers that wait would keep a thousand old readings
             if self._turnstile is not None:
                 self._turnstile.leave(self)
         self._close_all()
 
     def _close_all(self) -> None:
         while self._readers:
-            self._readers.popitem()[1][1].close()
+            self._readers.popitem()[1].reader.close()
         while self._shared:
             self._shared.popitem()[1][2].close()
 
     def _serve(self, work: Work) -> Answer:
-        if self._pin_to and not self._pinned:
+        if self._pin_to and self._pinned is not work.machine.topology:
+            # anew whenever CPUs came or went: what took CPUs away from us may have moved this thread too
             try:
                 work.machine.host.pin_this_thread(self._pin_to)
-            except HostError:  # the CPU went offline, or left our cpuset, before the first read
+            except HostError:  # the CPU went offline, or left our cpuset
+                self._close_all()
                 return Answer(self, gone=frozenset(self._pin_to))
-            self._pinned = True
+            self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
@@ -206,8 +218,8 @@ class Worker(threading.Thread):
         answer = self._read(work, gone, failures, began)
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
-            self._readers.pop(key)[1].close()
-            self._pinned = False
+            self._readers.pop(key).reader.close()
+            self._pinned = None
         return answer
 
     def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
@@ -219,10 +231,10 @@ class Worker(threading.Thread):
             held = self._readers.get(key)
             if held is None or task.cpu in gone:
                 continue
-            reader = held[1]
+            reader = held.reader
             raw: Sequence[Raw] | None
             try:
-                started, raw, ended = _undisturbed(reader, self._quickest.get(key, 0), now)
+                started, raw, ended = _undisturbed(reader, held.quickest, now)
             except CpuGone:
                 gone.add(task.cpu)
                 continue
@@ -231,8 +243,16 @@ class Worker(threading.Thread):
                 started = ended = now()
                 raw = None
             else:
-                self._quickest[key] = min(self._quickest.get(key, ended - started), ended - started)
+                took = ended - started
+                held.quickest = min(held.quickest or took, took)
             readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, ended, raw))
+            if isinstance(reader, Turning) and not work.look:
+                try:
+                    reader.turn()
+                except CpuGone:
+                    gone.add(task.cpu)
+                except HostError as error:
+                    failures[key] = str(error)
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
             held_shared = self._shared.get(source.id)
@@ -251,14 +271,14 @@ class Worker(threading.Thread):
         """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
-            self._readers.pop(key)[1].close()
+            self._readers.pop(key).reader.close()
         began: set[tuple[str, int]] = set()
         for key, task in tasks.items():
             held = self._readers.get(key)
-            if held is not None and held[0] == task.wanted:
+            if held is not None and held.wanted == task.wanted:
                 continue
-            if held is not None and isinstance(held[1], Adjustable) and held[1].choose(task.wanted):
-                self._readers[key] = (task.wanted, held[1])
+            if held is not None and isinstance(held.reader, Adjustable) and held.reader.choose(task.wanted):
+                held.wanted = task.wanted
                 continue
             try:
                 reader = task.source.open(work.machine, task.cpu, task.wanted)
@@ -269,8 +289,8 @@ class Worker(threading.Thread):
                 failures[key] = str(error)
                 continue
             if held is not None:
-                held[1].close()
-            self._readers[key] = (task.wanted, reader)
+                held.reader.close()
+            self._readers[key] = _Held(task.wanted, reader)
             if task.source.counts_from_open:
                 began.add(key)
         return began

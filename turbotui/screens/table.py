@@ -20,6 +20,7 @@ from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import name_prompt, profile_of, view_of
 from turbotui.screens.sort_menu import SortMenu
+from turbotui.screens.spies import SpyForm
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, identity, said
 from turbotui.widgets.comparison import difference_said, mark_line
@@ -317,6 +318,14 @@ class TableScreen(WatchScreen):
                 self._table.select_column(column)  # else it would stand somewhere beyond the edge
 
         self.app.push_screen(AddCounter(self.watch_state, changed))
+
+    def action_spies(self) -> None:
+        """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
+        watch = self.watch_state
+        if watch.spied_on is None:
+            self.notice("no spies can be sent here: frames come from elsewhere")
+            return
+        self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 
     def action_category(self) -> None:
         """Wait for the letter of a category."""

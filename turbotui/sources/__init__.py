@@ -28,6 +28,7 @@ from turbotui.sources.powercap import Powercap
 from turbotui.sources.proc_interrupts import ProcInterrupts
 from turbotui.sources.proc_softirqs import ProcSoftirqs
 from turbotui.sources.proc_stat import ProcStat
+from turbotui.sources.roofline import PerfRoofline
 from turbotui.sources.source import Source
 from turbotui.sources.thermal_throttle import ThermalThrottle
 from turbotui.sources.uncore_frequency import UncoreFrequency
@@ -40,6 +41,7 @@ SOURCES: tuple[Source, ...] = (
     PerfSoftware(),
     PerfHardware(),
     PerfL2(),
+    PerfRoofline(),
     PlatformConstants(),
     Apic(),
     Msr(),

@@ -19,8 +19,9 @@ from turbotui.sampling.evidence import Evidence, Part, Worked, evidence, worked
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import Ring
 from turbotui.widgets.cells import UNKNOWN, said, scope_word
-from turbotui.widgets.painter import HISTORY, nice_top
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 _SUMMARY = {
@@ -155,7 +156,7 @@ def _marks(frame: Frame, column: Column, row: RowId) -> list[str]:
     if frame.cell(column, row) is None:
         return []
     return [word for word, is_so in (
-        ("  ~ estimated: a counter ran only part of the interval and was scaled", frame.estimated(column, row)),
+        ("  ~ estimated: a counter ran part of the interval, and was scaled", frame.estimated(column, row)),
         ("  * partial: a CPU inside this row did not answer", frame.partial(column, row)),
     ) if is_so]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Column
@@ -93,21 +94,26 @@ def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, rever
     """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
-    frame.fill(column, len(rows))
-    numbers: list[tuple[float, RowId]] = []
+    values = frame.cells(column, rows)
+    if mark is not None and not identity(column):
+        values = [compared(frame, mark, column, row) for row in rows]
+    if set(map(type, values)) <= {int, float}:
+        numbers = cast("Sequence[float]", values)
+        # a sort keeps the order of equal ones, falling as well as rising
+        return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__, reverse=reverse)]
+    known: list[tuple[float, RowId]] = []
     texts: list[tuple[str, RowId]] = []
     unknown: list[RowId] = []
-    for row in rows:
-        value = frame.cell(column, row) if mark is None or identity(column) else compared(frame, mark, column, row)
+    for row, value in zip(rows, values, strict=True):
         if value is None:
             unknown.append(row)
         elif isinstance(value, str):
             texts.append((value, row))
         else:
-            numbers.append((value, row))
-    numbers.sort(key=itemgetter(0), reverse=reverse)
+            known.append((value, row))
+    known.sort(key=itemgetter(0), reverse=reverse)
     texts.sort(key=itemgetter(0), reverse=reverse)
-    return [row for _, row in numbers] + [row for _, row in texts] + unknown
+    return [row for _, row in known] + [row for _, row in texts] + unknown
 
 
 def tree_lines(
@@ -128,7 +134,7 @@ def tree_lines(
         folded: groups whose parts are hidden.
     """
     if len(levels) == 1:
-        rows = [instance.row for instance in topology.instances(levels[0])]
+        rows = topology.rows(levels[0])
         passing = rows if keep is None else [row for row in rows if _has_kept(topology, row, keep)]
         return [Line(row, 0, None, None) for row in order(passing)]
     lines: list[Line] = []
@@ -157,7 +163,7 @@ def tree_lines(
                 walk(inside(row, at), at + 1, depth + 1, row)
 
     if levels:
-        walk([instance.row for instance in topology.instances(levels[0])], 0, 0, None)
+        walk(topology.rows(levels[0]), 0, 0, None)
     return lines
 
 

@@ -49,7 +49,7 @@ class TableView:
     sort: Column | None = None
     reverse: bool = False
     levels: tuple[Scope, ...] = (Scope.CPU,)
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter[Column] = field(default_factory=Filter)
     tags: tuple[RowId, ...] = ()
     folded: frozenset[RowId] = frozenset()
     follow: Follow = Follow.ROW

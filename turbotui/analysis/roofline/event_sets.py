@@ -1,4 +1,4 @@
-"""Event sets: which events are counted together, and how sets counted at different times become one record.
+"""Event sets counted at different times: how they become one record.
 
 Sets are joined by instructions, which every set counts: an event's rate per instruction is known while its set was on,
 and is taken from the neighbours while it was not.
@@ -11,43 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from turbotui.analysis.roofline.recipes import Event, Recipe
 from turbotui.errors import UsageError
 
 TOTALS_TOLERANCE: Final = 0.02
 """Runs whose instructions differ by more are not the same work and are not joined."""
-
-
-def plan_sets(recipe: Recipe, counters: int | None = None,
-              absent: frozenset[str] = frozenset()) -> tuple[tuple[Event, ...], ...]:
-    """The recipe's events in as few sets as fit when filled in order.
-
-    Args:
-        recipe: what to count.
-        counters: general counters of this machine; None: those of the recipe.
-        absent: keys of events that this machine does not have.
-
-    Raises:
-        UsageError: an event does not fit alone, or one that is not optional is absent.
-    """
-    room = recipe.counters if counters is None else counters
-    if recipe.overlap:
-        room -= 1  # instructions, in every set; AMD has no fixed counters
-    sets: list[list[Event]] = []
-    free = 0
-    for event in recipe.events:
-        if event.key in absent:
-            if not event.optional:
-                raise UsageError(f"{recipe.name} needs {event.name} ({event.perf}), which this machine does not have")
-            continue
-        if event.counters > room:
-            raise UsageError(f"{event.name} takes {event.counters} counters, and {max(0, room)} are free")
-        if not sets or event.counters > free:
-            sets.append([])
-            free = room
-        sets[-1].append(event)
-        free -= event.counters
-    return tuple(tuple(one) for one in sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from turbotui.machine.caches import read_caches
 from turbotui.machine.code.constants import arithmetic_data
 from turbotui.machine.code.crew import Crew, Rounds
 from turbotui.machine.code.isas import Assembler, assembler_of, operations, runnable_isas
-from turbotui.machine.code.shapes import Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.code.shapes import Kernel, Mix, Operation, Shape, VectorIsa
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
 Progress = Callable[[int, int, str], None]

@@ -171,7 +171,7 @@ def build_plot(roofs: RoofSet, points: Iterable[Mark] = (), mix: Mix | None = No
     x_low = min([*meetings, *(point.intensity for point in shown)]) / _MARGIN
     x_high = max([*meetings, *(point.intensity for point in shown)]) * _MARGIN
     slowest = min(slant.rate for slant in slants) / 1e9
-    y_low = min([slowest * x_low, *(point.gflops for point in shown)])
+    y_low = min([slowest * x_low, *(point.gflops / _MARGIN for point in shown)])
     y_high = max([peaks[0].flops / 1e9, *(point.gflops for point in shown)]) * _MARGIN
     return Plot(
         title=f"{roofs.machine}, {roofs.origin.value}, {_threads(roofs)}",

@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final
 
 from turbotui.analysis.roofline.event_sets import Joined
-from turbotui.analysis.roofline.recipes import Recipe, Term
-from turbotui.machine.code.shapes import Precision
-
-_VECTOR_UNIT: Final = 128  # bits that Arm's SCALE events count by (DDI 0487, D14)
-_SCALAR_BYTES: Final = Precision.DOUBLE.value  # a scalar whose precision no event tells is taken for a double
-
-
-class WidthModel(Enum):
-    """How many bytes an access has, which no x86 counter says; the value is said to people.
-
-    MIX: the mean width of the floating-point instructions, each width weighted by its count.
-    PRECISION: 4 or 8 bytes by the share of flops in single and double precision (CARM Tool).
-    GIVEN: a number of bytes that a person states.
-    EXACT: bytes counted by the core (Arm).
-    """
-
-    MIX = "mean width of the floating-point instructions"
-    PRECISION = "width of the precisions, weighted by flops"
-    GIVEN = "width as given"
-    EXACT = "bytes counted by the core"
-
-
-@dataclass(frozen=True, slots=True)
-class Sizing:
-    """How accesses become bytes.
-
-    Attributes:
-        model: see `WidthModel`; EXACT falls back to MIX where the core does not count bytes.
-        given: bytes of an access, for GIVEN.
-        vector_bits: vector length of the machine, for Arm's SCALE events.
-    """
-
-    model: WidthModel = WidthModel.MIX
-    given: float = 8.0
-    vector_bits: int = _VECTOR_UNIT
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import Sizing, WidthModel, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,85 +59,16 @@ def points_from(recipe: Recipe, intervals: Iterable[Joined], sizing: Sizing | No
 
 def point_from(recipe: Recipe, interval: Joined, sizing: Sizing) -> Point | None:
     """The point of one interval; None where it cannot be made of what was counted."""
-    counts = interval.counts
-    optional = frozenset(event.key for event in recipe.events if event.optional)
-    flops = _sum(recipe.flops, counts, optional, sizing.vector_bits)
-    if flops is None:
+    found = counted(recipe, interval.counts, sizing)
+    if found is None or found.bytes is None:
         return None
-    used = {term.event for term in recipe.flops}
-    exact = _sum(recipe.exact_bytes, counts, frozenset(), sizing.vector_bits) if recipe.exact_bytes else None
-    size: float | None = None
-    model = sizing.model
-    if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core has the event's number, not the event
-        total, model = exact, WidthModel.EXACT
-        used |= {term.event for term in recipe.exact_bytes}
-    else:
-        model = WidthModel.MIX if model is WidthModel.EXACT else model
-        accesses = _sum(recipe.accesses, counts, frozenset(), sizing.vector_bits)
-        size = _access_bytes(recipe, counts, sizing, model)
-        if accesses is None or size is None:
-            return None
-        total = accesses * size
-        used |= {term.event for term in recipe.accesses}
-        if model is WidthModel.MIX:
-            used |= {width.event for width in recipe.widths}
     return Point(
         seconds=interval.seconds,
         instructions=interval.instructions,
-        flops=flops,
-        bytes=total,
-        access_bytes=size,
-        width=model,
-        dominant=_dominant(recipe, counts),
-        estimated=bool(used & interval.estimated),
+        flops=found.flops,
+        bytes=found.bytes,
+        access_bytes=found.access_bytes,
+        width=found.width,
+        dominant=found.dominant,
+        estimated=bool(found.used & interval.estimated),
     )
-
-
-def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
-    """The weighted sum; None if a count that is not optional is missing, or there are no terms."""
-    total: float | None = None
-    for term in terms:
-        if term.event not in counts:
-            if term.event in optional:
-                continue
-            return None
-        scale = bits / _VECTOR_UNIT if term.per_vector else 1.0
-        total = (total or 0.0) + counts[term.event] * term.weight * scale
-    return total
-
-
-def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, model: WidthModel) -> float | None:
-    """Mean bytes of an access; None where the model needs what was not counted."""
-    if model is WidthModel.GIVEN:
-        return sizing.given
-    if model is WidthModel.PRECISION:
-        if not recipe.separates_precision:
-            return None
-        flops = {
-            precision: sum(counts.get(term.event, 0.0) * term.weight * (sizing.vector_bits / _VECTOR_UNIT
-                           if term.per_vector else 1.0) for term in recipe.flops if term.precision is precision)
-            for precision in Precision
-        }
-        total = sum(flops.values())
-        if total <= 0:
-            return float(_SCALAR_BYTES)
-        return sum(precision.value * share for precision, share in flops.items()) / total
-    seen = [(counts[width.event], width) for width in recipe.widths if width.event in counts]
-    number = sum(count for count, _ in seen)
-    if not recipe.widths or not seen:
-        return None
-    if number <= 0:
-        return float(_SCALAR_BYTES)  # no floating point at all: words of the machine
-    scale = sizing.vector_bits / _VECTOR_UNIT
-    return sum(
-        count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0) for count, width in seen
-    ) / number
-
-
-def _dominant(recipe: Recipe, counts: Mapping[str, float]) -> str:
-    """The width with the most floating-point instructions."""
-    by_name: dict[str, float] = {}
-    for width in recipe.widths:
-        by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
-    best = max(by_name, key=lambda name: by_name[name], default="")
-    return best if best and by_name[best] > 0 else ""

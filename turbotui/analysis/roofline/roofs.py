@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from turbotui.errors import UsageError
-from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.quantities.precision import Precision
 
 
 class Origin(Enum):

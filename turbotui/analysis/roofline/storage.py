@@ -14,8 +14,9 @@ from typing import Final
 
 from turbotui.analysis.roofline.roofs import Bandwidth, Evidence, Origin, Peak, RoofSet
 from turbotui.errors import TurbotuiError
-from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.machine import Machine
+from turbotui.quantities.precision import Precision
 
 FORMAT: Final = 1
 

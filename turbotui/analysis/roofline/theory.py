@@ -10,9 +10,10 @@ from turbotui.analysis.roofline.recognition import core_name
 from turbotui.analysis.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
 from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Chip, Core
 from turbotui.errors import MachineError, UsageError
-from turbotui.machine.code.shapes import Mix, Operation, Precision
+from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
 _CLOCK_FILES: Final = (

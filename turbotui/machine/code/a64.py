@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
+from turbotui.quantities.precision import Precision
 
 _D, _S = Precision.DOUBLE, Precision.SINGLE
 _MULTIPLIER, _ADDEND = 30, 31  # registers of the constants; accumulators are 0 to 29

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from turbotui.machine.code.shapes import Operation, Precision
+from turbotui.machine.code.shapes import Operation
+from turbotui.quantities.precision import Precision
 
 _MULTIPLIERS = {
     # x <- x * a + b has its fixed point near 1; x <- x * a alone grows by e^10 in a long round: neither reaches

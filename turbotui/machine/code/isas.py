@@ -10,8 +10,9 @@ from typing import Final, Protocol
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.quantities.precision import Precision
 
 
 class _Arithmetic(Protocol):

@@ -5,17 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-
-class Precision(Enum):
-    """An IEEE 754 format; the value is its bytes."""
-
-    SINGLE = 4
-    DOUBLE = 8
-
-    @property
-    def word(self) -> str:
-        """The word shown to people: "single", "double"."""
-        return self.name.lower()
+from turbotui.quantities.precision import Precision
 
 
 class Operation(Enum):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Precision, Shape, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
+from turbotui.quantities.precision import Precision
 
 _RAX: Final = 0
 _RSI: Final = 6

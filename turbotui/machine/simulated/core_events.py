@@ -148,14 +148,20 @@ _SMALL_NAMES: Final = {
     "mem-loads": "event=0xd0,umask=0x5,ldlat=3",
     "mem-stores": "event=0xd0,umask=0x6",
 }
+_E_FLOATING: Final[Mapping[int, Mapping[int, str]]] = {
+    # FP_INST_RETIRED, 256-bit single has no mask; FP_FLOPS_RETIRED, already weighted (Intel perfmon, sierraforest)
+    0xC7: {0x01: "fp-scalar-single", 0x02: "fp-scalar-double", 0x04: "zero", 0x08: "zero", 0x20: "fp-wide-double"},
+    0xC8: {0x01: "flops-double", 0x02: "flops-single"},
+}
 _CRESTMONT: Final = CoreEvents(
     exact={**_SMALL_CORE, 0x0024: "l2-references"},
+    additive=_E_FLOATING,
     fixed=frozenset({0x003C, 0x00C0, 0x0300}),
     names=_SMALL_NAMES,
 )
 _SKYMONT: Final = CoreEvents(
     exact={**_SMALL_CORE, 0x0724: "l2-references"},
-    additive={0xC8: {0x01: "flops-double", 0x02: "flops-single"}},  # FP_FLOPS_RETIRED, already weighted
+    additive=_E_FLOATING,
     fixed=frozenset({0x003C, 0x00C0, 0x0300}),
     names=_SMALL_NAMES,
 )
@@ -163,7 +169,7 @@ _SKYMONT: Final = CoreEvents(
 _SIERRA_FOREST: Final = CoreEvents(
     # Gracemont class: references of the L2 have umask 0 (turbostat-spec 3.6).
     exact={**_SMALL_CORE, 0x0024: "l2-references"},
-    additive={0xC8: {0x01: "flops-double", 0x02: "flops-single"}},
+    additive=_E_FLOATING,
     fixed=frozenset({0x003C, 0x00C0, 0x0300}),
     names=_SMALL_NAMES,
 )
@@ -199,7 +205,9 @@ _ZEN5: Final = CoreEvents(
     },
     additive={
         0x29: {0x01: "loads", 0x02: "stores", 0x04: "zero"},
-        0x08: {0x01: "zero", 0x02: "zero", 0x04: "fp-scalar-ops", 0x08: "zero", 0x10: "zero", 0x20: "fp-wide-ops"},
+        # FP_OPS_RETIRED_BY_WIDTH: operations of the machine, however many lanes and flops each has.
+        0x08: {0x01: "zero", 0x02: "zero", 0x04: "fp-scalar-instructions", 0x08: "zero", 0x10: "zero",
+               0x20: "fp-wide-instructions"},
     },
     weights={0x03: 2},
     names={

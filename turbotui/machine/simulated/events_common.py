@@ -18,7 +18,7 @@ from turbotui.machine.simulated.basis import (
     sum_of,
 )
 from turbotui.machine.simulated.shapes import CoreType
-from turbotui.machine.simulated.workloads import COMPUTE, MEMORY, WORKLOADS, per_cycle, per_instruction
+from turbotui.machine.simulated.workloads import WORKLOADS, per_cycle, per_instruction
 
 APERF: Final = form_of({**{CPU_CYCLES + kind: 1.0 for kind in range(KINDS)}, CPU_POLL_CYCLES: 1.0})
 """Cycles in C0 at the actual frequency."""
@@ -36,20 +36,20 @@ _FMA: Final = 2.0
 
 
 def access_bytes(kind: CoreType) -> tuple[float, ...]:
-    """Mean width of a load or store by kind of work: full vectors in numerical code, 8 bytes elsewhere."""
+    """Mean width of a load or store by kind of work: full vectors where there is vector code, 8 bytes elsewhere."""
     vector = kind.vector_bits / 8.0
-    return tuple(vector if number in (COMPUTE, MEMORY) else 8.0 for number in range(KINDS))
+    return tuple(vector if work.wide else 8.0 for work in kind.works)
 
 
 def counts(kind: CoreType) -> Mapping[str, Form]:
     """Everything countable on a core of this type, by a name of our own."""
 
     def ratio(attribute: str, factor: tuple[float, ...] = (1.0,) * KINDS) -> Form:
-        values = tuple(float(getattr(work, attribute)) * factor[n] for n, work in enumerate(WORKLOADS))
-        return per_instruction(values, kind.ipc)
+        values = tuple(float(getattr(work, attribute)) * factor[n] for n, work in enumerate(kind.works))
+        return per_instruction(values, kind.ipc, kind.works)
 
     def floating(attribute: str, single: bool) -> Form:
-        share = tuple(_FMA * (work.single if single else 1.0 - work.single) for work in WORKLOADS)
+        share = tuple(_FMA * (work.single if single else 1.0 - work.single) for work in kind.works)
         return ratio(attribute, share)
 
     width = access_bytes(kind)
@@ -59,7 +59,7 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
     flops_double = sum_of(scalar_double, scaled(wide_double, double_lanes))
     flops_single = sum_of(scalar_single, scaled(wide_single, single_lanes))
     loads, stores = ratio("loads"), ratio("stores")
-    instructions = per_instruction((1.0,) * KINDS, kind.ipc)
+    instructions = per_instruction((1.0,) * KINDS, kind.ipc, kind.works)
     llc_references, llc_misses = ratio("llc_references"), ratio("llc_misses")
     l2_references, l2_misses = ratio("l2_references"), ratio("l2_misses")
     return {
@@ -87,13 +87,13 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "tlb-misses": ratio("tlb_misses"),
         "store-tlb-misses": scaled(ratio("tlb_misses"), 0.25),
         "itlb-misses": scaled(ratio("tlb_misses"), 0.2),
-        "front-stalls": per_cycle(tuple(work.front_stall for work in WORKLOADS)),
-        "back-stalls": per_cycle(tuple(work.back_stall for work in WORKLOADS)),
-        "productive-cycles": per_cycle(tuple(1.0 - work.back_stall for work in WORKLOADS)),
+        "front-stalls": per_cycle(tuple(work.front_stall for work in kind.works)),
+        "back-stalls": per_cycle(tuple(work.back_stall for work in kind.works)),
+        "productive-cycles": per_cycle(tuple(1.0 - work.back_stall for work in kind.works)),
         "slots": scaled(APERF, 6.0),
         "slots-retiring": scaled(instructions, 1.1),
-        "slots-front": scaled(per_cycle(tuple(work.front_stall for work in WORKLOADS)), 6.0),
-        "slots-back": scaled(per_cycle(tuple(work.back_stall for work in WORKLOADS)), 6.0),
+        "slots-front": scaled(per_cycle(tuple(work.front_stall for work in kind.works)), 6.0),
+        "slots-back": scaled(per_cycle(tuple(work.back_stall for work in kind.works)), 6.0),
         "slots-bad": scaled(ratio("branch_misses"), 20.0),
         "fp-scalar-double": scalar_double,
         "fp-scalar-single": scalar_single,
@@ -102,6 +102,8 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "fp-scalar-ops": sum_of(scalar_double, scalar_single),
         "fp-wide-ops": sum_of(scaled(wide_double, double_lanes), scaled(wide_single, single_lanes)),
         "fp-instructions": scaled(sum_of(scalar_double, scalar_single, wide_double, wide_single), 1.0 / _FMA),
+        "fp-scalar-instructions": scaled(sum_of(scalar_double, scalar_single), 1.0 / _FMA),
+        "fp-wide-instructions": scaled(sum_of(wide_double, wide_single), 1.0 / _FMA),
         "flops": sum_of(flops_double, flops_single),
         "flops-double": flops_double,
         "flops-single": flops_single,

@@ -12,6 +12,7 @@ from typing import Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.simulated.applications import running
 from turbotui.machine.simulated.clock import Clock, RealClock
 from turbotui.machine.simulated.filesystem import machine_tree
 from turbotui.machine.simulated.model import Model
@@ -20,8 +21,10 @@ from turbotui.machine.simulated.pmus import machine_pmus
 from turbotui.machine.simulated.registers import encoded, register_map
 from turbotui.machine.simulated.shape_table import SHAPES
 from turbotui.machine.simulated.shapes import Shape
+from turbotui.machine.simulated.tasks import SimulatedTasks
 from turbotui.machine.simulated.tree import Device, File, Folder, find
 from turbotui.machine.simulated.truth import Truth
+from turbotui.machine.tasks.sets import Choice
 
 _FULL: Final = (1 << 41) - 1
 """Every capability there is (linux/capability.h: 0 to 40)."""
@@ -256,6 +259,10 @@ class SimulatedHost:
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             return self._perf.read(event, size, self._model.now())
 
+    def follow_tasks(self, choice: Choice) -> SimulatedTasks:
+        """Samples of the tasks that the model runs."""
+        return SimulatedTasks(self._model, self._perf, choice)
+
     def _room(self, what: str) -> None:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:
             raise HostError(errno.EMFILE, what)
@@ -366,15 +373,18 @@ def simulated_host(name: str, clock: Clock | None = None, seed: int = 1) -> Simu
     """A simulated machine by name.
 
     Args:
-        name: a key of `SHAPES`.
+        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`).
         clock: what the machine's time follows; the monotonic clock by default.
         seed: of the load; equal seeds and equal clocks give equal machines.
 
     Raises:
         UsageError: there is no such machine; the message lists those there are, most alike first.
     """
-    shape = SHAPES.get(name)
+    machine, plus, application = name.partition("+")
+    shape = SHAPES.get(machine)
     if shape is None:
-        alike = difflib.get_close_matches(name, SHAPES, n=len(SHAPES), cutoff=0.0)
-        raise UsageError(f"there is no simulated machine {name!r}; there are {', '.join(alike)}")
+        alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
+        raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
+    if plus:
+        shape = running(shape, application)
     return SimulatedHost(shape, clock or RealClock(), seed)

@@ -46,7 +46,8 @@ class Load:
         for ordinal, phase in enumerate(self._programme.phases):
             for package in range(len(layout.package_cores)):
                 self._queue.append((phase.first + package * phase.stagger, _PHASE_ON, package, ordinal))
-        self._queue.append((-1.0, _HOT, 0, 0))
+        if self._programme.hot_stay[1] > 0:
+            self._queue.append((-1.0, _HOT, 0, 0))
         heapq.heapify(self._queue)
 
     def _deal(self) -> list[Role]:

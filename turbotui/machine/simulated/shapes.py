@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from turbotui.machine.simulated.workloads import WORKLOADS, Workload
+
 
 class Isa(Enum):
     """Which family of registers and events a machine has."""
@@ -56,6 +58,8 @@ class CoreType:
         pmu: name of the core PMU.
         counters, fixed: general and fixed-purpose counters for each CPU.
         capacity: scheduler capacity (cpu_capacity), 1024 for the fastest.
+        works: what each kind of work does to counters. How time is booked, and the share of idle time booked as
+            iowait, are those of `WORKLOADS` whatever stands here.
     """
 
     name: str
@@ -80,6 +84,7 @@ class CoreType:
     fixed: int
     idle: tuple[IdleState, ...]
     capacity: int = 1024
+    works: tuple[Workload, ...] = WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Role:
     """What a CPU does over time: runs at a level for a while, rests for a while, again.
 
     Attributes:
-        kind: index into `workloads.WORKLOADS`.
+        kind: index into the `works` of the core.
         level, rest_level: (lowest, highest) utilisation while on and while resting.
         on, rest: (shortest, longest) seconds.
         both: the SMT sibling does the same, else it idles along.

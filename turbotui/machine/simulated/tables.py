@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from turbotui.machine.simulated.basis import KINDS
 from turbotui.machine.simulated.load import LEVELS
 from turbotui.machine.simulated.shapes import CoreType
-from turbotui.machine.simulated.workloads import LINE, WORKLOADS
+from turbotui.machine.simulated.workloads import LINE
 
 SMT_SHARE = 0.38
 """Part of a thread's throughput that a busy sibling costs it."""
@@ -77,8 +76,8 @@ def core_table(kind: CoreType, cores: int) -> CoreTable:
     return CoreTable(
         idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)),
         turbo=tuple(turbo),
-        activity=tuple(workload.activity for workload in WORKLOADS),
+        activity=tuple(workload.activity for workload in kind.works),
         bytes_per_work=tuple(
-            WORKLOADS[number].ipc * kind.ipc * WORKLOADS[number].llc_misses * LINE for number in range(KINDS)
+            work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works
         ),
     )

@@ -91,9 +91,9 @@ WORKLOADS: Final[tuple[Workload, ...]] = (
 )  # fmt: skip
 
 
-def per_instruction(rates: tuple[float, ...], ipc_scale: float) -> Form:
+def per_instruction(rates: tuple[float, ...], ipc_scale: float, works: tuple[Workload, ...] = WORKLOADS) -> Form:
     """A form that counts `rates[kind]` events per retired instruction of each kind."""
-    return form_of({CPU_WORK + kind: rates[kind] * WORKLOADS[kind].ipc * ipc_scale for kind in range(KINDS)})
+    return form_of({CPU_WORK + kind: rates[kind] * works[kind].ipc * ipc_scale for kind in range(KINDS)})
 
 
 def per_cycle(rates: tuple[float, ...]) -> Form:

@@ -20,6 +20,7 @@ from turbotui.quantities.catalog import (
     kernel,
     limits,
     power,
+    roofline,
     thermal,
     topology,
     uncore,
@@ -49,7 +50,9 @@ _AFTER_CPUIDLE = (
 )
 _AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
 
-STATIC_COLUMNS: tuple[Column, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE)
+STATIC_COLUMNS: tuple[Column, ...] = (
+    *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Catalog:
 
 
 def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
-    """The catalog of a machine that offers these signals: static columns, and those of its idle states and uncore."""
+    """The catalog of a machine that offers these signals: static ones, and those of what it has alone."""
     chosen: dict[ColumnId, Column] = {}
     order = (
         *_BEFORE_CPUIDLE,
@@ -102,6 +105,7 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         *_AFTER_CPUIDLE,
         *uncore.uncore_columns(signals),
         *_AFTER_UNCORE,
+        *roofline.roofline_columns(signals),
     )
     for column in order:
         rival = chosen.get(column.id)

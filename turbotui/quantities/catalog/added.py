@@ -81,6 +81,25 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else math.trunc(value)
 
 
+def with_events(columns: Sequence[Column], events: Sequence[Column]) -> tuple[Column, ...]:
+    """Columns of a machine with those of added events in place: at the end of the block of their level, in order.
+
+    Raises:
+        UsageError: a name that another column has.
+    """
+    taken = {column.id for column in columns}
+    for column in events:
+        if column.id in taken:
+            raise UsageError(f"there is a column {column.id} already: give the added one another name")
+        taken.add(column.id)
+    result = list(columns)
+    for scope, anchors in _ANCHORS.items():
+        block = [column for column in events if (column.scope if column.scope in _ANCHORS else Scope.PACKAGE) is scope]
+        place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))
+        result[place:place] = block
+    return tuple(result)
+
+
 def with_added(columns: Sequence[Column], counters: Sequence[AddedCounter]) -> tuple[Column, ...]:
     """Columns of a machine with those of added counters in place: in a block the last one added comes first.
 

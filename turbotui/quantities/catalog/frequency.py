@@ -66,6 +66,15 @@ def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> Column:
     )
 
 
+def _turbo(title: str, signal: str, help_text: str) -> Column:
+    return Column(
+        id=title, category=Category.FREQUENCY, scope=Scope.SYSTEM, unit="MHz", decimals=0, needs=(signal,),
+        compute=_gauge_mhz(signal), formula="bus clock x ratio in MSR 0x1AD, by the core counts of MSR 0x1AE",
+        help=help_text, document="Intel SDM vol. 4, MSR_TURBO_RATIO_LIMIT", width=5, priority=8, default=False,
+        extra=True,
+    )
+
+
 COLUMNS = (
     Column(
         id="Avg_MHz",
@@ -139,7 +148,7 @@ COLUMNS = (
         help="Rate of the time-stamp counter: constant, whatever the core's clock does.",
         document="Intel SDM vol. 3 section 19.17",
         width=5,
-        priority=8,
+        priority=7,
     ),
     Column(
         id="CurMHz",
@@ -159,6 +168,10 @@ COLUMNS = (
     ),
     _setting("MinMHz", "cpufreq.min", "Lowest clock that the policy allows now.", mhz=True),
     _setting("MaxMHz", "cpufreq.max", "Highest clock that the policy allows now.", mhz=True),
+    _setting("TopMHz", "cpufreq.hw_max", "Highest clock that cpufreq knows of this CPU, turbo included.", mhz=True),
+    _setting("BaseMHz", "cpufreq.base", "Base clock of this CPU: what it was specified with, without turbo.", mhz=True),
+    _turbo("Turbo1", "turbo.single", "Highest clock while one core of the package is active; of P cores on hybrids."),
+    _turbo("TurboAll", "turbo.all", "Highest clock while all cores of the package are active; of P cores on hybrids."),
     _setting("Governor", "cpufreq.governor", "Governor that cpufreq chooses the clock of this CPU with.", mhz=False),
     _setting("EPP", "cpufreq.epp", "Energy performance preference handed to the hardware.", mhz=False),
     Column(

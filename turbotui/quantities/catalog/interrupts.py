@@ -21,7 +21,7 @@ def _rate(signal: str) -> Callable[[Inputs], Cell]:
 
 
 def _counted(title: str, signal: str, help_text: str, formula: str, *, document: str = _DOCUMENT,
-             priority: int = 7) -> Column:
+             priority: int = 8) -> Column:
     return Column(
         id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
         needs=(signal,), compute=_count(signal), formula=formula, help=help_text, document=document, width=7,

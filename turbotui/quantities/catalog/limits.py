@@ -57,9 +57,17 @@ _LAYOUTS: tuple[_Layout, ...] = (
         {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 2: "bit2", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm",
          8: "Amps", 9: "CorePwr", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15"},
     ),
+    # The servers of those generations at 0x690: bit 10 is no power limit there (Intel SDM vol. 4, tables of the
+    # Xeon E5 v3, and of the Xeon D and E5 v4; turbostat-spec 4 names the bits as on client parts)
+    _Layout(
+        "reasons.hsx.core",
+        {0: "PROCHOT", 1: "Thermal", 2: "PowerBudget", 3: "Platform", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
+         10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowTurbo", 15: "BelowRequest"},
+    ),
     _Layout(
         "reasons.hsw.gfx",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr"},
+        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
+         9: "GFXPwr"},
         prefix="GFX:",
     ),
     _Layout(

@@ -95,6 +95,14 @@ PACKAGE_COLUMNS = (
         default=False, extra=True,
     ),
     Column(
+        id="TDP", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.tdp",),
+        compute=lambda row: row.value("limit.pkg.tdp"),
+        formula="powercap long_term max_power_uw, or MSR 0x614[14:0]",
+        help="Thermal design power of the package: what its base clock was specified with.",
+        document="Intel SDM vol. 4, MSR_PKG_POWER_INFO; kernel drivers/powercap/intel_rapl_common.c", width=5,
+        priority=8, default=False, extra=True,
+    ),
+    Column(
         id="nJ/ins", category=Category.POWER, scope=Scope.PACKAGE, unit="nJ", decimals=2,
         needs=("energy.pkg", "instructions"), compute=_nanojoules,
         help="Energy of the package for each instruction that its CPUs executed, idle power included.",

@@ -59,6 +59,18 @@ PACKAGE_COLUMNS = (
         help="Times the package was throttled for heat in the interval.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
     ),
+    Column(
+        id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
+        needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
+        help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
+        document=_THROTTLE, width=5, priority=8, default=False, extra=True,
+    ),
+    Column(
+        id="TjMax", category=Category.THERMAL, scope=Scope.SYSTEM, unit="°C", decimals=0, needs=("tj_max",),
+        compute=_degrees("tj_max"), formula="MSR 0x1A2[23:16], or --TCC",
+        help="Temperature at which the processor slows itself down; its sensors count down from it.",
+        document="Intel SDM vol. 4, MSR_TEMPERATURE_TARGET", width=4, priority=8, default=False, extra=True,
+    ),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from turbotui.machine.code.shapes import Precision
+from turbotui.quantities.precision import Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class Recipe:
     """How to count on one family of cores.
 
     Attributes:
+        slug: the word of its signals: "roofline.SLUG.EVENT".
         name: microarchitectures.
         pmu: sysfs names of the core PMU, the first that exists.
         events: in the order in which they are put into sets.
@@ -88,8 +89,11 @@ class Recipe:
         overlap: whether instructions and cycles need a general counter each.
         note: what the numbers are not.
         source: the document.
+        unverified: what of it no document here confirms; "" where all of it is confirmed. No recipe was run on its
+            hardware yet.
     """
 
+    slug: str
     name: str
     pmu: tuple[str, ...]
     events: tuple[Event, ...]
@@ -101,11 +105,17 @@ class Recipe:
     source: str
     exact_bytes: tuple[Term, ...] = ()
     overlap: bool = False
+    unverified: str = ""
 
     @property
     def separates_precision(self) -> bool:
         """Whether flops can be told apart by precision."""
         return bool(self.flops) and all(term.precision is not None for term in self.flops)
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """Keys of the events that a machine of this recipe may lack."""
+        return frozenset(event.key for event in self.events if event.optional)
 
 
 _D, _S = Precision.DOUBLE, Precision.SINGLE
@@ -118,6 +128,7 @@ _INTEL_STORES: Final = Event("stores", 0x82D0, "MEM_INST_RETIRED.ALL_STORES")
 _LOADS_STORES: Final = (Term("loads", 1), Term("stores", 1))
 
 IVY_BRIDGE: Final = Recipe(
+    slug="ivybridge",
     name="Intel Sandy Bridge and Ivy Bridge",
     pmu=_CORE,
     events=(
@@ -146,6 +157,7 @@ IVY_BRIDGE: Final = Recipe(
 )
 
 HASWELL: Final = Recipe(
+    slug="haswell",
     name="Intel Haswell",
     pmu=_CORE,
     events=(
@@ -174,6 +186,7 @@ _FP_ARITH: Final = (
 """FP_ARITH_INST_RETIRED, event 0xC7: umask, flops of a count (a fused instruction counts twice), bytes, width."""
 
 BROADWELL_ON: Final = Recipe(
+    slug="broadwell",
     name="Intel Broadwell to Granite Rapids, P cores",
     pmu=_CORE,
     events=(
@@ -191,7 +204,8 @@ BROADWELL_ON: Final = Recipe(
 )
 
 INTEL_E: Final = Recipe(
-    name="Intel Sierra Forest and Grand Ridge, E cores",
+    slug="crestmont",
+    name="Intel Sierra Forest, Grand Ridge and the E cores of Meteor Lake and later",
     pmu=_ATOM,
     events=(
         Event("flops double", 0x01C8, "FP_FLOPS_RETIRED.FP64"),
@@ -212,7 +226,21 @@ INTEL_E: Final = Recipe(
     ),
     counters=8,
     note="the events name no 256-bit single instructions, so the mean width may be too small",
-    source="Intel perfmon, sierraforest and grandridge",
+    source="Intel perfmon, sierraforest, grandridge, meteorlake",
+    unverified="FP_INST_RETIRED, and with it the width of an access, is listed for Sierra Forest and Grand Ridge only",
+)
+
+GRACEMONT: Final = Recipe(
+    slug="gracemont",
+    name="Intel Gracemont, also the E cores of Alder Lake and Raptor Lake",
+    pmu=_ATOM,
+    events=(_INTEL_LOADS, _INTEL_STORES),
+    flops=(),
+    accesses=_LOADS_STORES,
+    widths=(),
+    counters=4,
+    note="this core has no event that counts floating-point operations",
+    source="Intel perfmon, alderlake, cpu_atom",
 )
 
 _AMD_MEMORY: Final = (
@@ -232,6 +260,7 @@ _AMD_MIX: Final = (
 _AMD_NOTE: Final = "loads and stores are counted at dispatch: speculative ones and replays count too"
 
 ZEN2_ZEN3: Final = Recipe(
+    slug="zen2",
     name="AMD Zen 2 and Zen 3",
     pmu=("cpu",),
     events=(Event("flops", 0x0F03, "RETIRED_SSE_AVX_FLOPS, all", counters=2), *_AMD_MEMORY),
@@ -244,6 +273,7 @@ ZEN2_ZEN3: Final = Recipe(
     source="AMD PPR, families 17h and 19h",
 )
 ZEN4: Final = Recipe(
+    slug="zen4",
     name="AMD Zen 4",
     pmu=("cpu",),
     # 0x1f would add bfloat16 multiply-accumulates, which no roof here is made of
@@ -257,6 +287,7 @@ ZEN4: Final = Recipe(
     source="AMD PPR, family 19h models 10h and above",
 )
 ZEN5: Final = Recipe(
+    slug="zen5",
     name="AMD Zen 5",
     pmu=("cpu",),
     events=(
@@ -295,7 +326,8 @@ _ARM_EXACT: Final = (Term("scale bytes", 1, per_vector=True), Term("fixed bytes"
 _ARM_NOTE: Final = "all counts are speculative"
 
 NEOVERSE: Final = Recipe(
-    name="Arm Neoverse N2, V1 and V2",
+    slug="neoverse",
+    name="Arm Neoverse N2, N3, V1, V2 and V3",
     pmu=_ARM_PMU,
     events=(
         *_ARM_FLOPS, *_ARM_BYTES, *_ARM_MEMORY,
@@ -313,8 +345,10 @@ NEOVERSE: Final = Recipe(
     counters=6,
     note=f"precision cannot be told apart; {_ARM_NOTE}",
     source="Arm Architecture Reference Manual DDI 0487, D14; Neoverse N2, V1, V2 Technical Reference Manuals",
+    unverified="N3 and V3 are taken to count as N2 and V2 do",
 )
 OLYMPUS: Final = Recipe(
+    slug="olympus",
     name="NVIDIA Olympus",
     pmu=_ARM_PMU,
     events=(
@@ -339,6 +373,7 @@ OLYMPUS: Final = Recipe(
     source="linux tools/perf/pmu-events/arch/arm64, nvidia olympus",
 )
 NEOVERSE_N1: Final = Recipe(
+    slug="neoverse-n1",
     name="Arm Neoverse N1",
     pmu=_ARM_PMU,
     events=(
@@ -355,5 +390,5 @@ NEOVERSE_N1: Final = Recipe(
 )
 
 RECIPES: Final = (
-    IVY_BRIDGE, HASWELL, BROADWELL_ON, INTEL_E, ZEN2_ZEN3, ZEN4, ZEN5, NEOVERSE, OLYMPUS, NEOVERSE_N1,
+    IVY_BRIDGE, HASWELL, BROADWELL_ON, INTEL_E, GRACEMONT, ZEN2_ZEN3, ZEN4, ZEN5, NEOVERSE, OLYMPUS, NEOVERSE_N1,
 )

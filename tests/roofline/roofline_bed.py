@@ -1,0 +1,58 @@
+"""A simulated machine sampled through the real layers, with the columns of the roofline, its clock moved by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.scope import RowId
+from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import signals_of
+from turbotui.sources import SOURCES
+
+
+class Bed:
+    """One machine; `frames` gives intervals of exactly known length."""
+
+    def __init__(self, name: str, *, warm_up: float = 20.0, host: SimulatedHost | None = None,
+                 clock: ManualClock | None = None) -> None:
+        self.clock = clock or ManualClock(0)
+        self.host = host or simulated_host(name, self.clock, seed=7)
+        self.clock.advance(warm_up)
+        self.machine: Machine = read_machine(self.host)
+        self.census: Census = take_census(self.machine, SOURCES)
+        self.catalog: Catalog = catalog_for(self.census.signals)
+        self.columns = tuple(column for column in self.catalog.columns if "roofline" in column.groups)
+
+    def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
+        sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 60.0)
+        found: list[Frame] = []
+
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                if len(found) > count:
+                    return
+                if between is not None:
+                    between(len(found) - 1)
+                self.clock.advance(seconds)
+                sampler.end_interval()
+
+        sampler.bus.attach(Box())
+        asyncio.run(sampler.run(count))
+        if between is not None:
+            between(count)
+        return found[1:]
+
+    def cell(self, frame: Frame, name: str, row: RowId) -> float | None:
+        column = self.catalog.get(name)
+        assert column is not None, name
+        value = frame.cell(column, row)
+        assert not isinstance(value, str)
+        return value

@@ -1,0 +1,153 @@
+"""The roofline's columns through all layers, against what simulated machines know of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from roofline_bed import Bed
+
+from turbotui.machine.machine import read_machine
+from turbotui.machine.roofline_banks import banks_of
+from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.machine.simulated.truth import CpuTruth
+from turbotui.quantities.catalog.roofline import COLUMNS
+from turbotui.quantities.recipes import INTEL_E, RECIPES, ZEN2_ZEN3
+from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, Counted, Sizing, WidthModel, counted
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
+from turbotui.quantities.speeds import Speed, sum_speeds
+from turbotui.quantities.unavailable import Reason
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import why_absent
+
+COUNTING = ("sapphire-2s", "turin-2s", "laptop", "laptop-arrow", "laptop-old", "grace-2s", "vera-2s", "forest-1s")
+
+
+@dataclass(frozen=True)
+class Seen:
+    bed: Bed
+    frame: Frame
+    before: dict[int, CpuTruth]
+    after: dict[int, CpuTruth]
+
+
+@pytest.fixture(scope="module", params=COUNTING)
+def seen(request: pytest.FixtureRequest) -> Seen:
+    bed = Bed(request.param)
+    marks: list[dict[int, CpuTruth]] = []
+
+    def mark(_number: int) -> None:
+        marks.append({cpu: bed.host.model.truth(cpu) for cpu in bed.machine.topology.cpus})
+
+    frame = bed.frames(1.0, 1, mark)[0]
+    return Seen(bed, frame, *marks)
+
+
+def test_operations_are_those_of_the_model(seen: Seen) -> None:
+    for cpu, before in seen.before.items():
+        flops = seen.after[cpu].flops - before.flops
+        # counts are whole numbers, and a machine with few counters reads them in turn
+        assert seen.bed.cell(seen.frame, "GFLOP/s", cpu_row(cpu)) == pytest.approx(flops / 1e9, rel=1e-6, abs=1e-6), cpu
+
+
+def test_larger_rows_are_the_sums_of_their_cpus(seen: Seen) -> None:
+    bed, frame = seen.bed, seen.frame
+    for name in ("GFLOP/s", "CoreGB/s"):
+        cells = [bed.cell(frame, name, cpu_row(cpu)) for cpu in bed.machine.topology.cpus]
+        if name == "CoreGB/s":
+            assert None not in cells
+        assert bed.cell(frame, name, SYSTEM_ROW) == pytest.approx(sum(cell or 0.0 for cell in cells))
+        package = frame.rows(Scope.PACKAGE)[0]
+        members = bed.machine.topology.parts(package, Scope.CPU)
+        assert bed.cell(frame, name, package) == pytest.approx(sum(cells[at] or 0.0 for at in members))
+    intensity = bed.cell(frame, "AI", SYSTEM_ROW)
+    flops, size = bed.cell(frame, "GFLOP/s", SYSTEM_ROW), bed.cell(frame, "CoreGB/s", SYSTEM_ROW)
+    assert intensity is not None
+    assert flops is not None
+    assert size is not None
+    assert intensity == pytest.approx(flops / size)
+
+
+def test_a_core_that_counts_bytes_gives_the_models_bytes() -> None:
+    bed = Bed("vera-2s")
+    marks: list[float] = []
+
+    def mark(_number: int) -> None:
+        truth = bed.host.model.truth(0)
+        marks.append(truth.bytes_loaded + truth.bytes_stored)
+
+    frame = bed.frames(1.0, 1, mark)[0]
+    assert bed.cell(frame, "CoreGB/s", cpu_row(0)) == pytest.approx((marks[1] - marks[0]) / 1e9, rel=1e-6)
+
+
+def test_efficiency_is_operations_by_joules() -> None:
+    bed = Bed("sapphire-2s")
+    joules: list[float] = []
+    flops: list[float] = []
+
+    def mark(_number: int) -> None:
+        joules.append(bed.host.model.package_truth(0).joules)
+        cpus = bed.machine.topology.instances(Scope.PACKAGE)[0].cpus
+        flops.append(sum(bed.host.model.truth(cpu).flops for cpu in cpus))
+
+    frame = bed.frames(1.0, 1, mark)[0]
+    want = (flops[1] - flops[0]) / (joules[1] - joules[0]) / 1e9
+    assert bed.cell(frame, "GFLOPS/W", frame.rows(Scope.PACKAGE)[0]) == pytest.approx(want, rel=1e-5)
+
+
+def test_counters_read_in_turn_are_marked() -> None:
+    bed = Bed("laptop-old")  # four counters, ten events
+    frame = bed.frames(1.0, 1)[0]
+    column = bed.catalog.get("GFLOP/s")
+    assert column is not None
+    assert frame.estimated(column, cpu_row(0))
+    whole = Bed("vera-2s")
+    frame = whole.frames(1.0, 1)[0]
+    column = whole.catalog.get("AI")
+    assert column is not None
+    assert frame.estimated(column, cpu_row(0))  # eleven events on six counters
+
+
+def test_a_machine_without_counters_says_which_and_why() -> None:
+    bed = Bed("guest")
+    for column in COLUMNS:
+        why = why_absent(column, bed.census, bed.machine.topology)
+        assert why is not None
+    assert bed.census.why_missing(NO_FLOPS).reason is Reason.VIRTUALISED
+    assert "cpu" in bed.census.why_missing(NO_BYTES).detail
+
+
+def test_kinds_of_core_have_recipes_of_their_own() -> None:
+    machine = read_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
+    found = {bank.pmu.name: bank.recipe.slug for bank in banks_of(machine)}
+    assert found == {"cpu_core": "broadwell", "cpu_atom": "crestmont", "cpu_lowpower": "crestmont"}
+
+
+def test_slugs_are_unique() -> None:
+    assert len({recipe.slug for recipe in RECIPES}) == len(RECIPES)
+
+
+def test_a_width_that_is_not_counted_makes_bytes_unknown_but_not_operations() -> None:
+    full = {event.key: 1e6 for event in INTEL_E.events}
+    without = {key: value for key, value in full.items() if key != "avx double"}
+    assert _sized(counted(INTEL_E, full, Sizing())) is not None
+    found = counted(INTEL_E, without, Sizing())
+    assert found is not None
+    assert (found.flops, found.bytes) == (2e6, None)
+    assert _sized(counted(INTEL_E, without, Sizing(WidthModel.GIVEN, 16.0))) == 32e6
+    zen = counted(ZEN2_ZEN3, {"flops": 5.0, "loads": 1.0, "stores": 1.0}, Sizing())
+    assert zen is not None
+    assert zen.bytes is None
+
+
+def _sized(found: Counted | None) -> float | None:
+    return None if found is None else found.bytes
+
+
+def test_an_intensity_divides_the_operations_of_cpus_whose_bytes_are_known() -> None:
+    known = Speed(8.0, 4.0, 8.0, "AVX", WidthModel.MIX)
+    without = Speed(100.0, None, 0.0, "SSE", None)
+    both = sum_speeds((known, None, without))
+    assert both is not None
+    assert (both.flops, both.bytes, both.intensity, both.dominant) == (108.0, 4.0, 2.0, "SSE")
+    assert sum_speeds((None, None)) is None

@@ -1,0 +1,158 @@
+"""Counting a command: real commands with software events, and the arithmetic of sets that take turns."""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.commands.roofline_child import follow, speed_of
+from turbotui.errors import MachineError, TurbotuiError
+from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.pmus import Pmu
+from turbotui.machine.roofline_banks import Bank
+from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
+from turbotui.machine.tasks.launching import Held
+from turbotui.quantities.recipes import Event, Recipe, Term, Width
+from turbotui.quantities.roofline import Sizing, WidthModel
+
+SOFTWARE = 1  # PERF_TYPE_SOFTWARE
+CLOCK, FAULTS, SWITCHES = PerfAttr(SOFTWARE, 1), PerfAttr(SOFTWARE, 2), PerfAttr(SOFTWARE, 3)
+
+_CHILDREN = """
+import os, sys
+for _ in range(2):
+    if not os.fork():
+        area = bytearray(16 << 20)
+        os._exit(0)
+for _ in range(2):
+    os.wait()
+sys.exit(int(sys.argv[1]))
+"""
+_PAGES = (2 * 16 << 20) // resource.getpagesize()
+
+
+def _stand_in(slug: str, pmu: Pmu) -> Bank:
+    """A recipe of events that every kernel counts: faults stand in for operations, switches for accesses."""
+    recipe = Recipe(
+        slug=slug, name="software", pmu=("software",),
+        events=(Event("operations", 2, "page-faults"), Event("loads", 3, "context-switches"),
+                Event("wide", 2, "page-faults", config1=0)),
+        flops=(Term("operations", 1),), accesses=(Term("loads", 1),), widths=(Width("wide", 16, "SSE"),), counters=2,
+        note="a stand-in", source="perf_event_open(2)",
+    )
+    return Bank(recipe, pmu, None)
+
+
+@pytest.mark.real
+def test_counts_begin_at_the_exec_and_hold_what_children_did() -> None:
+    held = Held([sys.executable, "-c", _CHILDREN, "0"])
+    counters = CommandCounters(LinuxHost(), [[CLOCK], [FAULTS, SWITCHES]], held.pid)
+    try:
+        assert [count.value for one in counters.read() for count in one] == [0, 0, 0]
+        held.go()
+        while held.status() is None:
+            pass
+        (clock,), (faults, _switches) = counters.read()
+    finally:
+        counters.close()
+    assert clock.value > 0
+    if not counters.user_only:
+        # transparent huge pages may serve 2 MiB at a fault, but the interpreter alone makes hundreds
+        assert faults.value >= min(_PAGES, 500)
+    assert faults.running == faults.enabled > 0
+
+
+@pytest.mark.real
+def test_a_command_is_followed_to_its_end_and_its_status_kept() -> None:
+    machine = read_machine(LinuxHost())
+    bank = _stand_in("software", Pmu("software", SOFTWARE))
+    started: list[bool] = []
+    followed = follow(machine, (bank,), [sys.executable, "-c", _CHILDREN, "7"], 0.05,
+                      sizing=Sizing(WidthModel.GIVEN, 8.0), ready=lambda: started.append(True))
+    assert followed.status == 7
+    assert started == [True]
+    assert followed.spots
+    assert sum(spot.gflops * spot.length for spot in followed.spots) * 1e9 > 500  # faults
+    assert followed.spots[-1].seconds == pytest.approx(sum(spot.length for spot in followed.spots))
+    assert 0 < followed.busy < 16
+
+
+@pytest.mark.real
+def test_a_command_that_cannot_be_counted_is_not_run(tmp_path: object) -> None:
+    machine = read_machine(LinuxHost())
+    bank = _stand_in("none", Pmu("nothing", 0x7FFF_FFFF))
+    mark = f"{tmp_path}/ran"
+    with pytest.raises(MachineError, match="the command was not run"):
+        follow(machine, (bank,), ["touch", mark], 0.05, sizing=Sizing())
+    assert not LinuxHost().exists(mark)
+
+
+@pytest.mark.real
+def test_a_command_that_does_not_exist_is_one_sentence() -> None:
+    machine = read_machine(LinuxHost())
+    with pytest.raises(TurbotuiError, match="no-such-command cannot be run"):
+        follow(machine, (_stand_in("software", Pmu("software", SOFTWARE)),), ["no-such-command"], 0.05,
+               sizing=Sizing(WidthModel.GIVEN))
+
+
+@pytest.mark.real
+def test_no_counter_stays_open_after_a_refusal() -> None:
+    host = LinuxHost()
+    held = Held(["true"])
+    before = host.list_dir("/proc/self/fd")
+    with pytest.raises(HostError):
+        CommandCounters(host, [[CLOCK], [PerfAttr(0x7FFF_FFFF, 1)]], held.pid)
+    assert len(host.list_dir("/proc/self/fd")) == len(before)
+    held.give_up()
+
+
+@given(st.integers(0, 10**12), st.integers(1, 10**10), st.integers(1, 10**10))
+def test_an_estimate_restores_a_constant_rate(rate: int, running: int, waiting: int) -> None:
+    seen = Count(rate * running, running + waiting, running)
+    assert estimate(seen) == pytest.approx(rate * (running + waiting))
+    assert estimate(seen, expected=running) == pytest.approx(rate * running)
+
+
+def test_a_counter_that_never_ran_is_unknown_unless_it_had_nothing_to_count() -> None:
+    assert estimate(Count(0, 100, 0)) is None
+    assert estimate(Count(0, 0, 0)) == 0.0
+    assert estimate(Count(0, 100, 0), expected=0) == 0.0
+    assert difference(Count(7, 5, 3), Count(2, 1, 1)) == Count(5, 4, 2)
+
+
+def _counts(value: int, running: int, enabled: int = 1000) -> list[Count]:
+    return [Count(value, enabled, running), Count(10 * value, enabled, running)]
+
+
+def test_kinds_of_core_are_scaled_by_the_time_on_their_own_cores() -> None:
+    """A command ran 600 of 1,000 ns on P cores and 400 on E cores; the E cores' set had to take turns."""
+    banks = (_stand_in("big", Pmu("cpu_core", 4)), _stand_in("small", Pmu("cpu_atom", 10)))
+    sets = tuple((bank.recipe.events[:2],) for bank in banks)
+    zero = [[Count(0, 0, 0)], [Count(0, 0, 0)] * 2] * 2
+    newer = [[Count(1, 1000, 600)], _counts(60, 600), [Count(1, 1000, 400)], _counts(20, 200)]
+    speed, estimated = speed_of(banks, sets, newer, zero, 2.0, sizing=Sizing(WidthModel.GIVEN, 4.0))
+    assert speed is not None
+    assert speed.flops == (60 + 40) / 2.0
+    assert speed.bytes == 4.0 * 10 * (60 + 40) / 2.0
+    assert estimated
+
+
+def test_one_kind_of_core_is_scaled_by_the_time_it_was_enabled() -> None:
+    bank = _stand_in("one", Pmu("cpu", 4))
+    sets = ((bank.recipe.events[:2],),)
+    speed, estimated = speed_of((bank,), sets, [_counts(50, 500)], [[Count(0, 0, 0)] * 2], 1.0,
+                                sizing=Sizing(WidthModel.GIVEN, 8.0))
+    assert speed is not None
+    assert (speed.flops, speed.bytes, estimated) == (100.0, 8000.0, True)
+    whole, estimated = speed_of((bank,), sets, [_counts(50, 1000)], [[Count(0, 0, 0)] * 2], 1.0,
+                                sizing=Sizing(WidthModel.GIVEN, 8.0))
+    assert whole is not None
+    assert (whole.flops, estimated) == (50.0, False)
+    never, _ = speed_of((bank,), sets, [_counts(0, 0)], [[Count(0, 0, 0)] * 2], 1.0, sizing=Sizing())
+    assert never is None

@@ -1,0 +1,108 @@
+"""`turbotui roofline` on the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.sources.roofline import why_uncounted
+
+_QUICK = ["roofline", "--machine", "laptop-old", "-i", "0.1", "-n", "3"]
+
+
+def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*_QUICK, "--", "tonto"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# SIMULATED machine laptop-old+tonto")
+    assert "theory at 1.80 GHz, not measured" in out
+    row = next(line for line in out.splitlines() if line.startswith("machine"))
+    assert "~0.1875" in row  # 0.6 flop over 3.2 bytes an instruction
+    assert "of that roof" in out
+    assert "ridge points (o) [flop/byte]: L1" in out
+    assert "by dominating width: s scalar" in out
+    assert "GFLOP/s per W" in out
+    assert "no DRAM roof" in out
+    assert "\x1b" not in out
+
+
+def test_every_row_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*_QUICK, "--by", "package", "--json", "--", "calculix"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["simulated"] == "SIMULATED machine laptop-old+calculix"
+    assert [row["row"] for row in report["rows"]] == ["package 0", "machine"]
+    package, machine = report["rows"]
+    assert len(machine["intervals"]) == 3
+    assert machine["total"]["flop_per_byte"] == pytest.approx(0.4 / 4.4, rel=0.02)
+    assert package["total"]["flops"] == machine["total"]["flops"]
+    assert 0 < machine["verdict"]["share"] < 1
+    assert report["joules"] > 0
+
+
+def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, drawing = tmp_path / "points.csv", tmp_path / "drawing.svg"
+    words = [*_QUICK, "--no-plot", "--by", "cpu", "--csv", str(table), "--svg", str(drawing), "--", "tonto"]
+    assert main(words) == 0
+    capsys.readouterr()
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 9
+    assert {row["simulated"] for row in rows} == {"SIMULATED machine laptop-old+tonto"}
+    assert float(rows[-1]["intensity_flop_per_byte"]) == pytest.approx(0.1875, rel=0.02)
+    root = ET.fromstring(drawing.read_text(encoding="utf-8"))  # noqa: S314 - our own file
+    texts = " ".join(text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert "SIMULATED" in texts
+    assert "AVX FMA double" in texts
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}title"))) == 3  # the machine's intervals
+    before = table.read_bytes()
+    assert main(words) == 2
+    assert "not written over" in capsys.readouterr().err
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(("words", "status", "text"), [
+    (["--machine", "guest", "-n", "1"], 3, "not given the cores' counters"),
+    (["--machine", "laptop-old", "--", "linpack"], 2, "cannot run 'linpack'; there are"),
+    (["--machine", "laptop-old", "--", "sleep", "1"], 2, "one word after --"),
+    (["--machine", "laptop-old", "--width", "wide"], 2, "neither mix nor precision"),
+    (["--machine", "laptop-old", "--width", "-1"], 2, "neither mix nor precision"),
+    (["--machine", "laptop-old", "-n", "0"], 2, "at least one"),
+    (["--machine", "laptop-old", "-i", "x"], 2, "not a number of seconds"),
+    (["-c", "0", "--", "true"], 2, "for whole machines"),
+])
+def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofline", *words]) == status
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.real
+def test_without_counters_the_command_is_not_run_and_the_reason_said(tmp_path: Path,
+                                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    if why_uncounted(read_machine(LinuxHost())) is None:
+        pytest.skip("this machine counts floating-point operations")
+    mark = tmp_path / "ran"
+    assert main(["roofline", "--", "touch", str(mark)]) == 3
+    err = capsys.readouterr().err
+    assert "the command was not run" in err
+    assert "turbotui roofline --machine laptop-old -- calculix" in err
+    assert not mark.exists()
+
+
+def test_a_width_that_is_given_takes_the_place_of_the_mix(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*_QUICK, "--width", "32", "--json", "--", "tonto"]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]["total"]
+    assert row["flop_per_byte"] == pytest.approx(0.6 / (0.4 * 32), rel=0.02)
+    assert row["bytes_by"] == "width as given"
+    assert main([*_QUICK, "--width", "precision", "--json", "--", "tonto"]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]["total"]
+    assert row["flop_per_byte"] == pytest.approx(0.6 / (0.4 * 8), rel=0.02)

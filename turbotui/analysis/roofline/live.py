@@ -1,0 +1,134 @@
+"""Places on the roofline of the rows of a frame: CPUs, cores, packages or the whole machine, now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from turbotui.analysis.roofline.phases import Moment
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.speeds import Speed, row_speed, sum_speeds
+from turbotui.sampling.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What one row did in one interval.
+
+    Attributes:
+        row: of the frame.
+        name: as shown to people: "cpu 17", "package 0".
+        gflops: GFLOP/s.
+        gbytes: GB/s that its cores load and store; None where the width of an access is not known.
+        intensity: flop/byte; None where bytes are not known, or there are none.
+        dominant: the width of most of its floating-point instructions; "" where that is not counted.
+        width: the model behind the bytes; None where there are none, or several.
+        seconds: at the end of the interval, from the start of the first one.
+        length: seconds of the interval.
+        estimated: whether counters took turns.
+    """
+
+    row: RowId
+    name: str
+    gflops: float
+    gbytes: float | None
+    intensity: float | None
+    dominant: str
+    width: WidthModel | None
+    seconds: float
+    length: float
+    estimated: bool
+
+    @property
+    def has_place(self) -> bool:
+        """Whether logarithmic axes have a place for it."""
+        return self.intensity is not None and self.intensity > 0 and self.gflops > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The rows of one interval.
+
+    Attributes:
+        spots: of the rows that are counted, in topology order.
+        unknown: how many rows are not counted.
+    """
+
+    spots: tuple[Spot, ...]
+    unknown: int
+
+
+def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequence[Recipe], sizing: Sizing, *,
+               seconds: float, estimated: bool = False) -> Reading:
+    """Where rows of a frame stand.
+
+    Args:
+        frame: with two snapshots.
+        rows: and their names for people.
+        recipes: that this machine counts (`measured_recipes`).
+        sizing: how accesses become bytes.
+        seconds: machine time at the end of the frame.
+        estimated: whether counters took turns.
+    """
+    by_cpu: dict[RowId, Speed | None] = {}
+    found: list[Spot] = []
+    unknown = 0
+    for row, name in rows:
+        speed = _speed(frame, row, recipes, sizing, by_cpu)
+        if speed is None:
+            unknown += 1
+            continue
+        found.append(Spot(
+            row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
+            speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated,
+        ))
+    return Reading(tuple(found), unknown)
+
+
+def total_of(spots: Sequence[Spot]) -> Spot | None:
+    """A row over several intervals: sums of operations and bytes, and ratios made of those; None for no interval.
+
+    Bytes count only where they are known, and an intensity divides the operations of those intervals by them.
+    """
+    if not spots:
+        return None
+    length = sum(spot.length for spot in spots)
+    sized = [spot for spot in spots if spot.gbytes is not None]
+    size = sum((spot.gbytes or 0.0) * spot.length for spot in sized)
+    sized_flops = sum((spot.intensity or 0.0) * (spot.gbytes or 0.0) * spot.length for spot in sized)
+    work: dict[str, float] = {}
+    for spot in spots:
+        work[spot.dominant] = work.get(spot.dominant, 0.0) + spot.gflops * spot.length
+    widths = {spot.width for spot in sized}
+    last = spots[-1]
+    return Spot(
+        last.row, last.name, sum(work.values()) / length if length else 0.0,
+        size / sum(spot.length for spot in sized) if sized and size else 0.0 if sized else None,
+        sized_flops / size if size else None,
+        max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
+        last.seconds, length, any(spot.estimated for spot in spots),
+    )
+
+
+def moments_of(spots: Sequence[Spot]) -> tuple[Moment, ...]:
+    """Intervals of one row, for `find_phases`; bytes are those of whatever is known."""
+    return tuple(
+        Moment(spot.length, (spot.intensity or 0.0) * (spot.gbytes or 0.0) * spot.length * 1e9,
+               (spot.gbytes or 0.0) * spot.length * 1e9, spot.dominant)
+        for spot in spots
+    )
+
+
+def _speed(frame: Frame, row: RowId, recipes: Sequence[Recipe], sizing: Sizing,
+           by_cpu: dict[RowId, Speed | None]) -> Speed | None:
+    """A row's speed; each CPU's is made once, however many rows it is in."""
+    if row.scope is Scope.CPU:
+        if row not in by_cpu:
+            by_cpu[row] = row_speed(frame.inputs(row), recipes, sizing)
+        return by_cpu[row]
+    members = frame.rows(Scope.CPU) if row.scope is Scope.SYSTEM else [
+        frame.rows(Scope.CPU)[position] for position in frame.topology.parts(row, Scope.CPU)
+    ]
+    return sum_speeds(_speed(frame, cpu, recipes, sizing, by_cpu) for cpu in members)

@@ -1,0 +1,316 @@
+"""`turbotui roofline`: where a command, or what runs on this machine, stands below the machine's roofs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import queue
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+from turbotui.analysis.roofline.export import csv_text, svg_text
+from turbotui.analysis.roofline.judging import Choice, roofs_for
+from turbotui.analysis.roofline.live import Spot, read_spots
+from turbotui.analysis.roofline.measuring import machine_title
+from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.roofline_child import follow
+from turbotui.commands.roofline_text import Result, json_of, plot_of, text_of
+from turbotui.commands.watching import label, named_host, parse_interval
+from turbotui.errors import InternalError, MachineError, TurbotuiError, UsageError
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.roofline_banks import banks_of
+from turbotui.output.saving import write_new
+from turbotui.quantities.catalog.roofline import measured_recipes
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+from turbotui.sources.roofline import why_uncounted
+
+_INTERVALS = 10
+_BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
+_ENERGY = "Pkg_J"
+_ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default="1", help="seconds between two points (1)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int,
+                        help=f"end after so many; without a command {_INTERVALS}, with one when it ends")
+    parser.add_argument("-c", "--cpu", metavar="SET", help="without a command: only these CPUs")
+    parser.add_argument("--by", choices=list(_BY), default="machine",
+                        help="without a command: rows beside the whole machine (default none)")
+    parser.add_argument("--width", metavar="mix|precision|BYTES", default="mix",
+                        help="bytes of a load or store where the core does not count them: the mean width of the "
+                             "floating-point instructions, 4 or 8 by precision, or a number")
+    parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
+    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
+    parser.add_argument("--csv", metavar="FILE", help="write every point to a new file")
+    parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
+    parser.add_argument("--no-plot", action="store_true", help="only the tables")
+    parser.add_argument("command", nargs="*", metavar="command",
+                        help="after --: run this and count it and all that it starts; with --machine the name of a "
+                             "simulated application (turbotui machines)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count, then print."""
+    interval = parse_interval(arguments.interval)
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    sizing = parse_width(arguments.width)
+    for path in (arguments.csv, arguments.svg):
+        if path is not None and os.path.exists(path):
+            raise UsageError(f"{path} exists already, and is not written over: give another name")
+    host = _host(arguments)
+    here = host.kind is HostKind.REAL
+    if arguments.command and here:
+        if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
+            raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
+                             "until it ends")
+        result = _command(read_machine(host), arguments, interval, sizing)
+    else:
+        cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
+        session = Session(read_machine(host, cpus), SOURCES, interval, LinuxHost(), cpus)
+        result = _watched(session, arguments, sizing)
+    if arguments.csv is not None:
+        write_new(arguments.csv, csv_text(result.spots, result.simulated))
+    if arguments.svg is not None:
+        _write_svg(arguments.svg, result)
+    if arguments.json:
+        print(json.dumps(json_of(result), indent=1))
+    else:
+        width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
+        print(text_of(result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty()))
+    return result.status
+
+
+def parse_width(text: str) -> Sizing:
+    """What --width says.
+
+    Raises:
+        UsageError: neither a model nor a positive number of bytes.
+    """
+    if text in ("mix", "precision"):
+        return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0 < size <= 256:
+        raise UsageError(f'--width "{text}" is neither mix nor precision nor a number of bytes up to 256')
+    return Sizing(WidthModel.GIVEN, size)
+
+
+def _host(arguments: argparse.Namespace) -> Host:
+    """The machine that is named; with a simulated one the command is one of its applications."""
+    if arguments.machine is not None and arguments.command:
+        if len(arguments.command) != 1:
+            raise UsageError("a simulated machine runs no commands but simulated applications: one word after --")
+        return named_host(f"{arguments.machine}+{arguments.command[0]}", arguments.sysroot)
+    return named_host(arguments.machine, arguments.sysroot)
+
+
+def _write_svg(path: str, result: Result) -> None:
+    rows = result.rows
+    spots = rows[list(rows)[-1]] if rows else []
+    roofs = result.roofs[spots[0].name].roofs if spots else None
+    if roofs is None:
+        source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
+        raise MachineError(f"there is nothing to draw in {path}: {source}")
+    title = f"{result.simulated + ': ' if result.simulated else ''}{result.title}, {spots[0].name}"
+    write_new(path, svg_text(plot_of(roofs, spots), spots, title=title, notes=result.notes))
+
+
+# A command
+
+
+def _command(machine: Machine, arguments: argparse.Namespace, interval: float, sizing: Sizing) -> Result:
+    why = why_uncounted(machine)
+    if why is not None:
+        raise MachineError(f"the command was not run: {why.sentence()}")
+    banks = tuple(bank for bank in banks_of(machine) if bank.recipe.flops)
+    energy = _Energy(machine, interval)
+    followed = follow(machine, banks, arguments.command, interval, sizing=sizing, ready=energy.start)
+    joules = energy.stop()
+    many = followed.busy > _ONE_CPU
+    row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
+    choice = roofs_for(machine, row, os.environ, theory=arguments.theory)
+    cores = "all cores" if many else "one core"
+    notes = [f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}"]
+    if followed.user_only:
+        notes.append("only user mode is counted: kernel.perf_event_paranoid hides the kernel's part from this user")
+    if joules is not None:
+        notes.append("energy is that of the packages, with everything else that ran")
+    if not followed.spots:
+        notes.append("it ended before anything was counted")
+    seconds = followed.spots[-1].seconds if followed.spots else 0.0
+    recipes = tuple(dict.fromkeys(bank.recipe for bank in banks))
+    spots = followed.spots
+    return Result("", machine_title(machine), spots, {spot.name: choice for spot in spots},
+                  _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choice.roofs)), joules,
+                  energy.why, seconds, followed.status)
+
+
+class _Energy:
+    """Energy of all packages beside a command, where it can be had."""
+
+    def __init__(self, machine: Machine, interval: float) -> None:
+        self._session = Session(machine, SOURCES, interval, LinuxHost())
+        self._joules = 0.0
+        self._known = False
+        column = self._session.catalog.get(_ENERGY)
+        absent = None if column is None else why_absent(column, self._session.census, machine.topology)
+        self._column = None if absent is not None else column
+        self.why = "" if absent is None else absent.sentence()
+
+    def start(self) -> None:
+        """Begin."""
+        if self._column is not None:
+            first: queue.Queue[bool] = queue.Queue()
+
+            def take(frame: Frame) -> None:
+                self._add(frame)
+                first.put(True)
+
+            self._session.want([_ENERGY])
+            self._session.start(take)
+            with contextlib.suppress(queue.Empty):
+                first.get(timeout=5.0)
+
+    def stop(self) -> float | None:
+        """End; joules since the start."""
+        if self._column is None:
+            return None
+        self._session.stop()
+        return self._joules if self._known else None
+
+    def _add(self, frame: Frame) -> None:
+        value = None if self._column is None or frame.older is None else frame.cell(self._column, SYSTEM_ROW)
+        if isinstance(value, int | float):
+            self._joules += value
+            self._known = True
+
+
+# A machine
+
+
+def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) -> Result:
+    machine = session.machine
+    recipes = measured_recipes(session.census.signals)
+    if not recipes:
+        raise MachineError(f"nothing to place on the roofline: {session.census.why_missing(NO_FLOPS).sentence()}")
+    columns = [column.id for column in session.catalog.columns
+               if "roofline" in column.groups and why_absent(column, session.census, machine.topology) is None]
+    energy = session.catalog.get(_ENERGY)
+    absent = None if energy is None else why_absent(energy, session.census, machine.topology)
+    known_energy = energy if absent is None else None
+    session.want([*columns, *([known_energy.id] if known_energy is not None else [])])
+    rows = _rows(machine, _BY[arguments.by])
+    flops = session.catalog.get("GFLOP/s")
+    spots: list[Spot] = []
+    joules, passed, unknown = 0.0, 0.0, 0
+    for frame in _frames(session, arguments.intervals or _INTERVALS):
+        if frame.older is None or flops is None:
+            continue
+        passed += frame.seconds or 0.0
+        estimated = frame.estimated(flops, SYSTEM_ROW)
+        reading = read_spots(frame, rows, recipes, sizing, seconds=passed, estimated=estimated)
+        spots += reading.spots
+        unknown = max(unknown, reading.unknown)
+        value = None if known_energy is None else frame.cell(known_energy, SYSTEM_ROW)
+        joules += value if isinstance(value, int | float) else 0.0
+    notes = [f"{unknown} rows have no counters and are left out"] if unknown else []
+    choices = _choices(machine, rows, theory=arguments.theory)
+    return Result(
+        label(machine.host), machine_title(machine), tuple(spots), choices,
+        _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choices["machine"].roofs)),
+        joules if known_energy is not None else None, "" if absent is None else absent.sentence(), passed,
+    )
+
+
+def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
+    topology = machine.topology
+    found = [] if scope is None else [
+        (one.row, f"cpu {one.cpus[0]}" if scope is Scope.CPU else f"{scope.value} {one.label}"
+         if scope is Scope.PACKAGE else f"core of cpu {one.cpus[0]}")
+        for one in topology.instances(scope) if one.cpus
+    ]
+    return [*found, (SYSTEM_ROW, "machine")]
+
+
+def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: bool) -> dict[str, Choice]:
+    """Roofs of each row; equal ones are made once."""
+    known: dict[tuple[object, ...], Choice] = {}
+    found = {}
+    for row, name in rows:
+        instance = machine.topology.instance(row)
+        cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
+        small = row.scope.rank < Scope.PACKAGE.rank
+        key = (row.scope, machine.topology.places[cpu].core_type if cpu >= 0 else None, None if small else row)
+        if key not in known:
+            known[key] = roofs_for(machine, row, os.environ, theory=theory)
+        found[name] = known[key]
+    return found
+
+
+def _frames(session: Session, intervals: int) -> Iterator[Frame]:
+    """Frames until there are enough, or SIGINT."""
+    frames: queue.Queue[Frame | None] = queue.Queue()
+    with _interruptible(session):
+        session.start(frames.put, intervals=intervals, on_end=lambda: frames.put(None))
+        try:
+            while (frame := frames.get()) is not None:
+                yield frame
+        finally:
+            session.stop()
+    if session.failure is not None:
+        if isinstance(session.failure, TurbotuiError):
+            raise session.failure
+        raise InternalError(f"sampling ended: {session.failure!r}") from session.failure
+
+
+@contextlib.contextmanager
+def _interruptible(session: Session) -> Iterator[None]:
+    """SIGINT ends the sampling, and what was counted is printed."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        session.stop(wait_seconds=0.0)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _counted(recipes: Sequence[Recipe], sizing: Sizing, spots: Sequence[Spot]) -> str:
+    models = {spot.width for spot in spots if spot.width is not None} or {sizing.model}
+    words = " and ".join(sorted(f"{model.value}{f' ({sizing.given:g})' if model is WidthModel.GIVEN else ''}"
+                                for model in models))
+    return f"counted as on {', '.join(recipe.name for recipe in recipes)}; bytes: {words}"
+
+
+def _notes(recipes: Sequence[Recipe], spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
+    found = [f"{recipe.name}: {recipe.note}" for recipe in recipes]
+    found += [f"{recipe.name}: {recipe.unverified}" for recipe in recipes if recipe.unverified]
+    if any(spot.estimated for spot in spots):
+        found.append("~ more events than counters: they took turns, and counts are scaled")
+    if roofs is not None:
+        found += [f"roofs: {note}" for note in roofs.notes]
+    if spots and all(spot.gbytes is None for spot in spots):
+        found.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")
+    return found

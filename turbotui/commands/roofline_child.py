@@ -1,0 +1,202 @@
+"""Command mode of `turbotui roofline`: the recipe's events over a command and all that it starts."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+from turbotui.analysis.roofline.live import Spot
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.roofline_banks import Bank, vector_bits
+from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
+from turbotui.machine.tasks.launching import Held
+from turbotui.quantities.recipe_sets import plan_sets
+from turbotui.quantities.recipes import Event
+from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.speeds import Speed, sum_speeds
+
+_TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
+_HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
+_INSTRUCTIONS: Final = 1  # PERF_COUNT_HW_INSTRUCTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A command that has ended.
+
+    Attributes:
+        status: its exit status, or 128 and the number of the signal that ended it.
+        spots: one for each interval.
+        busy: CPUs that it kept busy, on average.
+        user_only: whether the kernel's part was left out.
+    """
+
+    status: int
+    spots: tuple[Spot, ...]
+    busy: float
+    user_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Sets in the order of their groups.
+
+    On machines with several kinds of core the first set of each counts instructions, which have a counter of their
+    own: it runs whenever the command is on such a core.
+    """
+
+    banks: tuple[Bank, ...]
+    sets: tuple[tuple[tuple[Event, ...], ...], ...]
+
+    def attrs(self) -> list[list[PerfAttr]]:
+        found: list[list[PerfAttr]] = [[_TASK_CLOCK]]
+        for bank, sets in zip(self.banks, self.sets, strict=True):
+            if len(self.banks) > 1:
+                found.append([PerfAttr(0, _INSTRUCTIONS | bank.pmu.type << _HYBRID_SHIFT)])
+            found += [[bank.attr(event) for event in events] for events in sets]
+        return found
+
+
+def follow(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str], interval: float, *, sizing: Sizing,
+           ready: Callable[[], None] = lambda: None) -> Followed:
+    """Run a command with its counters open from its first instruction.
+
+    Args:
+        machine: this one.
+        banks: kinds of core, each with a recipe that counts operations.
+        words: the command.
+        interval: seconds between two readings.
+        sizing: how accesses become bytes.
+        ready: called before the command's first instruction.
+
+    Raises:
+        MachineError: the events of the recipe cannot be counted for this user; the command was not run.
+        TurbotuiError: the command cannot be run.
+    """
+    held = Held(words)
+    try:
+        counters, plan = _open(machine, banks, held.pid)
+        ready()
+    except BaseException:
+        held.give_up()
+        raise
+    try:
+        return _watch(machine.host, counters, plan, held, words[0], interval=interval, sizing=sizing)
+    finally:
+        counters.close()
+
+
+def _open(machine: Machine, banks: tuple[Bank, ...], pid: int) -> tuple[CommandCounters, _Plan]:
+    """All events, else those without which there is no point."""
+    first: HostError | None = None
+    for optional in (True, False):
+        absent = frozenset() if optional else frozenset(key for bank in banks for key in bank.recipe.optional)
+        plan = _Plan(banks, tuple(plan_sets(bank.recipe, absent=absent) for bank in banks))
+        try:
+            return CommandCounters(machine.host, plan.attrs(), pid), plan
+        except HostError as error:
+            first = first or error
+            if error.errno not in (errno.ENOENT, errno.EINVAL, errno.EOPNOTSUPP):
+                break
+    names = ", ".join(bank.recipe.name for bank in banks)
+    why = explain_perf(first or HostError(errno.EINVAL, "perf_event_open"), f"the floating-point events of {names}",
+                       circumstances(machine), banks[0].pmu.type)
+    raise MachineError(f"the command was not run: {why.sentence()}")
+
+
+def _watch(host: Host, counters: CommandCounters, plan: _Plan, held: Held, name: str, *, interval: float,
+           sizing: Sizing) -> Followed:
+    how = Sizing(sizing.model, sizing.given, vector_bits(host))
+    poll = select.poll()
+    poll.register(held.descriptor, select.POLLIN)
+    older = counters.read()
+    held.go()
+    began = before = time.monotonic()
+    spots: list[Spot] = []
+    status: int | None = None
+    with _patient():
+        while status is None:
+            due = began + (len(spots) + 1) * interval
+            poll.poll(max(0.0, due - time.monotonic()) * 1e3)
+            status = held.status()
+            now, newer = time.monotonic(), counters.read()
+            if status is None and now < due:
+                continue
+            speed, estimated = speed_of(plan.banks, plan.sets, newer[1:], older[1:], now - before, sizing=how)
+            if speed is not None and now > before:
+                spots.append(Spot(SYSTEM_ROW, name, speed.flops / 1e9,
+                                  None if speed.bytes is None else speed.bytes / 1e9, speed.intensity, speed.dominant,
+                                  speed.width, now - began, now - before, estimated))
+            older, before = newer, now
+    busy = older[0][0].value / 1e9 / max(1e-9, before - began)
+    return Followed(status, tuple(spots), busy, counters.user_only)
+
+
+def speed_of(banks: Sequence[Bank], sets: Sequence[Sequence[Sequence[Event]]], newer: Sequence[Sequence[Count]],
+             older: Sequence[Sequence[Count]], seconds: float, *, sizing: Sizing) -> tuple[Speed | None, bool]:
+    """What a command did each second between two readings, over all kinds of core; and whether counters took turns.
+
+    Args:
+        banks: kinds of core.
+        sets: of each bank.
+        newer: groups as read: of each bank its sets, before them one with instructions where there are several banks.
+        older: the reading before.
+        seconds: between them.
+        sizing: how accesses become bytes.
+    """
+    if seconds <= 0:
+        return None, False
+    speeds: list[Speed | None] = []
+    estimated = False
+    at = 0
+    for bank, mine in zip(banks, sets, strict=True):
+        expected: int | None = None
+        if len(banks) > 1:
+            # A counter of one kind of core stands while the command is on another: it should have run as long as the
+            # instructions of that kind did.
+            expected = difference(newer[at][0], older[at][0]).running
+            at += 1
+        counts: dict[str, float] = {}
+        for number, events in enumerate(mine, start=at):
+            for event, new, old in zip(events, newer[number], older[number], strict=True):
+                change = difference(new, old)
+                value = estimate(change, expected)
+                estimated |= change.running < (change.enabled if expected is None else expected)
+                if value is not None:
+                    counts[event.key] = value / seconds
+        at += len(mine)
+        speeds.append(_speed(bank, counts, sizing))
+    return sum_speeds(speeds), estimated
+
+
+def _speed(bank: Bank, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
+    found = counted(bank.recipe, rates, sizing)
+    if found is None:
+        return None
+    sized = found.flops if found.bytes is not None else 0.0
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width)
+
+
+@contextlib.contextmanager
+def _patient() -> Iterator[None]:
+    """SIGINT is the command's: it ends, and what was counted is still printed."""
+
+    def wait(_number: int, _frame: FrameType | None) -> None:
+        """Caught, not ignored: what is ignored stays ignored across the command's exec."""
+
+    before = signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,113 @@
+"""Counts events over a command and all that it starts, in sets that take turns where they do not fit together."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.machine.host import Host, HostError, PerfAttr
+
+_DISABLED: Final = 1 << 0
+_INHERIT: Final = 1 << 1
+_EXCLUDE_KERNEL: Final = 1 << 5
+_EXCLUDE_HV: Final = 1 << 6
+_ENABLE_ON_EXEC: Final = 1 << 12
+_FORMAT: Final = 0b011  # TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING: groups that are inherited are read one by one
+_LAYOUT: Final = struct.Struct("=3Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One counter as read, over the command and everything that it started.
+
+    Attributes:
+        value: events counted.
+        enabled: ns in which it was to count.
+        running: ns in which it did.
+    """
+
+    value: int
+    enabled: int
+    running: int
+
+
+class CommandCounters:
+    """Counters that begin with a command's exec(2) and follow its threads and children.
+
+    Args:
+        host: this machine.
+        sets: events that are counted together, each set a group of its own.
+        pid: of a process that waits before its exec.
+
+    Attributes:
+        user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
+
+    Raises:
+        HostError: a counter cannot be opened; none stays open.
+    """
+
+    def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int) -> None:
+        self._host = host
+        self._open: list[list[int]] = []
+        self.user_only = False
+        try:
+            self._open_all(sets, pid, 0)
+        except HostError as error:
+            self.close()
+            if error.errno not in (errno.EACCES, errno.EPERM):
+                raise
+            self.user_only = True
+            try:
+                self._open_all(sets, pid, _EXCLUDE_KERNEL | _EXCLUDE_HV)
+            except HostError:
+                self.close()
+                raise
+
+    def read(self) -> list[list[Count]]:
+        """Every counter, by sets, in the order given.
+
+        Raises:
+            HostError: a counter cannot be read.
+        """
+        return [
+            [Count(*_LAYOUT.unpack(self._host.read_counter(descriptor, _LAYOUT.size))) for descriptor in one]
+            for one in self._open
+        ]
+
+    def close(self) -> None:
+        """Close every counter."""
+        for one in self._open:
+            for descriptor in reversed(one):
+                self._host.close(descriptor)
+        self._open = []
+
+    def _open_all(self, sets: Sequence[Sequence[PerfAttr]], pid: int, flags: int) -> None:
+        for events in sets:
+            group: list[int] = []
+            self._open.append(group)
+            for attr in events:
+                leader = group[0] if group else -1
+                start = 0 if group else _DISABLED | _ENABLE_ON_EXEC  # siblings count when their leader does
+                asked = replace(attr, flags=attr.flags | _INHERIT | start | flags, read_format=_FORMAT)
+                group.append(self._host.perf_event_open(asked, pid, -1, leader))
+
+
+def estimate(count: Count, expected: int | None = None) -> float | None:
+    """Events that the counter would have seen, had it counted all the time; None where it never ran.
+
+    Args:
+        count: as read, or a difference of two readings.
+        expected: ns in which it should have counted; None: those in which it was enabled. On machines with several
+            kinds of core a counter of one kind stands while the command runs on the other.
+    """
+    if not count.running:
+        return 0.0 if not (count.enabled if expected is None else expected) else None
+    return count.value * max(1.0, (count.enabled if expected is None else expected) / count.running)
+
+
+def difference(newer: Count, older: Count) -> Count:
+    """What came between two readings."""
+    return Count(newer.value - older.value, newer.enabled - older.enabled, newer.running - older.running)

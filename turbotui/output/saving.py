@@ -1,0 +1,36 @@
+"""Files that are written for a person: never over one that is there."""
+
+from __future__ import annotations
+
+import os
+
+from turbotui.errors import TurbotuiError
+
+
+def write_new(path: str, text: str) -> None:
+    """Write a file that must not exist yet.
+
+    Raises:
+        TurbotuiError: it exists, or cannot be written.
+    """
+    try:
+        with open(path, "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise TurbotuiError(f"{path} exists already, and is not written over: give another name") from error
+    except OSError as error:
+        raise TurbotuiError(f"{path} cannot be written: {error.strerror}; choose another folder") from error
+
+
+def write_numbered(folder: str, stem: str, suffix: str, text: str) -> str:
+    """Write STEM.SUFFIX, or STEM-2.SUFFIX and so on where that is taken; gives the path.
+
+    Raises:
+        TurbotuiError: it cannot be written.
+    """
+    for number in range(1, 1000):
+        path = os.path.join(folder, f"{stem}{'' if number == 1 else f'-{number}'}.{suffix}")
+        if not os.path.lexists(path):
+            write_new(path, text)
+            return path
+    raise TurbotuiError(f"{folder} holds 999 files called {stem}: move them away")

@@ -1,0 +1,134 @@
+"""Columns of the cache-aware roofline: what the cores compute, what they load and store, and the ratio of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.recipes import RECIPES, Recipe
+from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Sizing, signal_of
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.speeds import Speed, row_speed
+
+_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.recipes"
+_SIZING = Sizing()
+_ENERGY = "energy.pkg"
+
+
+def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *, formula: str, says: str,
+            scope: Scope = Scope.CPU) -> Column:
+    return Column(
+        id=title, category=Category.OTHER, groups=("roofline",), scope=scope, unit=unit, decimals=decimals, needs=needs,
+        compute=_unknown, formula=formula, help=says, document=_DOCUMENT, width=8, priority=6, default=False,
+        extra=True,
+    )
+
+
+def _unknown(_row: Inputs) -> Cell:
+    """For a machine where this cannot be counted."""
+    return None
+
+
+COLUMNS = (
+    _column("GFLOP/s", "GFLOP/s", 3, (NO_FLOPS,), formula="Δ(floating-point operations) / interval / 1e9",
+            says="Floating-point operations per second; a fused multiply-add is two. Without x87, half precision and "
+            "AMX."),
+    _column("CoreGB/s", "GB/s", 3, (NO_BYTES,), formula="Δ(loads + stores) x bytes of an access / interval / 1e9",
+            says="Bytes per second that the cores load and store, whichever cache or memory answers. No x86 counter "
+            "knows the width of an access: it is taken for the mean width of the floating-point instructions."),
+    _column("AI", "flop/byte", 4, (NO_BYTES,), formula="Δ(floating-point operations) / Δ(bytes loaded and stored)",
+            says="Arithmetic intensity as the core sees it: GFLOP/s over CoreGB/s. The horizontal axis of the "
+            "roofline."),
+    _column("GFLOPS/W", "GFLOP/s/W", 3, (NO_FLOPS, _ENERGY), scope=Scope.PACKAGE,
+            formula="Δ(floating-point operations) / Δenergy.pkg / 1e9",
+            says="Energy efficiency: GFLOP/s for each watt of the package, which is GFLOP for each joule."),
+)
+"""The columns of a machine that cannot count; `roofline_columns` gives those of one that can."""
+
+
+def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
+    """The columns by the recipes whose events this machine counts; as in `COLUMNS` where it counts none."""
+    recipes = tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
+    if not recipes:
+        return COLUMNS
+    sized = tuple(recipe for recipe in recipes if _all(_byte_signals(recipe, signals), signals))
+    flops, bytes_, intensity, efficiency = COLUMNS
+    columns = [_counted(flops, recipes, _giga_flops, signals, with_bytes=False)]
+    for column, compute in ((bytes_, _giga_bytes), (intensity, _intensity)):
+        columns.append(_counted(column, sized, compute, signals, with_bytes=True) if sized else column)
+    made = _counted(efficiency, recipes, _efficiency, signals, with_bytes=False)
+    return (*columns, replace(made, needs=(*made.needs, _ENERGY)))
+
+
+def measured_recipes(signals: Mapping[SignalId, Signal]) -> tuple[Recipe, ...]:
+    """The recipes whose floating-point events this machine counts."""
+    return tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
+
+
+def _counted(column: Column, recipes: Sequence[Recipe], compute: Callable[[Speed, Inputs], Cell],
+             signals: Mapping[SignalId, Signal], *, with_bytes: bool) -> Column:
+    """A column that is computed from the recipes' events: the first recipe's are needed, others wanted."""
+    needs: dict[SignalId, None] = {}
+    wants: dict[SignalId, None] = {}
+    for number, recipe in enumerate(recipes):
+        required = (*_flop_signals(recipe), *(_byte_signals(recipe, signals) if with_bytes else ()))
+        used = dict.fromkeys((*required, *(_all_signals(recipe) if with_bytes else _all_flop_signals(recipe))))
+        (needs if not number else wants).update(dict.fromkeys(required))
+        # Where a person has to give the width of an access, accesses are counted beside the operations.
+        given = () if with_bytes or recipe.widths else tuple(
+            signal_of(recipe, term.event) for term in recipe.accesses)
+        wants.update((name, None) for name in (*used, *given, VECTOR_BITS) if name not in needs and name in signals)
+
+    def cell(row: Inputs) -> Cell:
+        speed = row_speed(row, recipes, _SIZING)
+        return None if speed is None else compute(speed, row)
+
+    return replace(column, needs=tuple(needs), wants=tuple(wants), compute=cell)
+
+
+def _giga_flops(speed: Speed, _row: Inputs) -> Cell:
+    return speed.flops / 1e9
+
+
+def _giga_bytes(speed: Speed, _row: Inputs) -> Cell:
+    return None if speed.bytes is None else speed.bytes / 1e9
+
+
+def _intensity(speed: Speed, _row: Inputs) -> Cell:
+    return speed.intensity
+
+
+def _efficiency(speed: Speed, row: Inputs) -> Cell:
+    energy, seconds = row.total(_ENERGY), row.elapsed(_ENERGY)
+    return speed.flops * seconds / energy / 1e9 if energy and seconds else None
+
+
+def _flop_signals(recipe: Recipe) -> tuple[SignalId, ...]:
+    """What operations cannot be counted without."""
+    return tuple(dict.fromkeys(signal_of(recipe, term.event) for term in recipe.flops
+                               if term.event not in recipe.optional))
+
+
+def _all_flop_signals(recipe: Recipe) -> tuple[SignalId, ...]:
+    return tuple(dict.fromkeys(signal_of(recipe, term.event) for term in recipe.flops))
+
+
+def _byte_signals(recipe: Recipe, signals: Mapping[SignalId, Signal]) -> tuple[SignalId, ...]:
+    """What bytes cannot be counted without: the core's own count of them, else accesses and widths."""
+    exact = tuple(signal_of(recipe, term.event) for term in recipe.exact_bytes)
+    if exact and _all(exact, signals):
+        return exact
+    if not recipe.widths:
+        return (NO_BYTES,)
+    keys = (*(term.event for term in recipe.accesses), *(width.event for width in recipe.widths))
+    return tuple(dict.fromkeys(signal_of(recipe, key) for key in keys if key not in recipe.optional))
+
+
+def _all_signals(recipe: Recipe) -> tuple[SignalId, ...]:
+    return tuple(signal_of(recipe, event.key) for event in recipe.events)
+
+
+def _all(names: Sequence[SignalId], signals: Mapping[SignalId, Signal]) -> bool:
+    return all(name in signals for name in names)

@@ -1,0 +1,157 @@
+"""The arithmetic of the cache-aware roofline: counts of a recipe's events to floating-point operations and bytes.
+
+Bytes are those that the core loads and stores, whichever cache answers (Antao et al., cache-aware roofline model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.recipes import Recipe, Term
+from turbotui.quantities.signals import SignalId
+
+VECTOR_UNIT: Final = 128
+"""Bits that Arm's SCALE events count by (DDI 0487, D14)."""
+VECTOR_BITS: Final[SignalId] = "roofline.vector_bits"
+"""Signal of the machine's vector length where a recipe needs it."""
+NO_FLOPS: Final[SignalId] = "roofline.flops"
+NO_BYTES: Final[SignalId] = "roofline.bytes"
+"""Signals that nobody ever has: they carry the reason why operations or bytes cannot be counted on a machine."""
+
+_SCALAR_BYTES: Final = Precision.DOUBLE.value  # a scalar whose precision no event tells is taken for a double
+
+
+class WidthModel(Enum):
+    """How many bytes an access has, which no x86 counter says; the value is said to people.
+
+    MIX: the mean width of the floating-point instructions, each width weighted by its count.
+    PRECISION: 4 or 8 bytes by the share of flops in single and double precision (CARM Tool).
+    GIVEN: a number of bytes that a person states.
+    EXACT: bytes counted by the core (Arm).
+    """
+
+    MIX = "mean width of the floating-point instructions"
+    PRECISION = "width of the precisions, weighted by flops"
+    GIVEN = "width as given"
+    EXACT = "bytes counted by the core"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """How accesses become bytes.
+
+    Attributes:
+        model: see `WidthModel`; EXACT falls back to MIX where the core does not count bytes.
+        given: bytes of an access, for GIVEN.
+        vector_bits: vector length of the machine, for Arm's SCALE events.
+    """
+
+    model: WidthModel = WidthModel.MIX
+    given: float = 8.0
+    vector_bits: int = VECTOR_UNIT
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counts of one core come to; per second where the counts are.
+
+    Attributes:
+        flops: floating-point operations.
+        bytes: loaded and stored by the core; None where the width of an access is not known.
+        access_bytes: mean bytes of an access; None where bytes are counted, or unknown.
+        width: the model that made `bytes`.
+        dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
+        used: keys of the events behind it.
+    """
+
+    flops: float
+    bytes: float | None
+    access_bytes: float | None
+    width: WidthModel
+    dominant: str
+    used: frozenset[str]
+
+
+def signal_of(recipe: Recipe, key: str) -> SignalId:
+    """The signal that carries an event of a recipe."""
+    return f"roofline.{recipe.slug}.{key.replace(' ', '_')}"
+
+
+def counted(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
+    """Operations and bytes of counts by event key; None where a count that the operations need is missing."""
+    optional = recipe.optional
+    flops = _sum(recipe.flops, counts, optional, sizing.vector_bits)
+    if flops is None:
+        return None
+    used = {term.event for term in recipe.flops}
+    exact = _sum(recipe.exact_bytes, counts, frozenset(), sizing.vector_bits) if recipe.exact_bytes else None
+    size: float | None = None
+    total: float | None
+    model = sizing.model
+    if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core has the event's number, not the event
+        total, model = exact, WidthModel.EXACT
+        used |= {term.event for term in recipe.exact_bytes}
+    else:
+        model = WidthModel.MIX if model is WidthModel.EXACT else model
+        accesses = _sum(recipe.accesses, counts, frozenset(), sizing.vector_bits)
+        size = _access_bytes(recipe, counts, sizing, model)
+        total = None if accesses is None or size is None else accesses * size
+        used |= {term.event for term in recipe.accesses}
+        if model is WidthModel.MIX:
+            used |= {width.event for width in recipe.widths}
+    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used))
+
+
+def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
+    """The weighted sum; None if a count that is not optional is missing, or there are no terms."""
+    total: float | None = None
+    for term in terms:
+        if term.event not in counts:
+            if term.event in optional:
+                continue
+            return None
+        scale = bits / VECTOR_UNIT if term.per_vector else 1.0
+        total = (total or 0.0) + counts[term.event] * term.weight * scale
+    return total
+
+
+def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, model: WidthModel) -> float | None:
+    """Mean bytes of an access; None where the model needs what was not counted."""
+    scale = sizing.vector_bits / VECTOR_UNIT
+    if model is WidthModel.GIVEN:
+        return sizing.given
+    if model is WidthModel.PRECISION:
+        if not recipe.separates_precision:
+            return None
+        flops = {
+            precision: sum(counts.get(term.event, 0.0) * term.weight * (scale if term.per_vector else 1.0)
+                           for term in recipe.flops if term.precision is precision)
+            for precision in Precision
+        }
+        total = sum(flops.values())
+        if total <= 0:
+            return float(_SCALAR_BYTES)
+        return sum(precision.value * share for precision, share in flops.items()) / total
+    if not recipe.widths or any(width.event not in counts and width.event not in recipe.optional
+                                for width in recipe.widths):
+        return None
+    seen = [(counts[width.event], width) for width in recipe.widths if width.event in counts]
+    number = sum(count for count, _ in seen)
+    if number <= 0:
+        return float(_SCALAR_BYTES)  # no floating point at all: words of the machine
+    return sum(
+        count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0) for count, width in seen
+    ) / number
+
+
+def _dominant(recipe: Recipe, counts: Mapping[str, float]) -> str:
+    """The width with the most floating-point instructions."""
+    by_name: dict[str, float] = {}
+    for width in recipe.widths:
+        by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
+    best = max(by_name, key=lambda name: by_name[name], default="")
+    return best if best and by_name[best] > 0 else ""

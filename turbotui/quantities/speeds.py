@@ -1,0 +1,74 @@
+"""What CPUs compute, load and store each second, by the recipes of their cores: the roofline's view of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from turbotui.quantities.columns import Inputs
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, signal_of
+from turbotui.quantities.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the CPUs of a row do each second.
+
+    Attributes:
+        flops: floating-point operations per second.
+        bytes: per second, of the CPUs whose bytes are known; None if there are none.
+        sized_flops: operations per second of those same CPUs: an intensity divides like by like.
+        dominant: the width of the CPU with the most operations.
+        width: the model behind `bytes`; None if there are none, or several.
+    """
+
+    flops: float
+    bytes: float | None
+    sized_flops: float
+    dominant: str
+    width: WidthModel | None
+
+    @property
+    def intensity(self) -> float | None:
+        """Flop/byte; None without bytes."""
+        return self.sized_flops / self.bytes if self.bytes else None
+
+
+def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed | None:
+    """What one CPU does each second, by the recipe of its core; None where its operations are not counted."""
+    bits = row.value(VECTOR_BITS)
+    how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
+    for recipe in recipes:
+        rates = {event.key: rate for event in recipe.events
+                 if (rate := row.rate(signal_of(recipe, event.key))) is not None}
+        found = counted(recipe, rates, how) if rates else None
+        if found is not None:
+            sized = found.flops if found.bytes is not None else 0.0
+            return Speed(found.flops, found.bytes, sized, found.dominant, found.width)
+    return None
+
+
+def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
+    """CPUs together; None if none of them is known.
+
+    Bytes are summed, not made anew of summed counts: the mean width of an access belongs to a CPU's own instructions.
+    """
+    known = [speed for speed in speeds if speed is not None]
+    if not known:
+        return None
+    sized = [speed for speed in known if speed.bytes is not None]
+    models = {speed.width for speed in sized}
+    busiest = max(known, key=lambda speed: speed.flops)
+    return Speed(
+        flops=sum(speed.flops for speed in known),
+        bytes=sum(speed.bytes or 0.0 for speed in sized) if sized else None,
+        sized_flops=sum(speed.flops for speed in sized),
+        dominant=busiest.dominant if busiest.flops > 0 else "",
+        width=models.pop() if len(models) == 1 else None,
+    )
+
+
+def row_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed | None:
+    """What the CPUs of a row do each second; None where none of them is counted."""
+    return sum_speeds(cpu_speed(one, recipes, sizing) for one in row.each(Scope.CPU))
