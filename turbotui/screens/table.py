@@ -410,7 +410,8 @@ class TableScreen(WatchScreen):
         """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
         cell = self._table.selected
         if cell is not None and cell[1] == TAGS_ROW:
-            self.notice("this row adds up the tagged ones and has no history: go to one of them")
+            count = len(self._table.view.tags)
+            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
             return None
         return cell
 
