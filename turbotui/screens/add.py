@@ -22,9 +22,9 @@ from turbotui.widgets.listing import Item, Listing
 
 _REMOVE = "remove "
 _INTRODUCTION = (
-    "cycles:u   uncore_imc/cas_count_read/   {cycles,instructions}     then ,name=TITLE ,rate\n"
-    "CPI=cycles/instructions   GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s   set:ipc\n"
-    "msr0x10   perf/power/energy-pkg   /sys/PATH   pmt,...       then ,NAME ,core|package ,raw"
+    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate\n"
+    "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
+    "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
 )
 _WIDE = 34  # columns of a completion before its note
 
@@ -73,16 +73,17 @@ class AddCounter(Window[None]):
         self._fill()
 
     def _fill(self) -> None:
-        items: list[Item] = []
-        added = self._watch.session.by_hand()
-        if added:
-            items.append(Item((("added", Tone.TITLE),)))
-            items += [self._there(name, what) for name, what in added]
-        found = self._following(self.query_one(Input).value)
-        items.append(Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),)))
-        items += [
+        text = self.query_one(Input).value
+        there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
+        if there:
+            there.insert(0, Item((("added", Tone.TITLE),)))
+        found = self._following(text)
+        follow = [Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),))]
+        follow += [
             Item(((f" {one.text:<{_WIDE}}", Tone.PLAIN), (f" {one.note}", Tone.DIM)), one.text) for one in found
         ]
+        # while somebody types, what may follow is looked for; before, what is there
+        items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
         texts = [one.text for one in found]
