@@ -18,7 +18,7 @@ from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import CLOCKS
+from turbotui.quantities.uncore import BYTES, CLOCKS
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import Times
@@ -26,7 +26,6 @@ from turbotui.sources.source import Probe
 from turbotui.sources.uncore_reader import Together, UncoreReader
 
 _DOCUMENT = "perf_event_open(2); kernel Documentation/ABI/testing/sysfs-bus-event_source-devices"
-_MEBIBYTE = 1 << 20
 _UNCHECKED = {"amd_umc": 4, "amd_l3": 6, "amd_df": 4}
 """Kinds whose driver lets any group be opened, and then never counts one that is too large: the fewest counters that
 such a PMU has (arch/x86/events/amd/uncore.c)."""
@@ -168,11 +167,11 @@ class UncoreSource(PerCpuSource):
         }  # fmt: skip
         for event in events:
             encoded = self._encoded[event]
-            in_bytes = encoded.unit == "MiB"
+            size = BYTES.get(encoded.unit)
             name = self.order.signal(unit, bundle, event)
             found[name] = Signal(
-                name, Scope.SYSTEM, Measure.BYTE if in_bytes else Measure.COUNT, Behavior.COUNTER, Reduce.SUM,
-                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (_MEBIBYTE if in_bytes else 1),
+                name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER, Reduce.SUM,
+                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (size or 1),
                 readers=(cpu,), enabled=times.enabled, running=times.running,
             )  # fmt: skip
         return found
