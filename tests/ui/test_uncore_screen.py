@@ -122,6 +122,9 @@ async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
         assert labels[6:8] == ["pkg 0 rc 0", "pkg 1 Σ"]  # the busiest last, its package before the other one
         assert screen.view.row is not None
         assert screen.view.row.label == "pkg 0 rc 1"
+        await press(pilot, "o", "end", "down", "down", "enter")
+        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert sheet.columns[sheet.sort or 0].key == "wr bandwidth GB/s"
 
 
 async def test_folding_leaves_the_sums() -> None:

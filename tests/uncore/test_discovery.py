@@ -43,7 +43,11 @@ TWO = ((0, 1), (2, 3))
         ("nvidia_nvlink_c2c1_pmu_0", "nvidia_nvlink_c2c1_pmu", (0,)),
         ("nvidia_pcie_pmu_1", "nvidia_grace_pcie", (1,)),
         ("nvidia_uncore_pmu_5", "nvidia_uncore_pmu", (5,)),
-        ("fujitsu_mac_iod0_mac0_ch0", "fujitsu_mac_iod0_mac0_ch0", ()),
+        ("uncore_type_5_2", "uncore_type_5", (2,)),
+        ("imx8_ddr0", "imx8_ddr", (0,)),
+        ("dmar12", "dmar", (12,)),
+        ("cxl_pmu_mem0.1", "cxl_pmu_mem", (0, 1)),
+        ("i915", "i915", ()),
     ],
 )
 def test_kinds(name: str, kind: str, numbers: tuple[int, ...]) -> None:
@@ -139,6 +143,23 @@ def test_the_simulated_machines() -> None:
         units = find_units(read_machine(simulated_host(shape, ManualClock())))
         assert len(units) == count
         assert {unit.package for unit in units} == {0, 1}
+
+
+def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
+    box = {**EIGHT, "cpumask": "0"}
+    for name, unit, scale in (("bytes", "MiB", "2"), ("energy", "Joules", "0.5"), ("plain", "", ""), ("odd", "", "x")):
+        box[f"events/{name}"] = "event=0x1"
+        box |= {f"events/{name}.unit": unit} if unit else {}
+        box |= {f"events/{name}.scale": scale} if scale else {}
+    found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
+    (panel,) = find_panels(found)
+    # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
+    units = {metric.title: metric.unit for metric in panel.raw}
+    assert units == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
+    rates = [metric.formula.evaluate({metric.title: 3.0, "dt": 1.5e9}) for metric in panel.raw]
+    assert rates == pytest.approx([2e-9, 2.0, 2e-6])
+    with pytest.raises(EventError):
+        typed_metric(panel, "odd")
 
 
 def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:

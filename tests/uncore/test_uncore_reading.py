@@ -190,6 +190,7 @@ def test_what_the_kernel_refuses_at_the_opening_is_a_reason() -> None:
     refused = watch.reading(frame, "uncore_imc", "pkg 0 #0", "rd bandwidth GB/s")
     assert refused.value is None
     assert refused.why is not None
+    assert "uncore_imc_0/event=0x5,umask=0xcf/" in refused.why.detail
     assert watch.reading(frame, "uncore_imc", "pkg 0 #0", "wr bandwidth GB/s").value is not None
     assert watch.reading(frame, "uncore_imc", "pkg 0 Σ", "rd bandwidth GB/s").partial
 

@@ -12,7 +12,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError, Pmu
 from turbotui.machine.uncore.discovery import UNKNOWN, Unit, find_units
 from turbotui.quantities.expressions import parse_expression
-from turbotui.quantities.uncore import KINDS, METRICS, Kind, Metric
+from turbotui.quantities.uncore import BYTES, KINDS, METRICS, Kind, Metric
 
 _NAMED = {kind.id: kind for kind in KINDS}
 _ORDER = {kind.id: place for place, kind in enumerate(KINDS)}
@@ -20,7 +20,7 @@ _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
 _CLOCK = "GHz"
 _SYSFS = "the PMU's events in sysfs"
-_BYTES, _COUNTS = ("GB/s", ""), ("M/s", " * 1000")  # per ns: decimal GB/s of bytes, and thousandths of millions
+_COUNTS = ("M/s", " * 1000")  # a count in a ns is a thousand million a second
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,11 @@ def terms_of(event: str) -> Mapping[str, str]:
 
 
 def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
-    """One event as a rate: in GB/s where its unit file says bytes, else in millions a second."""
+    """One event as a rate: in GB/s where its unit file says bytes, in that file's unit, else in millions a second."""
     known = pmu.events.get(event)
-    unit, factor = _BYTES if known is not None and known.unit == "MiB" else _COUNTS
+    unit, factor = _COUNTS
+    if known is not None and known.unit:
+        unit, factor = ("GB/s", "") if known.unit in BYTES else (f"{known.unit}/s", " * 1000000000")
     return Metric(kind, event, unit, parse_expression(f"'{event}' / dt{factor}"), _SYSFS)
 
 
