@@ -186,6 +186,9 @@ async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Reco
         inside = [line.strip("│ ") for line in grid(app).text.splitlines()[1:-1]]
         for what in ("power", "power limits", "temperature", "clock", "throttle reasons"):
             assert sum(line.startswith(f"no {what}: ") for line in inside) == 1
+        assert "…" not in grid(app).text  # there is room for every reason and remedy
+        assert "modprobe msr" in inside
+        assert "virtual machine: " in text_of(app, "status")
         assert "┃" not in grid(app).text
         await go(pilot, session, "e")
         window = app.screen
@@ -206,7 +209,8 @@ async def test_a_machine_without_power_limits_shows_what_it_has(amd: Recording) 
         assert "no throttle reasons: " in shown
         assert "heat" in shown
         assert "top 4,500" in shown
-        assert "PL1" not in shown.replace("power limits", "")
+        assert "PL1" not in shown
+        assert "package 1 · nothing seen" in shown
 
 
 async def test_eight_packages_scroll(big: Recording) -> None:

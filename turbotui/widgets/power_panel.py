@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from turbotui.analysis.limit_history import Verdict
-from turbotui.analysis.limit_sentences import mark, name_of, sentence, short
+from turbotui.analysis.limit_sentences import mark, name_of, sentence, short, well_known
 from turbotui.analysis.limits import WORDS, State
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -22,6 +22,7 @@ from turbotui.widgets.power_domains import LEFT, WORD, Source, amount, domain_li
 _GAP = Span(" ")
 _NEAR_TJ = 10.0  # °C below tj_max from which the temperature is marked
 _AT_LIMIT = 0.95
+_FEW = 5  # lines of a panel that has nothing to draw
 _WIDE = 90  # characters from which a verdict's sentence takes two lines
 
 
@@ -72,7 +73,8 @@ def package_panel(source: Source, verdict: Verdict, width: int, *, alone: bool, 
         lines += [] if scale is None else _bar_lines(scale, width)
     lines += _reasons(source, verdict, width)
     lines += domain_lines(source, verdict, width, tall=tall, platform=alone)
-    lines += _missing(source, verdict, width)
+    # Where hardly anything can be had there is room for the whole reasons.
+    lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
     return Panel(_title(verdict), Tone.AMBER if verdict.state is State.HELD else Tone.SUMMARY, tuple(lines))
 
 
@@ -80,6 +82,8 @@ def _title(verdict: Verdict) -> str:
     name = name_of(verdict)
     if verdict.state is State.HELD and verdict.hold is not None:
         return f"{name} · {mark(verdict)} {short(verdict.hold.holder)}"
+    if verdict.state in {State.FREE, State.AT_TOP} and not well_known(verdict.facts):
+        return f"{name} · nothing seen"
     return f"{name} · {_STATES[verdict.state]}"
 
 
@@ -245,8 +249,8 @@ def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
 # What is not there
 
 
-def _missing(source: Source, verdict: Verdict, width: int) -> list[Line]:
-    """One line for each thing that has no place in the panel, with the reason; the remedy is in its explanation."""
+def _missing(source: Source, verdict: Verdict, width: int, *, most: int) -> list[Line]:
+    """A line for each thing that has no place in the panel, with the reason; its explanation has the whole of it."""
     facts = verdict.facts
     asked = (
         ("power", "PkgWatt", False),
@@ -260,7 +264,6 @@ def _missing(source: Source, verdict: Verdict, width: int) -> list[Line]:
     for what, name, needless in asked:
         why = None if needless else facts.why.get(name)
         if why is not None:
-            text = f"no {what}: {why.sentence()}"
-            cut = text if len(text) <= width else text[: width - 1] + "…"
-            found.append((Span(cut, Tone.DIM, source.target(name, verdict.row)),))
+            target = source.target(name, verdict.row)
+            found += wrapped(f"no {what}: {why.sentence()}", width, Tone.DIM, target, most=most)
     return found
