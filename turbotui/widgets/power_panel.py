@@ -48,6 +48,7 @@ class _Scale:
     marks: tuple[tuple[Mark, Target | None], ...]
     tone: Tone | None = None
     note: str = ""
+    note_target: Target | None = None
     beside: bool = False
 
 
@@ -109,7 +110,8 @@ def _bar_lines(scale: _Scale, width: int) -> list[Line]:
         return [(*first[:-1], Span(drawn, scale.tone or Tone.SPARK), _GAP, Span(only.label, Tone.DIM, target))]
     if not scale.marks and not scale.note:
         return [first]
-    spans: list[Span] = [Span(scale.note[:LEFT].ljust(LEFT), Tone.DIM)]
+    note = scale.note[:LEFT]
+    spans: list[Span] = [Span(note, Tone.DIM, scale.note_target), Span(" " * (LEFT - len(note)))]
     at = 0
     for placed in labels([one for one, _ in scale.marks], scale.top, room):
         spans.append(Span(" " * (placed.at - at)))
@@ -132,24 +134,25 @@ def _together(marks: Sequence[_Named], unit: str = "") -> tuple[tuple[Mark, Targ
 def _watts(source: Source, verdict: Verdict) -> _Scale | None:
     facts, row = verdict.facts, verdict.row
     watts = facts.number("PkgWatt")
-    limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
-    known = {name: watt for name, watt in limits.items() if watt is not None}
     if watts is None:
         return None
-    if not known:
-        return _Scale("power", watts, "W", source.target("PkgWatt", row), 0.0, ())
+    limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
+    known = {name: watt for name, watt in limits.items() if watt is not None}
+    plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values(), default=0.0)
     # PL4 is a peak of a few milliseconds, often far beyond what the rest of the scale is about.
-    plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values())
-    if known.get("PL4", 0.0) > 1.6 * plain:
-        known.pop("PL4")
+    beyond = known.pop("PL4") if known.get("PL4", 0.0) > 1.6 * plain else None
     limit = facts.limit("PL1") or facts.limit("PL2")
     at_limit = limit is not None and watts >= _AT_LIMIT * limit
     unlimited = [name for name in ("PL1", "PL2") if facts.number(name) is not None and facts.limit(name) is None]
+    note, origin = "", None
+    if unlimited:
+        note, origin = f"{' and '.join(unlimited)}: no limit", source.target(unlimited[0], row)
+    elif beyond is not None:
+        note, origin = f"PL4 {beyond:,.0f}", source.target("PL4", row)
     return _Scale(
-        "power", watts, "W", source.target("PkgWatt", row), max(plain, *known.values(), watts) * 1.04,
+        "power", watts, "W", source.target("PkgWatt", row), max([*known.values(), watts]) * 1.04 if known else 0.0,
         _together([(name, watt, source.target(name, row)) for name, watt in known.items()]),
-        Tone.AMBER if at_limit else None,
-        f"no {' and '.join(unlimited)}" if unlimited else "",
+        Tone.AMBER if at_limit else None, note, origin,
     )
 
 
@@ -185,9 +188,10 @@ def _clock(source: Source, verdict: Verdict) -> _Scale | None:
             marks.append(("allowed", facts.cap_mhz, _most(source, "MaxMHz", row)))
     name = "Bzy_MHz" if facts.number("Bzy_MHz") is not None else "CurMHz"
     busy = "" if facts.busy is None else f"{facts.busy:.0f} % busy"
+    load = "Busy%" if facts.number("Busy%") is not None else "Load%"
     return _Scale("clock", facts.mhz, "MHz", source.target(name, row),
                   0.0 if highest is None else max(highest, facts.mhz) * 1.04, _together(marks),
-                  Tone.AMBER if verdict.state is State.HELD else None, busy)
+                  Tone.AMBER if verdict.state is State.HELD else None, busy, source.target(load, row))
 
 
 def _most(source: Source, name: ColumnId, row: RowId) -> Target | None:
