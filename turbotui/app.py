@@ -23,6 +23,7 @@ from turbotui.screens.help import Help
 from turbotui.screens.info import InfoScreen
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
+from turbotui.screens.roofline import RooflineScreen
 from turbotui.screens.table import CpuScreen, TopologyScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
 from turbotui.screens.watch import Watch, WatchedSession
@@ -42,6 +43,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("cpus", "1", "CPUs", CpuScreen),
     ScreenSpec("topology", "2", "topology", TopologyScreen),
     ScreenSpec("map", "3", "map", MapScreen),
+    ScreenSpec("roofline", "6", "roofline", RooflineScreen),
     ScreenSpec("info", "8", "info", InfoScreen),
     ScreenSpec("doctor", "9", "doctor", DoctorScreen),
 )

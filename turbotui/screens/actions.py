@@ -15,6 +15,7 @@ class Where(Enum):
     TABLE = "CPUs and topology"
     MAP = "Map"
     LIST = "Info and doctor"
+    ROOFLINE = "Roofline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Action:
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
 _ROWS = (Where.TABLE, Where.MAP, Where.LIST)
+_ROOFLINE = (Where.ROOFLINE,)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -123,7 +125,7 @@ ACTIONS: tuple[Action, ...] = (
         "e",
         "Explain the cell: formula, numbers, sources, or why it is missing.",
         "explain",
-        _CELLS,
+        (*_CELLS, Where.ROOFLINE),
         rank=1,
     ),
     Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
@@ -168,6 +170,32 @@ ACTIONS: tuple[Action, ...] = (
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
+    Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
+           _ROOFLINE, rank=1),
+    Action("roof_trail", "trail", ("y",), "y", "The past of the point under the cursor, of all points, or none.",
+           "past", _ROOFLINE, rank=2),
+    Action("roof_width", "width", ("w",), "w", "How many bytes a load or store is taken for.", "width", _ROOFLINE,
+           rank=3),
+    Action("roof_roofs", "roofs", ("R",), "R", "Measured roofs, or theory.", "", _ROOFLINE),
+    Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Nearer, around the cursor.", "nearer", _ROOFLINE,
+           rank=3),
+    Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "From further away.", "", _ROOFLINE),
+    Action("roof_whole", "whole", ("0",), "0", "All roofs and working points again; once more: the idle ones too.",
+           "whole", _ROOFLINE, rank=4),
+    Action("roof_left", "to_point(-1, 0)", ("left", "h"), "← h", "The nearest point to the left.", "", _ROOFLINE),
+    Action("roof_right", "to_point(1, 0)", ("right", "l"), "→ l", "The nearest point to the right.", "", _ROOFLINE),
+    Action("roof_up", "to_point(0, 1)", ("up", "k"), "↑ k", "The nearest point above.", "", _ROOFLINE),
+    Action("roof_down", "to_point(0, -1)", ("down", "j"), "↓ j", "The nearest point below.", "", _ROOFLINE),
+    Action("roof_next", "step_point(1)", ("n",), "n", "The next point in the order of the table.", "", _ROOFLINE),
+    Action("roof_previous", "step_point(-1)", ("N",), "N", "The previous one.", "", _ROOFLINE),
+    Action("roof_pan_left", "pan(-1, 0)", ("shift+left", "H"), "Shift+← H", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_right", "pan(1, 0)", ("shift+right", "L"), "Shift+→ L", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_up", "pan(0, 1)", ("shift+up", "K"), "Shift+↑ K", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_down", "pan(0, -1)", ("shift+down", "J"), "Shift+↓ J", "Move the picture.", "", _ROOFLINE),
+    Action("roof_svg", "save_svg", ("S",), "S", "Save the picture as SVG in the current folder.", "save", _ROOFLINE,
+           rank=4),
+    Action("roof_csv", "save_csv", ("D",), "D", "Save the points and their past as CSV in the current folder.", "data",
+           _ROOFLINE, rank=5),
 )
 
 
