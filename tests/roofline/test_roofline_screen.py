@@ -146,6 +146,29 @@ async def test_zoom_and_pan_keep_the_axes_until_everything_is_asked_for() -> Non
         assert screen.view.plot() == whole
 
 
+async def test_no_zoom_and_no_pan_leads_out_of_the_world() -> None:
+    async with roofline(ReplayedSession("laptop-old+tonto")) as (_app, pilot, screen):
+        for key in ("left_square_bracket", "right_square_bracket", "H", "J", "L", "K"):
+            for _ in range(150):
+                await pilot.press(key)
+            await pilot.pause()
+            plot = screen.view.plot()
+            assert plot is not None
+            assert 0 < plot.x.low < plot.x.high
+            assert 0 < plot.y.low < plot.y.high
+
+
+async def test_going_through_the_levels_counts_no_interval_twice() -> None:
+    async with roofline(ReplayedSession("laptop-old+tonto"), ticks=4) as (_app, pilot, screen):
+        levels = len(screen.view.levels)
+        before = screen.view.past
+        for _ in range(levels):
+            await pilot.press("t")
+        await pilot.pause()
+        assert screen.view.past == before
+        assert len(screen.view.machine_spots) == 4
+
+
 async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_anew() -> None:
     session = ReplayedSession("laptop-old+tonto")
     async with roofline(session) as (app, pilot, screen):

@@ -28,6 +28,10 @@ MOST: Final = 2_000
 """Points of the past that are drawn at once."""
 FAR: Final = 10.0
 """Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
+LEAST: Final = 1e-12
+GREATEST: Final = 1e15
+NEAREST: Final = 1.01
+"""Ends of any axis, and the least ratio of its ends."""
 SIZINGS: Final = (
     Sizing(WidthModel.MIX), Sizing(WidthModel.PRECISION), Sizing(WidthModel.GIVEN, 8.0),
     Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
@@ -99,6 +103,7 @@ class RoofView:
         self.spots: tuple[Spot, ...] = ()
         self.unknown = 0
         self._past: dict[RowId, deque[Spot]] = {}
+        self._recent: deque[Spot] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], Choice] = {}
         self._axes: tuple[LogAxis, LogAxis] | None = None
         self._held = False
@@ -125,7 +130,11 @@ class RoofView:
         self.unknown = reading.unknown
         if fresh:
             for spot in reading.spots:
-                self._past.setdefault(spot.row, deque(maxlen=KEPT)).append(spot)
+                past = self._past.setdefault(spot.row, deque(maxlen=KEPT))
+                if past and past[-1].seconds == spot.seconds:
+                    past.pop()  # another look at the same frame
+                past.append(spot)
+            self._recent.extend(self.spots)
         if self.cursor is None or all(spot.row != self.cursor for spot in self.spots):
             busiest = max(self.spots, key=lambda spot: spot.gflops, default=None)
             self.cursor = None if busiest is None else busiest.row
@@ -212,9 +221,9 @@ class RoofView:
         if self.trail == 0:
             spots: Iterable[Spot] = self._past.get(self.cursor or SYSTEM_ROW, ())
         else:
-            spots = self.past
+            spots = self._recent
         found = [(spot.intensity or 0.0, spot.gflops) for spot in spots if spot.has_place]
-        return tuple(found[-MOST:])
+        return tuple(found)
 
     # What a person does
 
@@ -260,23 +269,28 @@ class RoofView:
         if self._axes is None:
             return
         x, y = self._axes
-        self._held = True
-        self._axes = (x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
-                      y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
+        self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
+                   y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
 
     def pan(self, across: float, up: float) -> None:
         """Move by shares of what is seen."""
         if self._axes is None:
             return
         x, y = self._axes
-        self._held = True
-        self._axes = (LogAxis(x.value(across), x.value(1 + across), x.title),
-                      LogAxis(y.value(up), y.value(1 + up), y.title))
+        self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
+                   LogAxis(y.value(up), y.value(1 + up), y.title))
+
+    def _hold(self, x: LogAxis, y: LogAxis) -> None:
+        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
+        if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
+            self._held = True
+            self._axes = x, y
 
     def _again(self) -> None:
         if self._frame is not None:
             self._seq = -1  # the same frame, seen anew
             self.take(self._frame, estimated=self._estimated)
+        self._recent = deque(self.past[-MOST:], maxlen=MOST)
         self._refit()
 
     def _fit(self) -> None:
