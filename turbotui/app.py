@@ -52,6 +52,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
     ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
     ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
+    ScreenSpec("roofline", "6", "roofline", "turbotui.screens.roofline", "RooflineScreen"),
     ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
     ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
     ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
