@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
@@ -15,12 +16,14 @@ from textual.screen import Screen
 
 from turbotui.errors import InternalError, UsageError
 from turbotui.quantities.columns import Column
+from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
 from turbotui.screens.info import InfoScreen
+from turbotui.screens.key_gate import KeyGate
 from turbotui.screens.map import MapScreen
 from turbotui.screens.modal import Window
 from turbotui.screens.table import CpuScreen, TopologyScreen
@@ -48,15 +51,8 @@ SCREENS: tuple[ScreenSpec, ...] = (
 """Every screen there is; keys, tabs, help and palette follow."""
 
 
-@dataclass
 class FrameReady(Message, bubble=False):
-    """A frame from the sampler's thread. A newer one replaces one that was not handled yet."""
-
-    frame: Frame
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest frame is worth drawing."""
-        return isinstance(message, FrameReady)
+    """The sampler has left a frame in the mailbox."""
 
 
 class _Asked(Message, bubble=False):
@@ -106,9 +102,11 @@ class TurbotuiApp(App[int]):
         self.animation_level = "none"
         self.session = session
         self.watched = Watch(session, columns)
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
+        self._keys = KeyGate(self, super().on_event)
         for spec in SCREENS:
             self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
 
@@ -133,14 +131,11 @@ class TurbotuiApp(App[int]):
 
     def _start(self) -> None:
         self._want()
-        self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
+        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
 
     def on_unmount(self) -> None:
         """Close every counter."""
         self.session.stop()
-
-    def _frame_on_its_thread(self, frame: Frame) -> None:
-        self.post_message(FrameReady(frame))
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
@@ -174,18 +169,28 @@ class TurbotuiApp(App[int]):
         else:
             self.exit(InternalError.exit_status)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys from the terminal one at a time, whatever else as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
     # Frames
 
-    def on_frame_ready(self, message: FrameReady) -> None:
-        """Keep its history; draw it on the screens that can be seen, unless the picture is paused."""
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
         watch = self.watched
         base = self._base
         if base is not None:
-            watch.record(message.frame, base.sparks, base.groups, base.shown)
+            watch.record(frame, base.sparks, base.groups, base.shown)
         if watch.paused:
-            self._pending = message.frame
+            self._pending = frame
             return
-        watch.frame = message.frame
+        watch.frame = frame
         self._draw()
 
     def _draw(self) -> None:
