@@ -11,6 +11,7 @@ import sys
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.sampling import sample_costs
+from turbotui.bench.tasks import print_costs
 
 _KEYS = 150
 
@@ -27,6 +28,9 @@ def main() -> int:
     print("\ncost of one sample (CPU time of the reading thread; every default column)")
     for cost in sample_costs(ticks=40 if arguments.quick else 200):
         print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+
+    print("\nsampling tasks at their switches: ", end="")
+    print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
