@@ -15,6 +15,7 @@ from turbotui.bench.model_memory import model_megabytes
 from turbotui.bench.roofline import redraw_seconds
 from turbotui.bench.sampling import sample_costs
 from turbotui.bench.spying import INTERVAL, spy_cost
+from turbotui.bench.tasks import print_costs
 
 _KEYS = 150
 
@@ -42,6 +43,8 @@ def main() -> int:
     print(f"\nspies: {spied.events} events on {spied.cpus} CPUs every {INTERVAL * 1e3:g} ms (to reach: 2 % of one CPU)")
     print(f"  {spied.samples:<34} {spied.percent:8.2f} %   {spied.microseconds:.0f} us a sample, "
           f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
+    print("\nsampling tasks at their switches: ", end="")
+    print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -16,7 +17,7 @@ from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, 
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
@@ -26,16 +27,16 @@ from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.tasks_text import PLURAL, TasksView, head_line, note_lines, word_of
 from turbotui.screens.watch import Watch
 from turbotui.widgets.filter import FilterError, parse_filter
-from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.listing import Listing
 from turbotui.widgets.piece_lines import Hot, PieceLines
 from turbotui.widgets.task_lines import (
     LANE_LEFT,
+    DrawnLine,
     TaskLine,
     in_order,
     lane_cell,
     lane_head,
     lane_pieces,
-    line_of,
     matching,
     pieces_of,
     places_of,
@@ -192,7 +193,7 @@ class TasksScreen(WatchScreen):
             joules = share_out(report.rows, energy, self.watch_state.session.machine.topology,
                                by_cycles="cycles" in report.names, everything=report.application.everything)
             self._lines += [
-                line_of(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)), shown)
+                TaskLine(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)))
                 for row in report.rows if not row.ended or row.counts["run"]
             ]
 
@@ -221,12 +222,12 @@ class TasksScreen(WatchScreen):
             places, cell = self._places()
             heads.append(lane_head(self.view.window, places, cell))
             lanes = self._cut.lanes if self._cut is not None else ()
-            self._list.show([Item(lane_pieces(row, line, cell), row.key) for row, line in lanes
+            self._list.show([DrawnLine(row.key, partial(lane_pieces, row, line, cell)) for row, line in lanes
                              if self._passes(row.name, row.pid, row.tid)])
         else:
             heads.append(titles(fit, self.view.sort, reverse=self.view.reverse))
             hot = [Hot(1, start, end, f"screen.sort_by('{column.id}')") for start, end, column in places_of(fit)]
-            self._list.show([Item(pieces_of(line, fit), line.row.key) for line in self._visible()])
+            self._list.show([DrawnLine(line.key, partial(pieces_of, line, fit)) for line in self._visible()])
         self.query_one("#heads", PieceLines).show(heads, hot)
         notes = [] if self._cut is None else note_lines(self._cut, self._energy, self.size.width, self.size.height)
         self.query_one("#notes", PieceLines).styles.height = len(notes)
@@ -239,15 +240,17 @@ class TasksScreen(WatchScreen):
 
     def _visible(self) -> list[TaskLine]:
         view = self.view
-        kept = [line for line in self._lines if view.filter.passes(line.words, line.cell)]
-        return in_order(kept, view.sort, reverse=view.reverse)
+        kept = self._lines
+        if view.filter.text:
+            kept = [line for line in kept if view.filter.passes(line.words, line.cell)]
+        return in_order(kept, self._column(view.sort), reverse=view.reverse)
 
     def readout(self) -> str:
         """The row under the cursor in words."""
         if self._cut is None:
             return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
         key = self._list.key
-        line = next((line for line in self._lines if line.row.key == key), None)
+        line = next((line for line in self._lines if line.key == key), None)
         if line is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         row = line.row
@@ -391,7 +394,7 @@ class TasksScreen(WatchScreen):
         lines = self._visible()
         at = matching(lines, text, start) if lines else None
         if at is not None:
-            self._list.select(lines[at].row.key)
+            self._list.select(lines[at].key)
         return at is not None
 
     def action_filter(self) -> None:
@@ -426,8 +429,3 @@ class TasksScreen(WatchScreen):
     def action_end(self, by: int) -> None:
         """First or last row."""
         self._list.move(by * 1_000_000)
-
-    def cell(self, key: str, column: str) -> Cell:
-        """A cell of the table, for tests."""
-        return next((line.cells.get(column) for line in self._lines if line.row.key == key), None)
-
