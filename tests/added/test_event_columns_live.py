@@ -137,14 +137,28 @@ def test_a_sum_over_pmus_that_share_their_time_is_estimated_from_each() -> None:
         assert cell(frame, one, package(frame, 0)) == pytest.approx(moved / 8 / 2**20, rel=1e-4)
 
 
-def test_a_level_is_shown_as_it_is_now() -> None:
-    with adding("sapphire-2s", frozenset({0})) as here:
+def test_a_kind_of_core_that_is_not_watched_has_nothing_to_count() -> None:
+    with adding("laptop", frozenset({21})) as here:
+        why = refused(here, "cpu_core/cycles/")
+        assert why.reason is Reason.OFFLINE
+        assert "none of the CPUs that count it is watched" in why.detail
+
+
+def test_a_pmu_of_a_package_that_is_not_watched_says_so() -> None:
+    with adding("vera-2s", frozenset({0})) as here:
+        why = refused(here, "nvidia_ucf_pmu_1/slc_bytes_rd/")
+        assert "nvidia_ucf_pmu_1 counts for CPUs 88-175" in why.detail
+
+
+def test_a_level_is_shown_as_it_is_now_and_temperatures_are_not_summed() -> None:
+    with adding("sapphire-2s", frozenset({0, 1})) as here:
         (column,) = here.add("msr/cpu_thermal_margin/")
         assert column.unit == "C"
         here.start()
         frame, _before, after = here.interval(1.0)
         margin = 96 - after.cpus[0].celsius
         assert cell(frame, column, cpu_row(0)) == pytest.approx(margin, abs=1.5)
+        assert frame.cell(column, SYSTEM_ROW) is None
 
 
 @pytest.mark.parametrize(("text", "part"), [

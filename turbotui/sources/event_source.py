@@ -129,6 +129,10 @@ class EventSource:
             for event in family.events:
                 signals |= self._signals(tried, event)
         self._found = _Found(machine.host, machine.topology, tuple(usable), parts)
+        for event in self.request.events:
+            if event not in self.traits:
+                why = Unavailable(Reason.OFFLINE, f"{event}: none of the CPUs that count it is watched")
+                signals[self.request.signal(event)] = why
         return Probe(signals)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -205,7 +209,7 @@ class EventSource:
             else:
                 absent[cpu] = why
         if not rows:
-            return next(iter((*refused.values(), *absent.values())), self._nowhere(family))
+            return next(iter((*refused.values(), *absent.values())))
         return replace(family, rows=rows, absent=absent)
 
     def _split(
@@ -270,7 +274,7 @@ class EventSource:
             scope=family.scope,
             unit=unit.si,
             behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
-            reduce=Reduce.SUM,
+            reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
             origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}",
             document="added by hand; perf_event_open(2)",
             scale=one.scale * unit.factor,
@@ -317,9 +321,6 @@ class EventSource:
         if isinstance(error, _NOT_HERE):
             reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, str(error).rstrip("."))
-
-    def _nowhere(self, family: Family) -> Unavailable:
-        return Unavailable(Reason.OFFLINE, f"{family.events[0]}: none of the CPUs that count it is measured")
 
 
 def counting(event: EncodedEvent) -> PerfAttr:
@@ -384,8 +385,7 @@ def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
 
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
-    bundles = {id(one.bundle): one.bundle for row in family.rows.values() for one in row}
-    return [member for bundle in bundles.values() for member in bundle.members]
+    return [member for bundle in family.bundles for member in bundle.members]
 
 
 def _times(signal: SignalId) -> Times:
