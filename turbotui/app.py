@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
@@ -17,57 +19,52 @@ from textual.screen import Screen
 from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.quantities.columns import Column
 from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
-from turbotui.screens.cpus import CpuScreen, TopologyScreen
-from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
-from turbotui.screens.info import InfoScreen
-from turbotui.screens.map import MapScreen
+from turbotui.screens.key_gate import KeyGate
 from turbotui.screens.modal import Window
-from turbotui.screens.power import PowerScreen
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import absent_of
-from turbotui.screens.tasks import TasksScreen
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
-from turbotui.screens.uncore import UncoreScreen
 from turbotui.screens.watch import Watch, WatchedSession
 from turbotui.widgets.profiles import Profile, Profiles
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenSpec:
-    """One screen: its mode, the key that shows it, its name, and what builds it."""
+    """One screen: its mode, the key that shows it, its name, and its class, whose module is loaded when it is shown."""
 
     id: str
     number: str
     word: str
-    build: Callable[[Watch], WatchScreen]
+    module: str
+    name: str
+
+    def build(self, watch: Watch) -> WatchScreen:
+        """Make the screen."""
+        made: WatchScreen = getattr(importlib.import_module(self.module), self.name)(watch)
+        return made
 
 
 SCREENS: tuple[ScreenSpec, ...] = (
-    ScreenSpec("cpus", "1", "CPUs", CpuScreen),
-    ScreenSpec("topology", "2", "topology", TopologyScreen),
-    ScreenSpec("map", "3", "map", MapScreen),
-    ScreenSpec("power", "4", "power", PowerScreen),
-    ScreenSpec("uncore", "5", "uncore", UncoreScreen),
-    ScreenSpec("tasks", "7", "tasks", TasksScreen),
-    ScreenSpec("info", "8", "info", InfoScreen),
-    ScreenSpec("doctor", "9", "doctor", DoctorScreen),
+    ScreenSpec("cpus", "1", "CPUs", "turbotui.screens.cpus", "CpuScreen"),
+    ScreenSpec("topology", "2", "topology", "turbotui.screens.cpus", "TopologyScreen"),
+    ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
+    ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
+    ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
+    ScreenSpec("roofline", "6", "roofline", "turbotui.screens.roofline", "RooflineScreen"),
+    ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
+    ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
+    ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
 )
 """Every screen there is; keys, tabs, help and palette follow."""
 
 
-@dataclass
 class FrameReady(Message, bubble=False):
-    """A frame from the sampler's thread. A newer one replaces one that was not handled yet."""
-
-    frame: Frame
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest frame is worth drawing."""
-        return isinstance(message, FrameReady)
+    """The sampler has left a frame in the mailbox."""
 
 
 class _Asked(Message, bubble=False):
@@ -119,9 +116,11 @@ class TurbotuiApp(App[int]):
         self.session = session
         self.watched = Watch(session, columns)
         self._profile = profile
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
+        self._keys = KeyGate(self, super().on_event)
         for spec in SCREENS:
             self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
 
@@ -148,14 +147,11 @@ class TurbotuiApp(App[int]):
         if self._profile is not None:
             self._use_profile(*self._profile)
         self._want()
-        self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
+        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
 
     def on_unmount(self) -> None:
         """Close every counter."""
         self.session.stop()
-
-    def _frame_on_its_thread(self, frame: Frame) -> None:
-        self.post_message(FrameReady(frame))
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
@@ -189,19 +185,31 @@ class TurbotuiApp(App[int]):
         else:
             self.exit(InternalError.exit_status)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys from the terminal one at a time, whatever else as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
     # Frames
 
-    def on_frame_ready(self, message: FrameReady) -> None:
-        """Keep its history; draw it on the screens that can be seen, unless the picture is paused."""
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
         watch = self.watched
         base = self._base
         if base is not None:
-            watch.record(message.frame, base.sparks, base.groups, base.shown)
-            base.take(message.frame)
+            watch.record(frame, base.sparks, base.groups, base.shown)
+            base.take(frame)
         if watch.paused:
-            self._pending = message.frame
+            self._pending = frame
             return
-        watch.frame = message.frame
+        watch.frame = frame
+        if watch.follow_spies():
+            self._resumed()
         self._draw()
 
     def _draw(self) -> None:

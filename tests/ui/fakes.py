@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
@@ -225,6 +226,7 @@ class FakeSession:
         self.catalog: Catalog = catalog_for(known)
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
@@ -250,11 +252,14 @@ class FakeSession:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         self.also = signals
 
-    def add(self, text: str) -> Column:
+    def add_all(self, text: str) -> tuple[Column, ...]:
         """Known at once; the scripted machine has nothing behind it."""
         self.added = (*self.added, parse_added(text))
         self._keep()
-        return self.catalog.by_id[self.added[-1].name]
+        return (self.catalog.by_id[self.added[-1].name],)
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        return tuple((one.name, str(one.place)) for one in self.added)
 
     def remove(self, name: ColumnId) -> None:
         self.added = tuple(one for one in self.added if one.name != name)

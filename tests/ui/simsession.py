@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
-from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.signals import SignalId
@@ -39,7 +39,7 @@ class SimulatedSession:
         self.census = take_census(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.census.signals)
         self.latest: Frame | None = None
-        self.added: tuple[AddedCounter, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = seconds
         self.also: frozenset[SignalId] = frozenset()
         self._columns: frozenset[SignalId] = frozenset()
@@ -77,8 +77,11 @@ class SimulatedSession:
         self._sampler.beside(sources)
         self._sampler.want(self._columns | self.also)
 
-    def add(self, text: str) -> Column:
+    def add_all(self, text: str) -> tuple[Column, ...]:
         raise AssertionError(text)
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        return ()
 
     def remove(self, name: ColumnId) -> None:
         raise AssertionError(name)

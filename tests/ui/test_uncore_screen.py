@@ -93,9 +93,9 @@ async def test_counters_are_open_only_while_the_screen_is_shown() -> None:
 async def test_the_cursor_moves_over_cells_and_panels() -> None:
     async with uncore() as (_session, screen, pilot):
         await press(pilot, "down", "right", "right")
-        assert "nvidia_ucf_pmu_1 · pkg 1 · slc rd requests" in screen.readout()
+        assert "nvidia_ucf_pmu_1 · pkg 1 · slc wr bandwidth" in screen.readout()
         await press(pilot, "pagedown")
-        assert "nvidia_cmem_latency_pmu_0 · pkg 0 · rd latency 174.0 cycles" in screen.readout()
+        assert "nvidia_cmem_latency_pmu_0 · pkg 0 · rd latency 145.0 ns" in screen.readout()
         await press(pilot, "end")
         assert "nvidia_nvdlink_pmu_1" in screen.readout()
         await press(pilot, "home")
@@ -106,7 +106,7 @@ async def test_a_narrow_screen_scrolls_sideways() -> None:
     async with uncore(size=(80, 24)) as (_session, screen, pilot):
         assert "›" in screen.view.text
         assert "slc rd hits" not in screen.view.text
-        await press(pilot, *["right"] * 9)
+        await press(pilot, *["right"] * 8)
         assert "slc rd hits" in screen.view.text
         assert "‹" in screen.view.text
 
@@ -114,7 +114,7 @@ async def test_a_narrow_screen_scrolls_sideways() -> None:
 async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
     async with uncore() as (_session, screen, pilot):
         at(screen, "nvidia_pcie_pmu", "pkg 0 rc 1", "frequency GHz")
-        await press(pilot, "greater_than_sign", "greater_than_sign", "I")
+        await press(pilot, "greater_than_sign", "I")
         sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
         assert sheet.columns[sheet.sort or 0].key == "rd bandwidth GB/s"
         labels = [row.label for row in sheet.rows]
@@ -122,11 +122,14 @@ async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
         assert labels[6:8] == ["pkg 0 rc 0", "pkg 1 Σ"]  # the busiest last, its package before the other one
         assert screen.view.row is not None
         assert screen.view.row.label == "pkg 0 rc 1"
+        await press(pilot, "o", "end", "down", "down", "enter")
+        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert sheet.columns[sheet.sort or 0].key == "wr bandwidth GB/s"
 
 
 async def test_folding_leaves_the_sums() -> None:
     async with uncore() as (_session, screen, pilot):
-        at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "frequency GHz")
+        at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "rd bandwidth GB/s")
         await press(pilot, "left")
         folded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
         assert [row.label for row in folded.rows] == ["pkg 0 Σ", "pkg 1 Σ"]
@@ -153,7 +156,7 @@ async def test_the_mouse_folds_sorts_and_explains() -> None:
         assert sheet.folded
         await pilot.click("#sheets", offset=(lines[title + 1].index("rd") + 1, title + 1))
         await pilot.pause()
-        assert next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu").sort == 1
+        assert next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu").sort == 0
         x = lines[title + 1].index("rd")
         await pilot.click("#sheets", offset=(x, title + 3))
         await pilot.pause()
@@ -257,7 +260,7 @@ async def test_filters_for_all_units_of_a_kind() -> None:
     async with uncore() as (_session, screen, pilot):
         form = await filters(screen, pilot, "nvidia_nvlink_c2c_pmu", "pkg 1")
         form.query_one(Listing).select("gpu_mask")
-        await press(pilot, "2", "enter", "tab")
+        await press(pilot, "down", "down", "space", "tab")
         assert {screen.board.settings(f"nvidia_nvlink_c2c_pmu_{socket}")["gpu_mask"] for socket in (0, 1)} == {2}
         assert "GPU 1" in sentence(form)
 
@@ -273,6 +276,37 @@ async def test_an_address_range() -> None:
         form.query_one(Listing).select("dst_addr_en")
         await press(pilot, "space")
         assert "do nothing without dst_addr_en" in sentence(form)
+
+
+async def test_ports_and_devices_are_chosen_without_typing() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        listing = form.query_one(Listing)
+        assert "root port 1  0005:40:00.0 10de:22d0" in listing.text
+        assert "root port 3" not in listing.text  # this root complex has three ports
+        listing.select("src_rp_mask#1")
+        await press(pilot, "space", "down", "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 0b110}
+        listing.select("src_bdf=0005:c1:00.0")
+        await press(pilot, "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0xC100, "src_bdf_en": 1}
+        assert "[x] 0005:c1:00.0 144d:a826" in listing.text
+        await press(pilot, "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {}
+        assert "counts everything" in sentence(form)
+
+
+async def test_without_rights_the_form_says_that_ports_are_unknown() -> None:
+    session = SimulatedSession("vera-2s", prepare=lambda host: host.set_privileges(capabilities=1 << 38, uid=1000))
+    app = TurbotuiApp(session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await press(pilot, "5")
+        session.tick(2)
+        await pilot.pause()
+        assert isinstance(app.screen, UncoreScreen)
+        assert "root ports unknown: only root" in app.screen.view.text
+        form = await filters(app.screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        assert "root ports unknown: only root" in form.query_one(Listing).text
 
 
 async def test_a_pmu_without_filters_says_so() -> None:

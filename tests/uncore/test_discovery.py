@@ -43,7 +43,11 @@ TWO = ((0, 1), (2, 3))
         ("nvidia_nvlink_c2c1_pmu_0", "nvidia_nvlink_c2c1_pmu", (0,)),
         ("nvidia_pcie_pmu_1", "nvidia_grace_pcie", (1,)),
         ("nvidia_uncore_pmu_5", "nvidia_uncore_pmu", (5,)),
-        ("fujitsu_mac_iod0_mac0_ch0", "fujitsu_mac_iod0_mac0_ch0", ()),
+        ("uncore_type_5_2", "uncore_type_5", (2,)),
+        ("imx8_ddr0", "imx8_ddr", (0,)),
+        ("dmar12", "dmar", (12,)),
+        ("cxl_pmu_mem0.1", "cxl_pmu_mem", (0, 1)),
+        ("i915", "i915", ()),
     ],
 )
 def test_kinds(name: str, kind: str, numbers: tuple[int, ...]) -> None:
@@ -107,7 +111,7 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
     assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
     board = Board(found)
     keys = [metric.key for metric in board.shown(board.panels[0])]
-    fabric = ["frequency GHz", "rd bandwidth GB/s", "wr bandwidth GB/s"]
+    fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
     assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
     (source,) = board.sources()
     source.probe(found)
@@ -141,6 +145,23 @@ def test_the_simulated_machines() -> None:
         assert {unit.package for unit in units} == {0, 1}
 
 
+def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
+    box = {**EIGHT, "cpumask": "0"}
+    for name, unit, scale in (("bytes", "MiB", "2"), ("energy", "Joules", "0.5"), ("plain", "", ""), ("odd", "", "x")):
+        box[f"events/{name}"] = "event=0x1"
+        box |= {f"events/{name}.unit": unit} if unit else {}
+        box |= {f"events/{name}.scale": scale} if scale else {}
+    found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
+    (panel,) = find_panels(found)
+    # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
+    units = {metric.title: metric.unit for metric in panel.raw}
+    assert units == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
+    rates = [metric.formula.evaluate({metric.title: 3.0, "dt": 1.5e9}) for metric in panel.raw]
+    assert rates == pytest.approx([2e-9, 2.0, 2e-6])
+    with pytest.raises(EventError):
+        typed_metric(panel, "odd")
+
+
 def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     mesh = {
         "cpumask": "0", "format/type": "config:0-15", "format/eventid": "config:16-26", "events/dtc_cycles": "type=0x3",
@@ -152,8 +173,8 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
     panels = {panel.kind.id: [metric.key for metric in panel.starting] for panel in find_panels(found)}
     assert list(panels) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
-    assert panels["arm_cmn"] == ["frequency GHz", "slc lookups M/s", "slc hits %", "memory requests M/s"]
-    assert panels["arm_dsu"] == ["frequency GHz", "lookups M/s", "hits %"]
+    assert panels["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
+    assert panels["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
     assert panels["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
 
 

@@ -80,3 +80,24 @@ def test_the_cycle_counter_has_no_filter() -> None:
     host = simulated_host("vera-2s", ManualClock())
     (event,) = EventEncoder(host).encode("nvidia_pcie_pmu_0_rc_4/cycles,src_bdf=0x2709/")
     assert event.attr.config == 1 << 32
+
+
+def test_a_group_has_one_device() -> None:
+    encoder = EventEncoder(simulated_host("vera-2s", ManualClock()))
+    first, second = (f"nvidia_pcie_pmu_0_rc_4/{event},src_bdf={device},src_bdf_en/"
+                     for event, device in (("rd_req", "0x2709"), ("rd_cum_outs", "0x2708")))
+    with pytest.raises(filters.SeveralDevicesError):
+        encoder.encode(f"{{{first},{second}}}")
+    same = first.replace("rd_req", "rd_cum_outs")
+    assert len(encoder.encode(f"{{{first},{same},nvidia_pcie_pmu_0_rc_4/cycles/,nvidia_pcie_pmu_0_rc_4/wr_req/}}")) == 4
+
+
+def test_a_group_has_eight_address_ranges() -> None:
+    encoder = EventEncoder(simulated_host("vera-2s", ManualClock()))
+    events = [
+        f"nvidia_pcie_tgt_pmu_0_rc_4/rd_bytes,dst_addr_en,dst_addr_base={number << 20:#x},dst_addr_mask=0xfff00000/"
+        for number in range(9)
+    ]
+    assert len(encoder.encode("{" + ",".join(events[:8]) + "}")) == 8
+    with pytest.raises(filters.AddressSlotsError):
+        encoder.encode("{" + ",".join(events) + "}")

@@ -79,6 +79,76 @@ def test_a_filter_set_live_counts_from_then_on() -> None:
     assert watch.reading(after, PCIE, ROW, "frequency GHz").value == pytest.approx(1.95)
 
 
+@pytest.mark.parametrize(
+    ("shape", "pmu", "settings", "metric", "share"),
+    [
+        ("vera-2s", "nvidia_ucf_pmu_0", {"src_loc_noncpu": 1}, "mem rd bandwidth GB/s", 0.08),
+        ("vera-2s", "nvidia_ucf_pmu_0", {"src_loc_cpu": 1}, "mem rd bandwidth GB/s", 0.9),
+        ("vera-2s", "nvidia_ucf_pmu_0", {"src_rem": 1, "dst_rem": 1}, "mem rd bandwidth GB/s", 0.002),
+        ("vera-2s", "nvidia_ucf_pmu_0", {"dst_loc_gmem": 1}, "mem wr bandwidth GB/s", 0.04),
+        ("vera-2s", "nvidia_ucf_pmu_0", {"dst_loc_other": 1}, "mem wr bandwidth GB/s", 0.0),
+        ("vera-2s", "nvidia_pcie_pmu_0_rc_1", {"src_rp_mask": 0b110}, "rd bandwidth GB/s", 0.4),
+        ("vera-2s", "nvidia_pcie_pmu_0_rc_1", {"dst_loc_pcie_p2p": 1}, "wr bandwidth GB/s", 0.05),
+        ("vera-2s", "nvidia_pcie_pmu_0_rc_1", {"dst_loc_pcie_cxl": 1}, "wr bandwidth GB/s", 0.0),
+        ("vera-2s", "nvidia_pcie_tgt_pmu_0_rc_1", {"dst_rp_mask": 0b11}, "rd bandwidth GB/s", 0.65),
+        ("vera-2s", "nvidia_pcie_tgt_pmu_0_rc_1",
+         {"dst_addr_en": 1, "dst_addr_base": 0x10000, "dst_addr_mask": 0xFFF00}, "rd bandwidth GB/s", 0.25),
+        ("grace-2s", "nvidia_pcie_pmu_0", {"root_port": 0b11}, "rd loc bandwidth GB/s", 0.5),
+        ("grace-2s", "nvidia_nvlink_c2c0_pmu_0", {"port": 2}, "wr rem bandwidth GB/s", 0.5),
+        ("grace-2s", "nvidia_cnvlink_pmu_0", {"rem_socket": 0xE}, "rd rem bandwidth GB/s", 0.5),
+    ],
+)  # fmt: skip
+def test_every_filter_lets_its_share_of_the_model_pass(
+    shape: str, pmu: str, settings: dict[str, int], metric: str, share: float
+) -> None:
+    found: list[float] = []
+    for filters in ({}, settings):
+        watch = UncoreWatch(shape)
+        watch.board.set_filters([pmu], filters)
+        frame = watch.frames()[-1]
+        units = [(panel, row) for panel in watch.board.panels for row in panel.rows if not row.is_sum]
+        kind, label = next((panel.kind.id, row.label) for panel, row in units if row.units[0].pmu.name == pmu)
+        value = watch.reading(frame, kind, label, metric).value
+        assert value is not None
+        found.append(value)
+        clock = watch.reading(frame, kind, label, "frequency GHz").value
+        assert clock is not None
+        assert clock > 1.0  # no filter is for the clock
+    assert found[1] == pytest.approx(found[0] * share, rel=1e-3, abs=1e-9)
+
+
+def test_links_to_one_gpu_have_the_same_latency_and_half_the_requests() -> None:
+    watch = UncoreWatch("vera-2s")
+    panel = watch.panel("nvidia_nvlink_c2c_pmu")
+    watch.board.set_filters(["nvidia_nvlink_c2c_pmu_0"], {"gpu_mask": 2})
+    frame = watch.frames()[-1]
+    reading = watch.reading(frame, panel.kind.id, "pkg 0", "in_rd latency ns")
+    assert reading.value == pytest.approx(410.0, rel=1e-3)
+    other = UncoreWatch("vera-2s")
+    whole = other.reading(other.frames()[-1], panel.kind.id, "pkg 0", "in_rd latency ns").inputs["in_rd_req"]
+    assert whole is not None
+    assert reading.inputs["in_rd_req"] == pytest.approx(whole / 2, rel=1e-3)
+
+
+def test_groups_stay_small_where_the_kernel_does_not_check_them() -> None:
+    watch = UncoreWatch("turin-2s")
+    panel = watch.panel("amd_umc")
+    named = [raw_metric("amd_umc", panel.pmu, f"event=0xa,rdwrmask=0x{mask:x}") for mask in (0, 1, 2)]
+    typed = [raw_metric("amd_umc", panel.pmu, text) for text in ("event=0x0,rdwrmask=0x0", "event=0x00", "event=0x0")]
+    watch.board.show(panel, [*panel.metrics, *named, *typed])
+    sizes: list[int] = []
+
+    def look(_sampler: Sampler, _number: int) -> None:
+        opened = [one for one in watch.host._open.values() if getattr(one, "pmu", None) is not None]
+        groups = {id(one.group): one.group for one in opened if one.pmu.name == "amd_umc_0"}  # type: ignore[union-attr]
+        sizes.extend(len(group.members) for group in groups.values())
+
+    frame = watch.frames(1, look)[-1]
+    assert sizes
+    assert max(sizes) <= 4
+    assert watch.reading(frame, "amd_umc", "pkg 0 #0", "rd bandwidth GB/s").value
+
+
 def test_a_device_by_its_address() -> None:
     watch = UncoreWatch("vera-2s")
     device = bdf_value("0002:81:00.0")
@@ -120,6 +190,7 @@ def test_what_the_kernel_refuses_at_the_opening_is_a_reason() -> None:
     refused = watch.reading(frame, "uncore_imc", "pkg 0 #0", "rd bandwidth GB/s")
     assert refused.value is None
     assert refused.why is not None
+    assert "uncore_imc_0/event=0x5,umask=0xcf/" in refused.why.detail
     assert watch.reading(frame, "uncore_imc", "pkg 0 #0", "wr bandwidth GB/s").value is not None
     assert watch.reading(frame, "uncore_imc", "pkg 0 Σ", "rd bandwidth GB/s").partial
 

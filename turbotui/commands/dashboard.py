@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_watching_arguments(parser, _INTERVAL)
     parser.set_defaults(interval=None)  # so that one that was given can be told from the profile's
     parser.add_argument("--profile", metavar="NAME", help="a view that was saved with the key s")
+    parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), followed when it changes")
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -52,6 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     session, columns = open_session(arguments, extras=True)
     if profile is not None:
         profile = _chosen(profile, session, arguments)
+    if arguments.spy is not None:
+        from turbotui.sampling.spy_file import SpyFile  # noqa: PLC0415 - seldom used
+
+        session.spy_by(SpyFile(arguments.spy))
     # the first interval passes while Textual is loaded, which takes as long
     session.start(_unseen, first=_FIRST_INTERVAL)
     # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
@@ -99,8 +104,9 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
 
     for text in profile.added:
         session.add(text)
+    named = {column.id for text in arguments.add for column in session.add_all(text)}
     catalog = session.catalog
-    start = [column for column in catalog.columns if column.id in profile.columns]
+    start = [column for column in catalog.columns if column.id in profile.columns or column.id in named]
     columns = [column.id for column in choose_columns(catalog, start, arguments.choices)]
     session.want(columns)
     absent = [name for name in profile.columns if catalog.get(name) is None]

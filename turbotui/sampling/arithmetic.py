@@ -39,16 +39,16 @@ def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbe
     ]
 
 
-def risen_increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
-    """Increase of 64-bit counters that are known to have `risen`; of scale 1 they stay integers, without rounding."""
+def risen_increases(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> Numbers:
+    """Increase of 64-bit counters that are known to have `risen`; without a factor they stay integers."""
     plain = map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older))
-    return list(plain) if scale == 1.0 else [item * scale for item in plain]
+    return list(plain) if factor is None else [item * factor for item in plain]
 
 
-def risen_total(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> float:
+def risen_total(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> float:
     """Sum of the increases of counters that are known to have `risen`, without a list of them."""
     total = sum(cast("Sequence[int]", newer)) - sum(cast("Sequence[int]", older))
-    return total if scale == 1.0 else total * scale
+    return total if factor is None else total * factor
 
 
 def quotients(deltas: Numbers, spans: Numbers) -> Numbers:

@@ -196,7 +196,8 @@ def _evidence(frame: Frame, signal: Signal, row: RowId, most: int) -> Evidence:
     chosen = frame.census.provider[signal.id]
     others = []
     for source in frame.census.sources:
-        found = frame.census.probes[source.id].signals.get(signal.id)
+        probe = frame.census.probes.get(source.id)
+        found = None if probe is None else probe.signals.get(signal.id)
         if source is not chosen and isinstance(found, Signal):
             others.append((source.title, found.origin))
     return Evidence(

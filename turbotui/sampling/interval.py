@@ -43,8 +43,8 @@ class Interval:
     """
 
     __slots__ = (
-        "_deltas", "_ends", "_gaps", "_levels", "_rates", "_shared_spans", "_spans", "_texts", "_whole_deltas",
-        "_whole_levels", "_whole_rates", "census", "newer", "older", "topology",
+        "_deltas", "_ends", "_gaps", "_levels", "_rates", "_shared_spans", "_spans", "_texts", "_throughout",
+        "_whole_deltas", "_whole_levels", "_whole_rates", "census", "newer", "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
@@ -60,6 +60,7 @@ class Interval:
         self._levels: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
         self._gaps: dict[SignalId, bool] = {}
+        self._throughout: dict[tuple[SignalId, SignalId], bool] = {}
         self._whole_deltas: dict[SignalId, float | None] = {}
         self._whole_rates: dict[SignalId, float | None] = {}
         self._whole_levels: dict[SignalId, float | None] = {}
@@ -71,7 +72,7 @@ class Interval:
         found = self._deltas.get(name)
         if found is None:
             signal, ends = self.census.signals[name], self._risen(name)
-            found = self._difference(signal) if ends is None else risen_increases(*ends, signal.scale)
+            found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
             self._deltas[name] = found
         return found
 
@@ -135,10 +136,10 @@ class Interval:
             ends = self._risen(name)
             if ends is not None:
                 older, newer = cast("tuple[Sequence[int], Sequence[int]]", ends)
-                scale = self.census.signals[name].scale
-                if scale == 1.0:
+                factor = _factor(self.census.signals[name])
+                if factor is None:
                     return [newer[position] - older[position] for position in positions]
-                return [(newer[position] - older[position]) * scale for position in positions]
+                return [(newer[position] - older[position]) * factor for position in positions]
             known = self.deltas(name)
         return [known[position] for position in positions]
 
@@ -171,7 +172,7 @@ class Interval:
         if name not in self._whole_deltas:
             signal, ends = self.census.signals[name], self._risen(name)
             if ends is not None and ends[1] and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
-                total = risen_total(*ends, signal.scale)
+                total = risen_total(*ends, _factor(signal))
                 found: float | None = total if signal.reduce is Reduce.SUM else total / len(ends[1])
             else:
                 found = reduced(self.deltas(name), signal.reduce)
@@ -221,17 +222,29 @@ class Interval:
         return found
 
     def _risen(self, name: SignalId) -> _Ends | None:
-        """Both readings of a counter that is known everywhere and went back nowhere; None: look one by one."""
+        """Both readings of a counter that is known everywhere, went back nowhere and ran all the time.
+
+        None: look one by one.
+        """
         if name in self._ends:
             return self._ends[name]
         signal, ends = self.census.signals[name], None
-        if signal.width_bits >= 64 and signal.low_bit == 0 and not signal.running:
+        if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
             newer = self.newer.values.get(name)
             older = None if self.older is None else self.before(self.older.values.get(name), name)
             if newer is not None and older is not None and risen(older, newer):
                 ends = (older, newer)
         self._ends[name] = ends
         return ends
+
+    def _ran_throughout(self, signal: Signal) -> bool:
+        """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
+        pair = (signal.enabled, signal.running)
+        if pair not in self._throughout:
+            ends = self._risen(signal.running)
+            ran = self.deltas(signal.running)
+            self._throughout[pair] = bool(ends and 0 not in ran and ran == self.deltas(signal.enabled))
+        return self._throughout[pair]
 
     def _stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
         """The time stamps of the older reading, in the newer one's order, and of the newer one."""
@@ -246,6 +259,8 @@ class Interval:
         plain: Numbers
         if signal.width_bits >= 64 and signal.low_bit == 0:
             plain = increases(older, newer, signal.scale)
+        elif older == newer and None not in newer and self._turned_nowhere(signal.id):
+            plain = [0.0] * len(newer)  # a count of rare things, or a settled one
         else:
             plain = [
                 signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self.turned(signal.id), strict=True)
@@ -261,6 +276,11 @@ class Interval:
             zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
         ]
 
+    def _turned_nowhere(self, name: SignalId) -> bool:
+        """Whether no instance's counter was seen to pass zero between the two snapshots."""
+        newer = self.newer.turns.get(name)
+        return newer is None or (self.older is not None and self.before(self.older.turns.get(name), name) == newer)
+
     def turned(self, name: SignalId) -> Sequence[int | None]:
         """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
         newer = self.newer.turns.get(name)
@@ -268,6 +288,11 @@ class Interval:
         if newer is None or older is None:
             return [None] * len(self.topology.instances(self.census.signals[name].scope))
         return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
+
+
+def _factor(signal: Signal) -> float | None:
+    """What a difference of raw counts is multiplied by; None: plain counts, which stay integers."""
+    return None if signal.scale == 1.0 and not signal.running else signal.scale
 
 
 def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:

@@ -18,9 +18,10 @@ from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, alarm
-from turbotui.widgets.painter import HISTORY, Piece
+from turbotui.widgets.painter import Piece
 from turbotui.widgets.piece_lines import Hot, PieceLines
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.summary import Gauge, Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
@@ -262,7 +263,7 @@ class WatchScreen(Screen[None]):
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
         watch = self.watch_state
-        found = ["PAUSED" if watch.paused else "", watch.tcc_flag()]
+        found = ["PAUSED" if watch.paused else "", watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events

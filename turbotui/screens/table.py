@@ -20,6 +20,7 @@ from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import name_prompt, profile_of, view_of
 from turbotui.screens.sort_menu import SortMenu
+from turbotui.screens.spies import SpyForm
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, identity, said
 from turbotui.widgets.comparison import difference_said, mark_line
@@ -311,7 +312,20 @@ class TableScreen(WatchScreen):
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
-        self.app.push_screen(AddCounter(self.watch_state, self.show_columns))
+        def changed(column: Column | None) -> None:
+            self.show_columns()
+            if column is not None and self.watch_state.is_visible(column):
+                self._table.select_column(column)  # else it would stand somewhere beyond the edge
+
+        self.app.push_screen(AddCounter(self.watch_state, changed))
+
+    def action_spies(self) -> None:
+        """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
+        watch = self.watch_state
+        if watch.spied_on is None:
+            self.notice("no spies can be sent here: frames come from elsewhere")
+            return
+        self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 
     def action_category(self) -> None:
         """Wait for the letter of a category."""
@@ -387,10 +401,19 @@ class TableScreen(WatchScreen):
 
     def action_explain(self) -> None:
         """Explain the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])  # whoever asks about a row wants to find it again
             self.app.push_screen(Explain(self.watch_state, *cell))
+
+    def _cell_of_one_row(self) -> tuple[Column, RowId] | None:
+        """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
+        cell = self._table.selected
+        if cell is not None and cell[1] == TAGS_ROW:
+            count = len(self._table.view.tags)
+            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
+            return None
+        return cell
 
     def on_counter_table_cell_opened(self) -> None:
         """Two clicks explain."""
@@ -398,7 +421,7 @@ class TableScreen(WatchScreen):
 
     def action_graph(self) -> None:
         """Graph the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])
             self.app.push_screen(Graph(self.watch_state, *cell))

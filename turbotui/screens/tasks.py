@@ -12,12 +12,13 @@ from textual.widget import Widget
 
 from turbotui.analysis.tasks.applications import Application, parse_targets
 from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns, why_missing
-from turbotui.analysis.tasks.energy import EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
 from turbotui.quantities.columns import Cell, Column
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.prompt import Prompt
@@ -85,6 +86,8 @@ class TasksScreen(WatchScreen):
         self._columns: tuple[TaskColumn, ...] = TASK_COLUMNS
         self._query = ""
         self._stopped = False
+        self._frame: Frame | None = None
+        self._spent = Energy({}, {}, {})
         self._list = Listing(id="tasks")
 
     def body(self) -> Iterable[Widget]:
@@ -140,6 +143,11 @@ class TasksScreen(WatchScreen):
             self.watcher.stop()
             self.watcher = None
 
+    def _ask(self, *, again: bool = True) -> None:
+        """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
+        if self.watcher is not None:
+            self.watcher.cut(replace(self._wish(), again=again))
+
     def _wish(self) -> Wish:
         view = self.view
         return Wish(view.by, view.window if view.timeline else 0.0, self._places()[0])
@@ -149,12 +157,12 @@ class TasksScreen(WatchScreen):
         return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
 
     def show_frame(self) -> None:
-        """A frame ends the interval of the tasks too."""
+        """A new frame ends the interval of the tasks too; the same one is shown again when a window closes."""
         frame = self.watch_state.frame
-        if frame is not None:
+        if frame is not None and frame is not self._frame:
+            self._frame = frame
             self._meter.feed(frame)
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+            self._ask(again=False)
         super().show_frame()
 
     def show_columns(self) -> None:
@@ -171,7 +179,8 @@ class TasksScreen(WatchScreen):
         self._draw()
 
     def _compute(self, cut: Cut) -> None:
-        energy = self._meter.take()
+        taken = self._meter.take()
+        self._spent = energy = self._spent.plus(taken) if cut.wish.again else taken
         self._energy = energy.why
         names = tuple(dict.fromkeys(name for report in cut.reports for name in report.names))
         recipe = frozenset[str]().union(*(report.numerics.counters for report in cut.reports))
@@ -260,8 +269,8 @@ class TasksScreen(WatchScreen):
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew, and ask for lines of the new length."""
         super().on_resize(event)
-        if self.watcher is not None and self.view.timeline:
-            self.watcher.cut(self._wish())
+        if self.view.timeline:
+            self._ask()
 
     # Actions
 
@@ -314,14 +323,12 @@ class TasksScreen(WatchScreen):
         by = _GROUPINGS[(_GROUPINGS.index(self.view.by) + 1) % len(_GROUPINGS)]
         self._change(by=by, timeline=False)
         self.notice(f"rows are {PLURAL[by]}")
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
 
     def action_timeline(self) -> None:
         """Numbers or lanes."""
         self._change(timeline=not self.view.timeline)
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
         if self.view.timeline:
             self.notice("the CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
 
@@ -330,8 +337,7 @@ class TasksScreen(WatchScreen):
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))
         self._change(window=_WINDOWS[at])
         self.notice(f"timeline of {_WINDOWS[at]:g} s")
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
 
     def action_sort_by(self, name: str) -> None:
         """Sort by a column; by the one that is sorted by already: reverse."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.widget import Widget
@@ -18,6 +19,7 @@ from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
+from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.uncore_events import EventPicker
 from turbotui.screens.uncore_explain import ExplainUncore
 from turbotui.screens.uncore_filters import FilterForm
@@ -32,6 +34,15 @@ _MANY = 16
 _FILTERED = "[f]"
 """After the label of a row that does not count everything: the columns may leave no room to say more."""
 _NO_EVENTS = "the kernel names no events of these PMUs: C types one, such as event=0x1,umask=0x2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A column as the sort menu lists it."""
+
+    id: str
+    unit: str
+    help: str
 
 
 class UncoreScreen(WatchScreen):
@@ -245,6 +256,20 @@ class UncoreScreen(WatchScreen):
         names = ["", *(one.key for one in self._board.shown(panel))]
         now = self._sort.get(panel.kind.id, ("", True))[0]
         self._sort_by(panel.kind.id, names[(names.index(now) + by) % len(names) if now in names else 0])
+
+    def action_sort_menu(self) -> None:
+        """Sort the panel by a column of a list."""
+        here = self._here()
+        if here is None:
+            return
+        kind = here[0].kind.id
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._sort_by(kind, name)
+
+        columns = [_Listed(one.key, one.unit, one.formula.text) for one in self._board.shown(here[0])]
+        self.app.push_screen(SortMenu(columns, self._sort.get(kind, ("", True))[0]), chosen)
 
     def action_reverse(self) -> None:
         """The other way round."""

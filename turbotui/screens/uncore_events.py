@@ -57,7 +57,7 @@ class EventPicker(Window[None]):
         """Search field, list, what the line under the cursor means."""
         with Vertical(classes="window") as window:
             window.border_title = f"columns of {self._panel.kind.title}"
-            window.border_subtitle = "type to search · Space show/hide · Enter adds typed terms · Esc close"
+            window.border_subtitle = "Space show/hide · Enter adds terms · Esc close"
             yield SearchField(placeholder="search, or terms: event=0x1,umask=0x2", select_on_focus=False)
             yield Listing()
             yield Static("", id="about", markup=False)

@@ -1,9 +1,11 @@
-"""f on the uncore screen: the filters of one PMU, or of all of its kind, set live and checked before the kernel is."""
+"""f on the uncore screen: the filters of one PMU, or of all of its kind, set live after a check."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -21,6 +23,18 @@ from turbotui.screens.modal import Window
 from turbotui.screens.picker import SearchField
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
+
+_DEVICE = ("src_bdf", "src_bdf_en")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A line below a field that sets it; what chooses a device drops the root ports, and the other way round."""
+
+    key: str
+    set: bool
+    text: str
+    after: Mapping[str, int]
 
 
 class FilterForm(Window[None]):
@@ -45,7 +59,6 @@ class FilterForm(Window[None]):
     DEFAULT_CSS = """
     FilterForm > .window { width: 96; max-width: 100%; height: 80%; }
     FilterForm #said { height: auto; max-height: 5; }
-    FilterForm #ports { height: auto; max-height: 8; color: $tui-dim; border-top: solid $tui-rule; }
     """
 
     def __init__(self, board: Board, ports: PortMap, panel: Panel, row: Row, changed: Callable[[], None]) -> None:
@@ -62,34 +75,47 @@ class FilterForm(Window[None]):
         self._draft: dict[str, int] = dict(board.settings(self._mine[0]))
 
     def compose(self) -> ComposeResult:
-        """A field for numbers, what was said of the last change, the filters, and the root ports."""
+        """A field for numbers, what was said of the last change, and the filters."""
         with Vertical(classes="window") as window:
-            window.border_subtitle = "Space on/off · type a value, Enter · Delete default · Tab this/all · Esc close"
+            window.border_subtitle = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
             yield SearchField(placeholder="value", select_on_focus=False)
             yield Static("", id="said", markup=False)
             yield Listing()
-            yield Static("", id="ports", markup=False)
 
     def on_mount(self) -> None:
         """Type at once."""
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
-        self.query_one("#ports", Static).update("\n".join(self._port_lines()))
         self._say("what is not set passes")
         self._fill()
 
-    def _port_lines(self) -> list[str]:
-        unit = self._row.units[0]
-        if self._row.is_sum or "_rc_" not in unit.pmu.name:
+    def _choices(self, field: Field) -> list[_Choice]:
+        """What a field can be set to without typing: each bit of a mask, each device below the root complex."""
+        ports = () if self._row.is_sum else self._ports.of(self._row.units[0])
+        value = self._draft.get(field.name, 0)
+        if field.meaning.bits:
+            known = {port.number: port.name for port in ports}
+            numbers = sorted(known) if "_rp_" in field.name else range(field.width)
+            without = {name: old for name, old in self._draft.items() if name not in _DEVICE}
+            return [
+                _Choice(
+                    f"{field.name}#{bit}", bool(value >> bit & 1),
+                    f"{field.meaning.bits} {bit}  {known.get(bit, '')}",
+                    {**without, field.name: value ^ 1 << bit},
+                )
+                for bit in numbers
+            ]  # fmt: skip
+        if field.name != "src_bdf":
             return []
-        if self._ports.untold:
-            return [UNTOLD]
-        lines = []
-        for port in self._ports.of(unit):
-            lines.append(f"root port {port.number} (mask {1 << port.number:#x})  {port.name}")
-            lines += [f"    {text}" for text in port.devices.values()]
-        return lines
+        without = {name: old for name, old in self._draft.items() if name not in {"src_rp_mask", *_DEVICE}}
+        found: list[_Choice] = []
+        for address, text in ((address, text) for port in ports for address, text in port.devices.items()):
+            number = bdf_value(address)
+            here = value == number and bool(self._draft.get("src_bdf_en"))
+            after = without if here else {**without, "src_bdf": number, "src_bdf_en": 1}
+            found.append(_Choice(f"src_bdf={address}", here, text, after))
+        return found
 
     def _fill(self) -> None:
         count = len(self._pmus)
@@ -106,22 +132,26 @@ class FilterForm(Window[None]):
                 items.append(Item(((f"{part}{default}", Tone.TITLE),)))
             value = self._draft.get(field.name, 0)
             mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
-            shown = "" if field.is_switch else field.said(value)
-            items.append(
-                Item(
-                    (
-                        (f" {mark} ", Tone.KEY if value else Tone.DIM),
-                        (f"{field.name:<18}", Tone.PLAIN),
-                        (f"{shown:<24} ", Tone.SORTED if value else Tone.DIM),
-                        (f"{meaning.what} · {field.width} bit{'s' if field.width > 1 else ''}", Tone.DIM),
-                    ),
-                    field.name,
-                )
+            shown = "" if field.is_switch else f"{field.said(value):<18} "
+            bits = "" if field.is_switch else f" ({field.width} bits)"
+            pieces = (
+                (f" {mark} ", Tone.KEY if value else Tone.DIM),
+                (f"{field.name:<17}", Tone.PLAIN),
+                (shown, Tone.SORTED if value else Tone.DIM),
+                (f"{meaning.what}{bits}", Tone.DIM),
             )
+            items.append(Item(pieces, field.name))
+            for choice in self._choices(field):
+                box = "[x]" if choice.set else "[ ]"
+                items.append(Item(((f"     {box} ", Tone.KEY if choice.set else Tone.DIM), (choice.text, Tone.PLAIN)),
+                                  choice.key))
+        if self._ports.untold and "src_bdf" in self._fields:
+            items.append(Item(((UNTOLD, Tone.DIM),)))
         self.query_one(Listing).show(items)
 
     def _field(self) -> Field | None:
-        return self._fields.get(self.query_one(Listing).key)
+        """The one under the cursor, or the one that a choice under the cursor is of."""
+        return self._fields.get(re.split("[#=]", self.query_one(Listing).key)[0])
 
     def _say(self, text: str) -> None:
         self.query_one("#said", Static).update(text)
@@ -173,13 +203,16 @@ class FilterForm(Window[None]):
 
     def action_switch(self) -> None:
         """Turn the switch under the cursor on or off."""
-        field = self._field()
+        field, key = self._field(), self.query_one(Listing).key
         if field is None:
             return
-        if not field.is_switch:
+        choice = next((one for one in self._choices(field) if one.key == key), None)
+        if choice is not None:
+            self._take(choice.after)
+        elif not field.is_switch:
             self._say(f"{field.name} takes a number of {field.width} bits: type it, then Enter")
-            return
-        self._take({**self._draft, field.name: int(not self._draft.get(field.name))})
+        else:
+            self._take({**self._draft, field.name: int(not self._draft.get(field.name))})
 
     def action_reset(self) -> None:
         """Put the field under the cursor back to its default."""
@@ -219,8 +252,8 @@ class FilterForm(Window[None]):
 
     def on_listing_chosen(self) -> None:
         """A click switches too."""
-        field = self._field()
-        if field is not None and field.is_switch:
+        key = self.query_one(Listing).key
+        if key not in self._fields or self._fields[key].is_switch:
             self.action_switch()
 
     def action_move(self, by: int) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.census import Census
@@ -32,7 +33,7 @@ class WatchedSession(Protocol):
     census: Census
     catalog: Catalog
     latest: Frame | None
-    added: tuple[AddedCounter, ...]
+    find_sets: Callable[[], Mapping[str, EventSet]]
 
     @property
     def interval(self) -> float:
@@ -48,8 +49,11 @@ class WatchedSession(Protocol):
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
 
-    def add(self, text: str) -> Column:
-        """Add a counter by hand."""
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        """Add counters, events, a formula or a set by hand."""
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Columns that were added, each with what it shows."""
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -68,6 +72,25 @@ class WatchedSession(Protocol):
 
     def own_cost(self) -> OwnCost:
         """What watching costs."""
+
+
+@runtime_checkable
+class SpiedSession(Protocol):
+    """A session whose CPUs can be given event sets of their own."""
+
+    spied: tuple[Column, ...]
+    spy_note: str
+
+    @property
+    def spies(self) -> SpyPlan:
+        """What spies count, or will from the next interval on."""
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """What could not be done of it, a sentence each."""
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this from the next interval on."""
 
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -102,6 +125,9 @@ class Watch:
         defaults = default_columns(catalog, session.census, topology, extras=True)
         start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
         self._visible = {column.id for column in start if self.why_absent(column) is None}
+        self.spied_on = session if isinstance(session, SpiedSession) else None
+        self._spied: tuple[Column, ...] = ()
+        self.follow_spies()
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
         self.watts = self._first(_WATTS)
@@ -221,18 +247,19 @@ class Watch:
 
     # Counters added by hand
 
-    def add(self, text: str) -> Column:
-        """Add a counter and show its column if it can be had.
+    def add(self, text: str) -> tuple[Column, ...]:
+        """Add what the text names and show those of its columns that can be had.
 
         Raises:
-            UsageError: it is no counter as written, or its name is taken.
+            UsageError: it is no counter or event as written, or its name is taken.
         """
-        column = self.session.add(text)
-        known = self._added.get(column.id, ())
-        self._added[column.id] = (*(one for one in known if one != text), text)
-        if self.why_absent(column) is None:
-            self._visible.add(column.id)
-        return column
+        columns = self.session.add_all(text)
+        for column in columns:
+            known = self._added.get(column.id, ())
+            self._added[column.id] = (*(one for one in known if one != text), text)
+            if self.why_absent(column) is None:
+                self._visible.add(column.id)
+        return columns
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -243,7 +270,33 @@ class Watch:
     @property
     def added_texts(self) -> tuple[str, ...]:
         """What was added by hand, as it was typed."""
-        return tuple(text for texts in self._added.values() for text in texts)
+        return tuple(dict.fromkeys(text for texts in self._added.values() for text in texts))
+
+    # Spies
+
+    def follow_spies(self) -> bool:
+        """Show the columns that spies give now, and no longer those that they gave before; true if they changed."""
+        if self.spied_on is None or self.spied_on.spied is self._spied:
+            return False
+        before, self._spied = {column.id for column in self._spied}, self.spied_on.spied
+        now = {column.id for column in self._spied if column.default and self.why_absent(column) is None}
+        self._visible = (self._visible - before) | (self._visible & now) | (now - before)
+        return True
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this, and show its columns.
+
+        Raises:
+            UsageError: an event has the name of a column.
+        """
+        if self.spied_on is not None:
+            self.spied_on.spy(plan)
+            self.follow_spies()
+
+    def spy_flag(self) -> str:
+        """That the spies' file cannot be followed, "" where nothing is wrong."""
+        wrong = self.spied_on is not None and self.spied_on.spy_note
+        return "SPIES: THEIR FILE IS WRONG, SEE S" if wrong else ""
 
     # Profiles
 

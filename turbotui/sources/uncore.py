@@ -10,22 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.host import HostError
+from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import EventError
 from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.uncore import BYTES, CLOCKS
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
-from turbotui.sources.perf_group import Times
+from turbotui.sources.perf_group import Event, Times, probe_events
 from turbotui.sources.source import Probe
 from turbotui.sources.uncore_reader import Together, UncoreReader
 
 _DOCUMENT = "perf_event_open(2); kernel Documentation/ABI/testing/sysfs-bus-event_source-devices"
-_MEBIBYTE = 1 << 20
+_UNCHECKED = {"amd_umc": 4, "amd_l3": 6, "amd_df": 4}
+"""Kinds whose driver lets any group be opened, and then never counts one that is too large: the fewest counters that
+such a PMU has (arch/x86/events/amd/uncore.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,9 @@ class Order:
         return self.units[0].pmu.name
 
     def written(self, event: str) -> str:
-        """An event with the filters, as perf writes it."""
-        terms = ",".join((event, *(f"{name}={value:#x}" for name, value in self.settings)))
+        """An event with the filters, as perf writes it; a clock goes on whatever passes, and has none."""
+        settings = () if event in CLOCKS else self.settings
+        terms = ",".join((event, *(f"{name}={value:#x}" for name, value in settings)))
         return f"{self.pmu}/{terms}/"
 
     def signal(self, unit: Unit, bundle: int, event: str) -> SignalId:
@@ -87,12 +91,11 @@ class UncoreSource(PerCpuSource):
         self._encoded: dict[str, EncodedEvent] = {}
 
     def probe(self, machine: Machine) -> Probe:
-        """Encode every event, find who reads each unit now, and open one counter of the PMU once."""
+        """Encode every event, find who reads each unit now, and open each event once on the first of them."""
         order, signals = self.order, dict[SignalId, Signal | Unavailable]()
         refused = self._encode(machine)
         mask = mask_now(machine.host, order.pmu)
         self._open_on = {}
-        why: Unavailable | None = None
         for unit in order.units:
             cpu = reader_of(machine, unit, mask)
             if cpu is None:
@@ -102,10 +105,10 @@ class UncoreSource(PerCpuSource):
                 signals |= dict.fromkeys(self._of(unit), away)
                 continue
             if not self._open_on:
-                why = self._try(machine, cpu)
+                refused |= self._try(machine, cpu)
             self._open_on.setdefault(cpu, []).append(unit)
             for bundle, events in enumerate(order.bundles):
-                bad = why or next((refused[event] for event in events if event in refused), None)
+                bad = next((refused[event] for event in events if event in refused), None)
                 signals |= self._describe(unit, cpu, bundle, bad)
         return Probe(signals)
 
@@ -114,7 +117,7 @@ class UncoreSource(PerCpuSource):
         encoder = EventEncoder(machine.host)
         refused: dict[str, Unavailable] = {}
         self._encoded = {}
-        for event in {event for events in self.order.bundles for event in events}:
+        for event in dict.fromkeys(event for events in self.order.bundles for event in events):
             written = self.order.written(event)
             try:
                 (self._encoded[event],) = encoder.encode(written)
@@ -122,16 +125,20 @@ class UncoreSource(PerCpuSource):
                 refused[event] = Unavailable(Reason.FAILED, f"perf {written}: {str(error).rstrip('.')}")
         return refused
 
-    def _try(self, machine: Machine, cpu: int) -> Unavailable | None:
-        """Whether the PMU may be opened at all. Not where filters are set: earlier counters may still hold others."""
-        encoded = next(iter(self._encoded.values()), None)
-        if encoded is None or self.order.settings:
-            return None
-        try:
-            machine.host.close(machine.host.perf_event_open(encoded.attr, -1, cpu, -1))
-        except HostError as error:
-            return explain_perf(error, f"perf {encoded.fstr}", circumstances(machine), encoded.attr.type)
-        return None
+    def _try(self, machine: Machine, cpu: int) -> dict[str, Unavailable]:
+        """Open each event once on one unit; gives why some do not open.
+
+        Not where filters are set: the counters that they take the place of may still hold others.
+        """
+        if machine.host.kind is HostKind.RECORDED:
+            none = Unavailable(Reason.NOT_READ, f"perf {self.order.pmu}: a recording has files, but no counters")
+            return dict.fromkeys(self._encoded, none)
+        if self.order.settings:
+            return {}
+        facts = circumstances(machine)
+        events = [Event(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
+        found = probe_events(machine.host, events, cpu, facts)
+        return {event: why for event, why in found.items() if why is not None}
 
     def _of(self, unit: Unit) -> list[SignalId]:
         return [
@@ -161,11 +168,11 @@ class UncoreSource(PerCpuSource):
         }  # fmt: skip
         for event in events:
             encoded = self._encoded[event]
-            in_bytes = encoded.unit == "MiB"
+            size = BYTES.get(encoded.unit)
             name = self.order.signal(unit, bundle, event)
             found[name] = Signal(
-                name, Scope.SYSTEM, Measure.BYTE if in_bytes else Measure.COUNT, Behavior.COUNTER, Reduce.SUM,
-                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (_MEBIBYTE if in_bytes else 1),
+                name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER, Reduce.SUM,
+                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (size or 1),
                 readers=(cpu,), enabled=times.enabled, running=times.running,
             )  # fmt: skip
         return found
@@ -182,9 +189,9 @@ class UncoreSource(PerCpuSource):
             CpuGone: the CPU is offline.
             HostError: nothing of it opens.
         """
-        return UncoreReader(
-            machine.host, cpu, [self._bundles(unit, wanted) for unit in self._open_on.get(cpu, ())]
-        )
+        units = self._open_on.get(cpu, ())
+        limit = _UNCHECKED.get(self.order.units[0].kind)
+        return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
 
     def _bundles(self, unit: Unit, wanted: frozenset[SignalId]) -> Sequence[Together]:
         """A unit's bundles, the largest first: it is the one that needs an empty group most."""

@@ -47,6 +47,11 @@ class _Group:
     def leader(self) -> int:
         return next(iter(self.descriptors.values()), -1)
 
+    def has_room(self, bundle: Together, limit: int | None) -> bool:
+        """Whether a bundle may be tried here."""
+        together = self.descriptors.keys() | set(bundle.signals.values())
+        return limit is None or not self.descriptors or len(together) <= limit
+
     def take(self, host: Host, cpu: int, bundle: Together) -> HostError | None:
         """Open what the group does not have yet of a bundle; if one is refused, none of it stays."""
         added: list[PerfAttr] = []
@@ -71,14 +76,18 @@ class UncoreReader:
         host: where to open.
         cpu: the CPU to open on.
         units: what to count of each unit, those that need most first.
+        limit: the most events of a group, where the kernel does not check it.
 
     Raises:
         CpuGone: the CPU is offline.
         HostError: nothing of it opens.
     """
 
-    def __init__(self, host: Host, cpu: int, units: Iterable[Sequence[Together]]) -> None:
+    def __init__(
+        self, host: Host, cpu: int, units: Iterable[Sequence[Together]], limit: int | None = None
+    ) -> None:
         self._host = host
+        self._limit = limit
         self._cpu = cpu
         self._groups: list[_Group] = []
         refused: list[HostError] = []
@@ -109,7 +118,7 @@ class UncoreReader:
         mine: list[_Group] = []
         absent: list[SignalId] = []
         for bundle in bundles:
-            for group in (*mine, _Group()):
+            for group in (*(one for one in mine if one.has_room(bundle, self._limit)), _Group()):
                 error = group.take(self._host, self._cpu, bundle)
                 if error is not None and error.errno in _GONE:
                     self._groups += mine

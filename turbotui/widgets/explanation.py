@@ -19,8 +19,9 @@ from turbotui.sampling.evidence import Evidence, Part, Worked, evidence, worked
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import Ring
 from turbotui.widgets.cells import UNKNOWN, said, scope_word
-from turbotui.widgets.painter import HISTORY, nice_top
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 _SUMMARY = {
@@ -109,7 +110,7 @@ def _arithmetic(frame: Frame, column: Column, row: RowId, behind: Sequence[Evide
         lines = _hanging(start, f"= {formula_of(column)}", width)
         if found.cell is None:
             why = frame.why(column, row)
-            return [*lines, "", *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
+            return [*lines, *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
         return [*lines, f"{margin}= {said(column, found.cell)}"]
     term = unrounded(found.term)
     lines = [f"  {column.formula}"] if column.formula else []

@@ -14,8 +14,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.bars import LAYERS, stacked, stacked_bar
 from turbotui.widgets.cells import UNKNOWN, Tone
-from turbotui.widgets.painter import HISTORY
 from turbotui.widgets.panel import Line, Panel, Span, Target
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 
 WORD = 11

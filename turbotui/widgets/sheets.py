@@ -24,7 +24,7 @@ class SheetColumn:
     @property
     def width(self) -> int:
         """Of a value; its mark stands directly before the number."""
-        return max(_NARROWEST, *(len(text) for text in self.heading))
+        return max(_NARROWEST, *(len(text) + 1 for text in self.heading))
 
 
 @dataclass(frozen=True, slots=True)

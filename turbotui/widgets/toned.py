@@ -56,10 +56,17 @@ def tone_css(widget: str) -> str:
 
 
 class Palette:
-    """Styles of one widget's tones, each looked up once for a theme."""
+    """Styles of one widget's tones, each looked up once for a theme.
 
-    def __init__(self, widget: Widget) -> None:
+    Args:
+        widget: whose component classes.
+        final: pass the styles through Textual's line filters (no colour, 16 colours) here, once for each style, for a
+            widget whose lines go to the screen as they are.
+    """
+
+    def __init__(self, widget: Widget, *, final: bool = False) -> None:
         self._widget = widget
+        self._final = final
         self._styles: dict[tuple[Tone, Tone], Style] = {}
 
     def clear(self) -> None:
@@ -74,13 +81,34 @@ class Palette:
             # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
             if tone is not Tone.PLAIN and not (base is Tone.CURSOR and tone is Tone.DIM):
                 style += self._partial(tone)
+            if self._final:
+                style = self._filtered(style)
             self._styles[base, tone] = style
         return style
 
+    @property
+    def ground(self) -> Style:
+        """The widget's background alone."""
+        return self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+
     def strip(self, pieces: Sequence[Piece], width: int, base: Tone = Tone.PLAIN) -> Strip:
-        """Pieces as a strip of exactly `width` characters."""
-        segments = [Segment(text, self.style(base, tone)) for text, tone in pieces if text]
-        return Strip(segments).adjust_cell_length(width, self.style(base, Tone.PLAIN))
+        """Pieces as a strip of exactly `width` characters, of which none is wider than one cell."""
+        known, segments, length = self._styles, [], 0
+        for text, tone in pieces:
+            if text:
+                segments.append(Segment(text, known.get((base, tone)) or self.style(base, tone)))
+                length += len(text)
+        if length < width:
+            segments.append(Segment(" " * (width - length), self.style(base, Tone.PLAIN)))
+            length = width
+        strip = Strip(segments, length)
+        return strip if length == width else strip.crop(0, width)
+
+    def _filtered(self, style: Style) -> Style:
+        background = self._widget.background_colors[1]
+        for line_filter in self._widget.get_line_filters():
+            style = line_filter.apply([Segment(" ", style)], background)[0].style or style
+        return style
 
     def _partial(self, tone: Tone) -> Style:
         return self._widget.get_component_rich_style(f"tone--{tone.value}", partial=True)

@@ -23,6 +23,7 @@ class Account:
         last_cpu: where it was seen last, -1 before.
         loads: by CPU: what the energy of the CPU is shared by, cycles where they are counted, else ns of run time.
         migrations: samples on another CPU than the sample before.
+        ended_ns: when it ended by the perf clock; 0 while it lives.
         windows: by CPU of the set: the last reading, which says how long it was enabled and how long it counted.
         threads: how many it stands for: more than one where ended threads were put together.
     """
@@ -38,10 +39,15 @@ class Account:
     cpus: set[int] = field(default_factory=set)
     loads: dict[int, int] = field(default_factory=dict)
     migrations: int = 0
-    ended: bool = False
+    ended_ns: int = 0
     windows: dict[int, Reading] = field(default_factory=dict)
     switches_seen: int = 0
     threads: int = 1
+
+    @property
+    def ended(self) -> bool:
+        """Whether its end was seen."""
+        return self.ended_ns > 0
 
     @property
     def incomplete(self) -> bool:
@@ -76,3 +82,10 @@ class Mark:
     totals: tuple[int, ...]
     migrations: int
     loads: dict[int, int]
+
+    def plus(self, other: Mark) -> Mark:
+        """Of two accounts that have become one."""
+        cpus = self.loads.keys() | other.loads.keys()
+        loads = {cpu: self.loads.get(cpu, 0) + other.loads.get(cpu, 0) for cpu in cpus}
+        totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
+        return Mark(totals, self.migrations + other.migrations, loads)

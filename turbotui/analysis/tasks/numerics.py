@@ -13,7 +13,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.machine.roofline_banks import recipe_of
-from turbotui.machine.tasks.sets import Counter
+from turbotui.machine.tasks.sets import Counter, core_kinds
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.recipes import Recipe, Term
 from turbotui.quantities.roofline import Sizing
@@ -75,6 +75,9 @@ def recipe_counters(machine: Machine) -> tuple[Counter, ...] | Unavailable:
                            f"the kernel offers no core PMU here ({' or '.join(recipe.pmu)} below {_PMUS}), and FLOPs "
                            f"and bytes are counted by it ({recipe.name})",
                            "on a virtual machine: ask its host to pass the PMU through")
+    if core_kinds(machine.host):
+        return Unavailable(Reason.NO_HARDWARE, "this machine has several kinds of core, which count FLOPs by different "
+                           "events: one set cannot hold a thread that moves between them")
     found = []
     for event in recipe.events:
         if any(term.per_vector for term in recipe.flops if term.event == event.key) and _vectors_unknown(machine):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-_BIN_NS: Final = 1_000_000
+_BIN_NS: Final = 10_000
 _MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
 
 Bins = dict[tuple[int, int], int]

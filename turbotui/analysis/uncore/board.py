@@ -13,7 +13,7 @@ from turbotui.machine.pmus import EventError
 from turbotui.machine.uncore.discovery import Unit
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import ELAPSED, Metric
+from turbotui.quantities.uncore import CLOCKS, ELAPSED, Metric
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.uncore import Order, UncoreSource
@@ -49,7 +49,9 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     for each in sets:
         if not any(each <= other for other in kept):
             kept.append(each)
-    order = {name: place for place, name in enumerate(dict.fromkeys(name for one in metrics for name in one.events))}
+    names = dict.fromkeys(name for one in metrics for name in one.events)
+    # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
+    order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
 
 
@@ -67,6 +69,7 @@ class Board:
         self._settings: dict[str, Mapping[str, int]] = {}
         self._sources: dict[str, UncoreSource] = {}
         self._made = 0
+        self._names: dict[tuple[int, str, tuple[str, ...]], tuple[tuple[str, SignalId], ...]] = {}
 
     # What is shown
 
@@ -113,6 +116,7 @@ class Board:
         known = self._sources.get(name)
         if known is None or (known.order.bundles, known.order.settings) != (bundles, settings):
             self._made += 1
+            self._names.clear()
             known = self._sources[name] = UncoreSource(Order(units, bundles, settings, self._made))
         return known
 
@@ -148,25 +152,35 @@ class Board:
         estimated = any(part[_RAN] < 1.0 for part in known)
         return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
 
+    def _signals_of(self, order: Order, unit: Unit, metric: Metric) -> tuple[tuple[str, SignalId], ...] | None:
+        """Names in a formula and the signals behind them; None where they are not counted."""
+        key = (order.number, unit.key, metric.events)
+        if key not in self._names:
+            bundle = next((at for at, events in enumerate(order.bundles) if set(metric.events) <= set(events)), None)
+            if bundle is None:
+                return None
+            times = order.times(unit, bundle)
+            self._names[key] = (
+                *((event, order.signal(unit, bundle, event)) for event in metric.events),
+                (ELAPSED, times.enabled),
+                (_RAN, times.running),
+            )
+        return self._names[key]
+
     def _increases(self, frame: Frame, unit: Unit, metric: Metric) -> dict[str, float] | Unavailable:
         """Increases of a metric's events, the interval by the counters' own clock, and the part of it they ran."""
         source = self._sources.get(unit.pmu.name)
-        if source is None:
-            return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} is not read yet")
-        order = source.order
-        bundle = next((at for at, events in enumerate(order.bundles) if set(metric.events) <= set(events)), None)
-        if bundle is None:
+        names = None if source is None else self._signals_of(source.order, unit, metric)
+        if names is None:
             return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on")
-        times = order.times(unit, bundle)
-        names = {event: order.signal(unit, bundle, event) for event in metric.events}
         found: dict[str, float] = {}
-        for name, signal in (*names.items(), (ELAPSED, times.enabled), (_RAN, times.running)):
+        for name, signal in names:
             known = frame.census.signals.get(signal)
             if known is None:
                 return frame.census.missing.get(signal) or Unavailable(
                     Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on"
                 )
-            delta = frame.deltas(signal)[0]
+            delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
             if delta is None:
                 return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
                     Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"

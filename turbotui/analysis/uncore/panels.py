@@ -12,14 +12,15 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError, Pmu
 from turbotui.machine.uncore.discovery import UNKNOWN, Unit, find_units
 from turbotui.quantities.expressions import parse_expression
-from turbotui.quantities.uncore import KINDS, METRICS, Kind, Metric
+from turbotui.quantities.uncore import BYTES, KINDS, METRICS, Kind, Metric
 
 _NAMED = {kind.id: kind for kind in KINDS}
 _ORDER = {kind.id: place for place, kind in enumerate(KINDS)}
 _FIRST_EVENTS = 4
 """Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
+_CLOCK = "GHz"
 _SYSFS = "the PMU's events in sysfs"
-_BYTES, _COUNTS = ("GB/s", ""), ("M/s", " * 1000")  # per ns: decimal GB/s of bytes, and thousandths of millions
+_COUNTS = ("M/s", " * 1000")  # a count in a ns is a thousand million a second
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,10 @@ def find_panels(machine: Machine) -> tuple[Panel, ...]:
 
 def _panel(kind: Kind, units: tuple[Unit, ...]) -> Panel:
     pmu = units[0].pmu
-    fitting = tuple(one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.events))
+    fitting = [one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.events)]
+    fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
-    return Panel(kind, units, fitting, raw)
+    return Panel(kind, units, tuple(fitting), raw)
 
 
 def _is_count(pmu: Pmu, event: str) -> bool:
@@ -140,9 +142,11 @@ def terms_of(event: str) -> Mapping[str, str]:
 
 
 def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
-    """One event as a rate: in GB/s where its unit file says bytes, else in millions a second."""
+    """One event as a rate: in GB/s where its unit file says bytes, in that file's unit, else in millions a second."""
     known = pmu.events.get(event)
-    unit, factor = _BYTES if known is not None and known.unit == "MiB" else _COUNTS
+    unit, factor = _COUNTS
+    if known is not None and known.unit:
+        unit, factor = ("GB/s", "") if known.unit in BYTES else (f"{known.unit}/s", " * 1000000000")
     return Metric(kind, event, unit, parse_expression(f"'{event}' / dt{factor}"), _SYSFS)
 
 

@@ -37,6 +37,7 @@ from turbotui.machine.events.terms import Settings, read_number, set_option, set
 from turbotui.machine.events.tracepoints import Tracepoints
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import EventError, Pmu
+from turbotui.machine.uncore.filters import check_together
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
 _TYPE_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: a generic event carries a core PMU's type (uapi linux/perf_event.h)
@@ -69,11 +70,19 @@ class EventEncoder:
             if isinstance(item, WrittenGroup):
                 members = [self._event(member, item.modifiers) for member in item.members]
                 grouped = regroup(item, members, groups)
+                self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
                 found += grouped
             else:
                 found += self._event(item, "")
         return tuple(found)
+
+    def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
+        """Refuse filters that a PMU cannot have at the same time, which the kernel does without a word."""
+        for name in dict.fromkeys(event.pmu for event in grouped):
+            pmu = self.devices.exactly(name)
+            if pmu is not None and pmu.cpumask:
+                check_together(pmu, [event.attr for event in grouped if event.pmu == name])
 
     def _event(self, written: Written, group: str) -> list[EncodedEvent]:
         if written.kind == "memory":

@@ -144,7 +144,7 @@ class SimulatedTasks:
 
     def _forms(self, cpu: int) -> Sequence[Form]:
         found: list[Form] = []
-        counters = iter(self.choice.counters)
+        counters = iter(self.choice.on_cpu(cpu))
         for name in self.choice.names:
             if name == "switches":
                 found.append(SWITCHES)

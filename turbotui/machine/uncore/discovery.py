@@ -23,6 +23,7 @@ _NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
 _UNNAMED = "nvidia_uncore_pmu"
 _HISILICON = re.compile(r"(hisi)_sccl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
 _NUMBERED = re.compile(r"(\w+?)_(\d+|[0-9a-f]{3,})", re.ASCII)  # amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
+_ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
 _NOT_UNCORE = ("power", "power_core", "msr")  # energy and time: other sources read them, with columns of their own
 _IDLE = "cstate_"
 _PRODUCT_SHIFT = 20  # PMIIDR: the product is bits 31:20 (Arm CoreSight PMU architecture, PMIIDR)
@@ -92,6 +93,8 @@ def _units(machine: Machine, devices: Devices, name: str) -> Iterator[Unit]:
     peer = _text(host, f"{DEVICES}/{name}/peer")
     for cpu in pmu.cpumask:
         package, die = place_of(machine, cpu)
+        if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
+            package = numbers[0]  # the socket: the name's first number
         yield Unit(pmu, kind, numbers, cpu, devices.covered(pmu), package, die, identifier, peer)
 
 
@@ -116,6 +119,9 @@ def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[in
     if match is not None:
         digits = match[2]
         return match[1], (int(digits) if digits.isdecimal() else int(digits, 16),)
+    match = _ENDING.fullmatch(name)
+    if match is not None:
+        return match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
     return name, ()
 
 

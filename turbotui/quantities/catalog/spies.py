@@ -48,7 +48,7 @@ def _event(name: str, reference: str, *, turns: bool) -> Column:
         compute=_joined(ids) if turns else _measured(ids), formula=f"Δ{name} / interval{joined}",
         help=f"{name} of each CPU's spy, a second."
         + (" A value of an interval in which another set had its turn is estimated and marked ~." if turns else ""),
-        document=_DOCUMENT, width=10, extra=True,
+        document=_DOCUMENT, width=10, extra=True, priority=1,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Names in the formulas are events of one PMU and `dt`, the interval in ns: bytes in a nanosecond are decimal GB/s. A
 name in quotes holds the PMU's terms where the kernel gives the event no name: 'event=0xa,rdwrmask=0x1'. An event whose
-unit file says MiB counts in bytes here.
+unit file says MiB counts in bytes here, any other in the unit of that file.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ ELAPSED = "dt"
 
 DECIMALS = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3}
 """Fixed decimals by unit, so that a column of numbers never moves."""
+
+BYTES = {"MiB": 1 << 20, "KiB": 1 << 10, "GiB": 1 << 30, "Bytes": 1, "bytes": 1, "B": 1}
+"""Units of event files that are bytes, and how many. Such an event counts in bytes in formulas."""
 
 CLOCKS = frozenset({"cycles", "bus_cycles", "clockticks", "dclk", "ioclk", "dtc_cycles"})
 """Events that tell time rather than traffic. In a sum row they are averaged: each instance has the clock once."""
@@ -65,7 +68,7 @@ class Metric:
     @property
     def decimals(self) -> int:
         """How many are shown."""
-        return DECIMALS[self.unit]
+        return DECIMALS.get(self.unit, 3)
 
     @property
     def together(self) -> bool:
