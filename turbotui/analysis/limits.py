@@ -259,7 +259,7 @@ def _which_power(facts: Facts) -> Holder:
 
 
 def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
-    counts = facts.number("PKG_%") is not None
+    counted = facts.number("PKG_%")
     for state, log in (("Throttle", "ThrLog"), ("CoreLimit", "CoreLog")):
         now = facts.words(state) or frozenset()
         logged = facts.words(log) or frozenset()
@@ -267,11 +267,14 @@ def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
         fresh = frozenset() if earlier is None else logged - earlier
         for word, holder in WORDS.items():
             named = _which_power(facts) if holder is Holder.POWER else holder
-            if named in POWER_HOLDERS and counts and not facts.number("PKG_%"):
-                continue  # the processor counted no time under a power limit in this interval
+            by_power = named in POWER_HOLDERS
+            if by_power and counted:
+                continue  # the counter says for how long
+            # A counter that stands still may be one that this part does not have, so a state bit is believed; a log bit
+            # beside it can only tell of less time than the counter sees.
             if word in now:
                 yield Hold(named, Sure.STATE, 1.0, state)
-            elif word in fresh:
+            elif word in fresh and not (by_power and counted is not None):
                 yield Hold(named, Sure.LOG, 1.0, log)
 
 
