@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     # come often for the second, in the middle of a key press
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 5, 100)  # Textual's lines are in cycles: what died young is not kept for minutes
+    gc.set_threshold(20_000, 50, 100)
     with _signals(app):
         try:
             app.run()
