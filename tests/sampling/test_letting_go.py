@@ -13,7 +13,7 @@ import weakref
 import pytest
 from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 
-from turbotui.machine.allocator import share_one_arena
+from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.sampling.census import take_census
 from turbotui.sampling.evidence import evidence
@@ -23,13 +23,13 @@ from turbotui.sampling.workers import Answer, Work, Worker
 
 _ARENAS = """
 import ctypes, sys, threading
-from turbotui.machine.allocator import share_one_arena
-assert share_one_arena()
+from turbotui.machine.allocator import spare_memory
+assert spare_memory()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 held, go = threading.Barrier(9), threading.Event()
 def take():
-    libc.malloc(100_000)  # ctypes lets the interpreter's lock go: as many arenas as there may be are wanted
+    libc.malloc(1_000)  # ctypes lets the interpreter's lock go: as many arenas as there may be are wanted
     held.wait()
     go.wait()
 for _ in range(8):
@@ -40,6 +40,21 @@ file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
 libc.malloc_info(0, file)
 libc.fclose(file)
 go.set()
+"""
+
+_LARGE = """
+import ctypes
+from turbotui.machine.allocator import spare_memory
+assert spare_memory()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+class Info(ctypes.Structure):
+    _fields_ = [(f"word{number}", ctypes.c_size_t) for number in range(10)]  # struct mallinfo2; 3: mapped blocks
+libc.mallinfo2.restype = Info
+libc.free(ctypes.c_void_p(libc.malloc(10_000_000)))  # raises the limit for large blocks, unless it was set
+before = libc.mallinfo2().word3
+libc.malloc(100_000)
+print(libc.mallinfo2().word3 - before)
 """
 
 
@@ -120,9 +135,14 @@ def test_threads_share_one_arena() -> None:
         assert report.read().count("<heap nr=") == 1
 
 
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="this C library is not glibc 2.33 or later")
+def test_large_blocks_are_the_kernels_whatever_was_freed_before() -> None:
+    assert _python(_LARGE) == "1\n"
+
+
 def test_a_c_library_without_the_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
-    assert share_one_arena() is False
+    assert spare_memory() is False
 
 
 def test_no_tls_is_loaded_and_whoever_wants_it_gets_it() -> None:

@@ -1,21 +1,25 @@
-"""The C library's allocator, told that many threads here are not many threads that allocate at once."""
+"""The C library's allocator, told what it cannot know: which threads allocate at once, and which blocks come and go."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Final
 
-_ARENA_MAX: Final = -8  # M_ARENA_MAX (mallopt(3), glibc's malloc.h)
+_ARENA_MAX: Final = -8  # M_ARENA_MAX (mallopt(3), glibc malloc.h)
+_MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD
+_LARGE: Final = 1 << 16
 
 
-def share_one_arena() -> bool:
-    """Have all threads allocate from one arena, from now on.
+def spare_memory() -> bool:
+    """Have all threads allocate from one arena, and give large blocks back to the kernel when they are freed.
 
     glibc gives each of the first 8 threads for each CPU an arena of its own, so that they need not wait for each
     other. Threads that hold the interpreter's lock while they allocate never would, and an arena is 20 kB resident.
+    The text of /proc/interrupts on a large machine would leave a hole of its size in the heap, where the next small
+    block makes it stay; glibc's own limit for large blocks rises with every one that is freed, unless it is set.
 
     Returns:
-        Whether the C library knows the setting; others than glibc do not.
+        Whether the C library knows the settings; others than glibc do not.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
-    return tune is not None and bool(tune(_ARENA_MAX, 1))
+    return tune is not None and all([tune(_ARENA_MAX, 1), tune(_MMAP_THRESHOLD, _LARGE)])

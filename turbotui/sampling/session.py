@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui.errors import UsageError
-from turbotui.machine.allocator import share_one_arena
+from turbotui.machine.allocator import spare_memory
 from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -307,7 +307,7 @@ class Session:
                 self._on_end()
             return
         sys.setswitchinterval(_SWITCH_SECONDS)
-        share_one_arena()
+        spare_memory()
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()

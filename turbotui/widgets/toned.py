@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
@@ -55,6 +55,25 @@ def tone_css(widget: str) -> str:
     return f"{widget} {{ background: $background; color: $foreground; {rules} }}"
 
 
+class ToneStrip(Strip):
+    """A strip that is in no cycle, so that it goes as soon as its line says something else.
+
+    Textual's own, asked for the whole of itself, remembers itself in itself: a screenful of cells would wait for the
+    garbage collector every second.
+    """
+
+    __slots__ = ()
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """See `Strip.divide`."""
+        inside = [cut for cut in cuts if cut <= self.cell_length]
+        return [self] if inside == [self.cell_length] else super().divide(inside)
+
+    def adjust_cell_length(self, cell_length: int, style: Style | None = None) -> Strip:
+        """See `Strip.adjust_cell_length`."""
+        return self if cell_length == self.cell_length else super().adjust_cell_length(cell_length, style)
+
+
 class Palette:
     """Styles of one widget's tones, each looked up once for a theme.
 
@@ -101,8 +120,7 @@ class Palette:
         if length < width:
             segments.append(Segment(" " * (width - length), self.style(base, Tone.PLAIN)))
             length = width
-        strip = Strip(segments, length)
-        return strip if length == width else strip.crop(0, width)
+        return ToneStrip(segments if length == width else Strip(segments, length).crop(0, width), width)
 
     def _filtered(self, style: Style) -> Style:
         background = self._widget.background_colors[1]
