@@ -185,6 +185,7 @@ async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
         await asyncio.wait_for(found.screen.drawn.wait(), 30)
         await found.pilot.pause()
         assert "has no process 7" in text_of(found.app, "notes")
+        assert "cannot watch process 7" in text_of(found.app, "heads")
         assert found.rows == []
 
 

@@ -176,6 +176,9 @@ class TasksScreen(WatchScreen):
         if message.watcher is not self.watcher or self.watch_state.paused:
             return
         self._cut = message.cut
+        if all(report.error for report in message.cut.reports):
+            self._end()
+            self._stopped = True
         self._compute(message.cut)
         self._draw()
 
@@ -288,9 +291,9 @@ class TasksScreen(WatchScreen):
         def typed(text: str) -> str:
             try:
                 parse_targets(text)
-            except UsageError as error:
-                return str(error) if text.strip() else "all, a process id, /a/control/group, or NAME:pid=N:events=…"
-            return "Enter to watch"
+            except UsageError:  # the field needs the room; Enter says what is wrong
+                return "all, PID, /group or NAME:pid=N:events=…"
+            return "Enter: watch"
 
         def done(text: str | None) -> None:
             if text is None:
