@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.columns import cpu_ranges
-from turbotui.analysis.tasks.energy import METHOD, Energy
+from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
@@ -80,8 +80,9 @@ def notes(table: Table) -> list[str]:
                      f"{report.numerics.why.sentence()}")
     if report.numerics.has_flops and report.numerics.note:
         found.append(f"FLOPs and bytes: {report.numerics.note}")
-    if table.energy.why is not None:
-        found.append(f"no energy: {table.energy.why.sentence()}")
+    why = why_not(table.energy, by_cycles="cycles" in ledger.names, everything=report.application.everything)
+    if why is not None:
+        found.append(f"no energy: {why.sentence()}")
     elif table.joules:
         found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in ledger.names else 'busy time')}")
     if ledger.choice.when is When.SWITCHES:

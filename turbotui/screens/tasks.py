@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from turbotui.analysis.tasks.applications import Application, parse_targets
 from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns, why_missing
-from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out, why_not
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
@@ -185,7 +185,9 @@ class TasksScreen(WatchScreen):
     def _compute(self, cut: Cut) -> None:
         taken = self._meter.take()
         self._spent = energy = self._spent.plus(taken) if cut.wish.again else taken
-        self._energy = energy.why
+        self._energy = next(filter(None, (
+            why_not(energy, by_cycles="cycles" in report.names, everything=report.application.everything)
+            for report in cut.reports if report.names)), None)
         names = tuple(dict.fromkeys(name for report in cut.reports for name in report.names))
         recipe = frozenset[str]().union(*(report.numerics.counters for report in cut.reports))
         everything = (*TASK_COLUMNS, *extra_columns(names, recipe))
