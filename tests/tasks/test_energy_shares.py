@@ -62,6 +62,14 @@ def test_what_is_not_known_is_not_shared_out() -> None:
     assert share_out([one], no_total, machine(1, 2), by_cycles=True, everything=True) == {one.key: 10.0}
 
 
+def test_another_time_at_the_same_power() -> None:
+    one = row(1, {0: 250})
+    found = share_out([one], Energy({0: 10.0}, {0: 1000.0}, {}, 2.0).over(0.5), machine(1, 2), by_cycles=True,
+                      everything=False)
+    assert found == {one.key: 2.5}
+    assert Energy({0: 1.0}, {}, {}).over(3.0) == Energy({0: 1.0}, {}, {})
+
+
 def test_energy_of_two_intervals_adds_up() -> None:
     first = Energy({0: 1.0}, {0: 5.0}, {0: 7.0}, 0.5)
     assert first.plus(Energy({0: 2.0, 1: 3.0}, {0: 1.0}, {}, 0.25)) == Energy(

@@ -48,11 +48,25 @@ class Energy:
     seconds: float = 0.0
     why: Unavailable | None = None
 
+    def over(self, seconds: float) -> Energy:
+        """As much as at this power there would be in another time: two readers never cut at the same instant."""
+        if self.seconds <= _CLOSE:
+            return self
+        factor = seconds / self.seconds
+
+        def scaled(values: Mapping[int, float]) -> dict[int, float]:
+            return {key: value * factor for key, value in values.items()}
+
+        return Energy(scaled(self.joules), scaled(self.cycles), scaled(self.busy_ns), seconds, self.why)
+
     def plus(self, other: Energy) -> Energy:
         """Both together; what has no energy adds nothing to what has."""
         joules = _plus(self.joules, other.joules)
         return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
                       self.seconds + other.seconds, None if joules else other.why)
+
+
+_CLOSE: Final = 1e-9  # seconds
 
 
 class EnergyMeter:
