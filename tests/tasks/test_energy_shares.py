@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.analysis.tasks.energy import Energy, share_out
+from turbotui.analysis.tasks.energy import Energy, share_out, why_not
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -53,8 +53,21 @@ def test_what_is_not_known_is_not_shared_out() -> None:
     why = Unavailable(Reason.VIRTUALISED, "no such PMU")
     assert share_out([one], Energy({}, {}, {}, why=why), machine(1, 2), by_cycles=True, everything=True) == {}
     no_total = Energy({0: 10.0}, {}, {})
+    assert why_not(Energy({}, {}, {}, why=why), by_cycles=True, everything=True) is why
+    told = why_not(no_total, by_cycles=True, everything=False)
+    assert told is not None
+    assert "aperf" in told.detail
+    assert why_not(no_total, by_cycles=True, everything=True) is None
     assert share_out([one], no_total, machine(1, 2), by_cycles=True, everything=False) == {}
     assert share_out([one], no_total, machine(1, 2), by_cycles=True, everything=True) == {one.key: 10.0}
+
+
+def test_another_time_at_the_same_power() -> None:
+    one = row(1, {0: 250})
+    found = share_out([one], Energy({0: 10.0}, {0: 1000.0}, {}, 2.0).over(0.5), machine(1, 2), by_cycles=True,
+                      everything=False)
+    assert found == {one.key: 2.5}
+    assert Energy({0: 1.0}, {}, {}).over(3.0) == Energy({0: 1.0}, {}, {})
 
 
 def test_energy_of_two_intervals_adds_up() -> None:

@@ -13,13 +13,19 @@ from fakes import FakeSession
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.live import Cut, Wish
+from turbotui.analysis.tasks.watching import Report
 from turbotui.app import TurbotuiApp
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.machine.simulated.clock import ManualClock
+from turbotui.machine.tasks.sets import Choice, Mode, When
 from turbotui.screens.tasks import CutReady, TasksScreen
+from turbotui.screens.tasks_text import TasksView, head_line
 from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone
 
 
 class Heard(TasksScreen):
@@ -185,6 +191,7 @@ async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
         await asyncio.wait_for(found.screen.drawn.wait(), 30)
         await found.pilot.pause()
         assert "has no process 7" in text_of(found.app, "notes")
+        assert "cannot watch process 7" in text_of(found.app, "heads")
         assert found.rows == []
 
 
@@ -235,6 +242,14 @@ async def test_nothing_is_opened_before_the_screen_is_shown() -> None:
         session.tick(2)
         await pilot.pause()
         assert not any(isinstance(screen, TasksScreen) for screen in app.screen_stack)
+
+
+def test_lost_samples_are_on_top_of_the_screen() -> None:
+    choice = Choice(Mode.CPUS, When.SWITCHES, 11, ())
+    everything = Application("all", everything=True)
+    cut = Cut(Wish(), (Report(everything, choice, seconds=1.0, lost=1234, names=choice.names),))
+    pieces = head_line((everything,), cut, TasksView(), watching=True)
+    assert (" · 1,234 samples LOST", Tone.RED) in pieces
 
 
 async def test_a_pause_holds_the_picture() -> None:

@@ -176,8 +176,8 @@ class _Watch:
         energy = self._spent if number is None else energy
         for one in watching.watched:
             report: Report = watching.report(one, self._by, whole=number is None)
-            joules = share_out(report.rows, energy, self._machine.topology, by_cycles="cycles" in report.names,
-                               everything=one.application.everything)
+            joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
+                               by_cycles="cycles" in report.names, everything=one.application.everything)
             table = Table(report, one.ledger, number, joules, energy, label(self._machine.host))
             if self._arguments.json:
                 print(json.dumps(as_json(table)), flush=True)

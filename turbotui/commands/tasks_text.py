@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.columns import cpu_ranges
-from turbotui.analysis.tasks.energy import METHOD, Energy
+from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
@@ -80,8 +80,9 @@ def notes(table: Table) -> list[str]:
                      f"{report.numerics.why.sentence()}")
     if report.numerics.has_flops and report.numerics.note:
         found.append(f"FLOPs and bytes: {report.numerics.note}")
-    if table.energy.why is not None:
-        found.append(f"no energy: {table.energy.why.sentence()}")
+    why = why_not(table.energy, by_cycles="cycles" in ledger.names, everything=report.application.everything)
+    if why is not None:
+        found.append(f"no energy: {why.sentence()}")
     elif table.joules:
         found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in ledger.names else 'busy time')}")
     if ledger.choice.when is When.SWITCHES:
@@ -99,7 +100,9 @@ def _columns(table: Table) -> list[str]:
     counts = [name for name in table.ledger.names if name != RUN and name not in report.numerics.counters]
     ipc = any(row.ipc is not None for row in report.rows)
     numerics = report.numerics
-    heads = ["pid", "tid", "threads", "command", "run s", *counts, "migrations"]
+    heads = ["pid", "tid", "threads", "command", "run s", *counts]
+    switches = table.ledger.choice.when is When.SWITCHES
+    heads += ["migrations"] if switches else []
     heads += ["IPC"] if ipc else []
     heads += ["DP FLOPs" if numerics.double_only else "FLOPs"] if numerics.has_flops else []
     heads += ["bytes"] if numerics.has_bytes else []
@@ -108,8 +111,9 @@ def _columns(table: Table) -> list[str]:
     for row in report.rows:
         mark = ">" if row.incomplete else ""
         line = ["" if row.pid is None else str(row.pid), "" if row.tid is None else str(row.tid), str(row.threads),
-                row.name, f"{row.run_seconds:.6f}", *(f"{mark}{row.counts[name]}" for name in counts),
-                str(row.migrations)]
+                row.name, f"{row.run_seconds:.6f}", *(f"{mark}{row.counts[name]}" for name in counts)]
+        if switches:
+            line.append(str(row.migrations))
         if ipc:
             line.append("" if row.ipc is None else f"{row.ipc:.2f}")
         if numerics.has_flops:
@@ -188,7 +192,8 @@ def as_json(table: Table) -> dict[str, object]:
         "mode": ledger.choice.mode.name,
         "sampled": ledger.choice.when.name,
         "tasks": [{"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
-                   "incomplete": row.incomplete, "ipc": row.ipc, "migrations": row.migrations,
+                   "incomplete": row.incomplete, "ipc": row.ipc,
+                   "migrations": row.migrations if ledger.choice.when is When.SWITCHES else None,
                    "flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts),
                    "joules_estimate": table.joules.get(row.key), **plain(row.counts)} for row in report.rows],
         "sum": named(ledger.sums()),

@@ -12,18 +12,18 @@ from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.analysis.tasks.applications import Application, parse_targets
-from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns, why_missing
-from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.columns import TaskColumn
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
 from turbotui.quantities.columns import Column
-from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.sort_menu import SortMenu
+from turbotui.screens.tasks_cut import Shown, shown_as
 from turbotui.screens.tasks_text import PLURAL, TasksView, head_line, note_lines, word_of
 from turbotui.screens.watch import Watch
 from turbotui.widgets.filter import FilterError, parse_filter
@@ -82,9 +82,7 @@ class TasksScreen(WatchScreen):
         self.watcher: TaskWatcher | None = None
         self._meter = EnergyMeter(watch.session.census)
         self._cut: Cut | None = None
-        self._energy: Unavailable | None = None
-        self._lines: list[TaskLine] = []
-        self._columns: tuple[TaskColumn, ...] = TASK_COLUMNS
+        self._shown = Shown()
         self._query = ""
         self._stopped = False
         self._frame: Frame | None = None
@@ -176,38 +174,13 @@ class TasksScreen(WatchScreen):
         if message.watcher is not self.watcher or self.watch_state.paused:
             return
         self._cut = message.cut
-        self._compute(message.cut)
-        self._draw()
-
-    def _compute(self, cut: Cut) -> None:
+        if all(report.error for report in message.cut.reports):
+            self._end()
+            self._stopped = True
         taken = self._meter.take()
-        self._spent = energy = self._spent.plus(taken) if cut.wish.again else taken
-        self._energy = energy.why
-        names = tuple(dict.fromkeys(name for report in cut.reports for name in report.names))
-        recipe = frozenset[str]().union(*(report.numerics.counters for report in cut.reports))
-        everything = (*TASK_COLUMNS, *extra_columns(names, recipe))
-        shown = [column for column in everything if self._has(column, cut)]
-        self._columns = tuple(shown)
-        self._lines = []
-        for report in cut.reports:
-            joules = share_out(report.rows, energy, self.watch_state.session.machine.topology,
-                               by_cycles="cycles" in report.names, everything=report.application.everything)
-            self._lines += [
-                TaskLine(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)))
-                for row in report.rows if not row.ended or row.counts["run"]
-            ]
-
-    def _has(self, column: TaskColumn, cut: Cut) -> bool:
-        if column.id == "App":
-            return len(self.applications) > 1
-        if column.id == "TID":
-            return self.view.by is Grouping.THREAD
-        if column.id == "Thr":
-            return self.view.by is not Grouping.THREAD
-        if column.id == "PID":
-            return self.view.by is not Grouping.COMMAND
-        return any(why_missing(column, report.names, report.numerics, self._energy) is None
-                   for report in cut.reports if report.names)
+        self._spent = self._spent.plus(taken) if message.cut.wish.again else taken
+        self._shown = shown_as(message.cut, self._spent, self.watch_state.session.machine.topology)
+        self._draw()
 
     # Drawing
 
@@ -215,7 +188,7 @@ class TasksScreen(WatchScreen):
         if not self.composed:
             return
         view = self.view
-        fit = that_fit(self._columns, self.size.width)
+        fit = that_fit(self._shown.columns, self.size.width)
         heads = [head_line(self.applications, self._cut, view, watching=self.watcher is not None)]
         hot: list[Hot] = []
         if self.view.timeline:
@@ -229,7 +202,8 @@ class TasksScreen(WatchScreen):
             hot = [Hot(1, start, end, f"screen.sort_by('{column.id}')") for start, end, column in places_of(fit)]
             self._list.show([DrawnLine(line.key, partial(pieces_of, line, fit)) for line in self._visible()])
         self.query_one("#heads", PieceLines).show(heads, hot)
-        notes = [] if self._cut is None else note_lines(self._cut, self._energy, self.size.width, self.size.height)
+        width, height = self.size
+        notes = [] if self._cut is None else note_lines(self._cut, self._shown.energy, width, height)
         self.query_one("#notes", PieceLines).styles.height = len(notes)
         self.query_one("#notes", PieceLines).show([[(f" {note}", tone)] for note, tone in notes])
         self.show_status()
@@ -240,7 +214,7 @@ class TasksScreen(WatchScreen):
 
     def _visible(self) -> list[TaskLine]:
         view = self.view
-        kept = self._lines
+        kept: Sequence[TaskLine] = self._shown.lines
         if view.filter.text:
             kept = [line for line in kept if view.filter.passes(line.words, line.cell)]
         return in_order(kept, self._column(view.sort), reverse=view.reverse)
@@ -250,7 +224,7 @@ class TasksScreen(WatchScreen):
         if self._cut is None:
             return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
         key = self._list.key
-        line = next((line for line in self._lines if line.key == key), None)
+        line = next((line for line in self._shown.lines if line.key == key), None)
         if line is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         row = line.row
@@ -288,9 +262,9 @@ class TasksScreen(WatchScreen):
         def typed(text: str) -> str:
             try:
                 parse_targets(text)
-            except UsageError as error:
-                return str(error) if text.strip() else "all, a process id, /a/control/group, or NAME:pid=N:events=…"
-            return "Enter to watch"
+            except UsageError:  # the field needs the room; Enter says what is wrong
+                return "all, PID, /group or NAME:pid=N:events=…"
+            return "Enter: watch"
 
         def done(text: str | None) -> None:
             if text is None:
@@ -307,7 +281,7 @@ class TasksScreen(WatchScreen):
     def _restart(self, applications: tuple[Application, ...]) -> None:
         self._end()
         self.applications = applications
-        self._cut, self._lines, self._stopped = None, [], False
+        self._cut, self._shown, self._stopped = None, Shown(), False
         self._begin()
 
     def action_start_stop(self) -> None:
@@ -347,13 +321,13 @@ class TasksScreen(WatchScreen):
         if name == self.view.sort:
             self.action_reverse()
             return
-        column = next((column for column in self._columns if column.id == name), None)
+        column = next((column for column in self._shown.columns if column.id == name), None)
         if column is not None:
             self._change(sort=name, reverse=column.decimals >= 0 and not column.identity)
 
     def action_sort_step(self, by: int) -> None:
         """Sort by the next or previous column."""
-        names = [column.id for column in self._columns]
+        names = [column.id for column in self._shown.columns]
         if names:
             at = names.index(self.view.sort) if self.view.sort in names else -1
             self.action_sort_by(names[(at + by) % len(names)])
@@ -365,7 +339,7 @@ class TasksScreen(WatchScreen):
             if name and name != self.view.sort:
                 self.action_sort_by(name)
 
-        self.app.push_screen(SortMenu(self._columns, self.view.sort, "sort tasks by"), chosen)
+        self.app.push_screen(SortMenu(self._shown.columns, self.view.sort, "sort tasks by"), chosen)
 
     def action_reverse(self) -> None:
         """Turn the order round."""
@@ -416,7 +390,7 @@ class TasksScreen(WatchScreen):
         self.app.push_screen(Prompt("filter", before.text, typed), done)
 
     def _column(self, name: str) -> TaskColumn | None:
-        return next((column for column in self._columns if column.id.lower() == name.lower()), None)
+        return next((column for column in self._shown.columns if column.id.lower() == name.lower()), None)
 
     def action_move(self, by: int) -> None:
         """Up or down one row."""

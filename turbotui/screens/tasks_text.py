@@ -46,7 +46,9 @@ def head_line(applications: Sequence[Application], cut: Cut | None, view: TasksV
               watching: bool) -> list[Piece]:
     """What is watched, how many rows, the mode, and what was lost."""
     names = ", ".join(_short(one) for one in applications)
-    state: Piece = ("watching ", Tone.KEY) if watching else ("stopped; was watching ", Tone.AMBER)
+    refused = cut is not None and all(report.error for report in cut.reports)
+    word = "cannot watch " if refused else "stopped; was watching "
+    state: Piece = ("watching ", Tone.KEY) if watching else (word, Tone.AMBER)
     pieces: list[Piece] = [(" ", Tone.PLAIN), state, (names, Tone.SUMMARY)]
     if cut is None:
         return [*pieces, (" · opening counters", Tone.DIM)] if watching else pieces

@@ -48,11 +48,25 @@ class Energy:
     seconds: float = 0.0
     why: Unavailable | None = None
 
+    def over(self, seconds: float) -> Energy:
+        """As much as at this power there would be in another time: two readers never cut at the same instant."""
+        if self.seconds <= _CLOSE:
+            return self
+        factor = seconds / self.seconds
+
+        def scaled(values: Mapping[int, float]) -> dict[int, float]:
+            return {key: value * factor for key, value in values.items()}
+
+        return Energy(scaled(self.joules), scaled(self.cycles), scaled(self.busy_ns), seconds, self.why)
+
     def plus(self, other: Energy) -> Energy:
         """Both together; what has no energy adds nothing to what has."""
         joules = _plus(self.joules, other.joules)
         return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
                       self.seconds + other.seconds, None if joules else other.why)
+
+
+_CLOSE: Final = 1e-9  # seconds
 
 
 class EnergyMeter:
@@ -115,6 +129,17 @@ def _reading(catalog: Catalog, census: Census, name: SignalId) -> Column | None:
     return min(found, key=lambda column: len(column.needs), default=None)
 
 
+def why_not(energy: Energy, *, by_cycles: bool, everything: bool) -> Unavailable | None:
+    """Why `share_out` has nothing to say; None when it has."""
+    if energy.why is not None:
+        return energy.why
+    if everything or (energy.cycles if by_cycles else energy.busy_ns):
+        return None
+    what = "unhalted cycles (aperf)" if by_cycles else "busy time (/proc/stat)"
+    return Unavailable(Reason.NOT_READ, f"the CPUs' {what} cannot be read, so a task's share of them is not known",
+                       "watch everything: then all tasks together are the whole")
+
+
 def share_out(rows: Iterable[TaskRow], energy: Energy, topology: Topology, *, by_cycles: bool,
               everything: bool) -> dict[str, float]:
     """Joules of each row by its key; empty where nothing can be said.
@@ -127,7 +152,7 @@ def share_out(rows: Iterable[TaskRow], energy: Energy, topology: Topology, *, by
         everything: whether the rows are all there is: then they make the total where CPUs do not tell theirs.
     """
     rows = list(rows)
-    if energy.why is not None:
+    if why_not(energy, by_cycles=by_cycles, everything=everything) is not None:
         return {}
     package = {cpu: topology.index(Scope.PACKAGE, cpu) for cpu in topology.cpus}
     mine: dict[int, float] = {}
@@ -139,8 +164,6 @@ def share_out(rows: Iterable[TaskRow], energy: Energy, topology: Topology, *, by
     for cpu, used in (energy.cycles if by_cycles else energy.busy_ns).items():
         if cpu in package:
             total[package[cpu]] = total.get(package[cpu], 0.0) + used
-    if not total and not everything:
-        return {}
     # Two readers never stop at the same instant: nobody gets more than there was.
     price = {number: joules / most for number, joules in energy.joules.items()
              if (most := max(total.get(number, 0.0), mine.get(number, 0.0))) > 0}

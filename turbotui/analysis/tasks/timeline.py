@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _BIN_NS: Final = 10_000
+_OUT_OF_ORDER: Final = 100  # bins
 _MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
 
 Bins = dict[tuple[int, int], int]
@@ -92,8 +93,11 @@ class Timeline:
         """
         span = max(1, end - start)
         found: list[dict[int, int]] = [{} for _ in range(places)]
+        early = start // self.bin_ns - _OUT_OF_ORDER
         for thread in threads:
-            for (number, cpu), ran in self._lines.get(thread, {}).items():
+            for (number, cpu), ran in reversed(self._lines.get(thread, {}).items()):
+                if number < early:
+                    break  # bins are added in the order of time, but for rings that were taken one after the other
                 place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
                 if 0 <= place < places:
                     found[place][cpu] = found[place].get(cpu, 0) + ran
