@@ -11,7 +11,7 @@ from turbotui.machine.host import HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
-from turbotui.quantities.added import AddedCounter, parse_added
+from turbotui.quantities.added import AddedCounter, RegisterAt, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added
 from turbotui.quantities.columns import Column, ColumnId
@@ -139,6 +139,8 @@ class Script:
     def _rate(self, name: SignalId, position: int, tick: int) -> float:
         """Raw units a second."""
         topology = self.topology
+        if name.startswith("added."):
+            return 1000.0
         scope = next(signal.scope for signal in SIGNALS if signal.id == name)
         cpus = topology.instances(scope)[position].cpus
         loads = [self.load(cpu, tick) for cpu in cpus]
@@ -253,8 +255,14 @@ class FakeSession:
         self.also = signals
 
     def add_all(self, text: str) -> tuple[Column, ...]:
-        """Known at once; the scripted machine has nothing behind it."""
-        self.added = (*self.added, parse_added(text))
+        """Known at once; the scripted machine has every register below 0x1000, and nothing else to add."""
+        counter = parse_added(text)
+        if isinstance(counter.place, RegisterAt) and counter.place.address < 0x1000:
+            signal = _signal(counter.signal, counter.scope, Unit.COUNT, COUNTER, Reduce.MEAN)
+            census, source = self.census, self.census.sources[0]
+            self.census = replace(census, signals={**census.signals, signal.id: signal},
+                                  provider={**census.provider, signal.id: source})
+        self.added = (*self.added, counter)
         self._keep()
         return (self.catalog.by_id[self.added[-1].name],)
 

@@ -6,7 +6,7 @@ import pytest
 from driving import dashboard, lines, table, text_of
 from fakes import FakeSession, build_topology
 from textual.events import Key
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -90,10 +90,19 @@ async def test_a_counter_is_added_removed_and_a_bad_one_refused_with_a_sentence(
         await pilot.pause()
         assert window.query_one(Input).value == "nothing like it"
         assert list(session.added) == []
-        window.query_one(Input).value = "msr0x10,cpu,u64,raw,mine"
+        window.query_one(Input).value = "msr0xc0010299,cpu,delta,nowhere"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert window.query_one(Input).value == "msr0xc0010299,cpu,delta,nowhere", "it stays to be put right"
+        assert list(session.added) == []
+        assert "nowhere is not added" in str(window.query_one("#said", Static).content)
+        window.query_one(Input).value = "msr0x10,cpu,u64,delta,mine"
         await pilot.press("enter")
         await pilot.pause()
         assert [one.name for one in session.added] == ["mine"]
+        selected = table(app).selected
+        assert selected is not None
+        assert selected[0].id == "mine", "it is moved into sight"
         window.query_one(Listing).select("remove mine")
         await pilot.press("delete")
         await pilot.pause()

@@ -131,10 +131,14 @@ class AddCounter(Window[None]):
         reasons = {column.id: self._watch.why_absent(column) for column in columns}
         shown = [name for name, why in reasons.items() if why is None]
         said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
-        said += [f"{name} cannot be had: {why.sentence()}" for name, why in reasons.items() if why is not None]
+        for name, why in reasons.items():
+            if why is not None:  # not kept: what was typed stays in the field to be put right
+                self._watch.remove(name)
+                said.append(f"{name} is not added: {why.sentence()}")
         self._say("\n".join(said))
-        self.query_one(Input).value = ""
-        self._changed(columns[0])
+        if shown:
+            self.query_one(Input).value = ""
+            self._changed(self._watch.find(shown[0]))
         self._fill()
 
     def on_listing_chosen(self) -> None:
