@@ -303,11 +303,13 @@ def test_the_same_text_again_is_the_same_column_and_removing_takes_it_away() -> 
         first = here.add("{cycles,instructions}")
         assert here.add("{cycles,instructions}") == first
         assert [name for name, _text in here.session.by_hand()] == ["cycles", "instructions"]
+        assert here.session.typed() == ("{cycles,instructions}",)
         here.session.remove("cycles")
         assert here.session.catalog.get("cycles") is None
         assert [name for name, _text in here.session.by_hand()] == ["instructions"]
         here.session.remove("instructions")
         assert here.session.by_hand() == ()
+        assert here.session.typed() == ()
         (again,) = here.add("cs,name=cycles")
         here.start()
         frame, _before, _after = here.interval(1.0)

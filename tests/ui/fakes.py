@@ -227,6 +227,7 @@ class FakeSession:
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
+        self.texts: dict[ColumnId, str] = {}
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
@@ -255,13 +256,18 @@ class FakeSession:
     def add_all(self, text: str) -> tuple[Column, ...]:
         """Known at once; the scripted machine has nothing behind it."""
         self.added = (*self.added, parse_added(text))
+        self.texts[self.added[-1].name] = text
         self._keep()
         return (self.catalog.by_id[self.added[-1].name],)
+
+    def typed(self) -> tuple[str, ...]:
+        return tuple(self.texts.values())
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         return tuple((one.name, str(one.place)) for one in self.added)
 
     def remove(self, name: ColumnId) -> None:
+        self.texts.pop(name, None)
         self.added = tuple(one for one in self.added if one.name != name)
         self._keep()
 
