@@ -217,6 +217,13 @@ def test_a_divisor_of_zero_is_named() -> None:
         assert "alignment-faults is 0 in this interval" in why.detail
 
 
+def test_switches_of_user_mode_alone_would_always_be_none() -> None:
+    with adding("sapphire-2s", frozenset({0})) as here:
+        assert "stays 0" in refused(here, "cs:u").detail
+        (column,) = here.add("cs:k")
+        assert here.why(column) is None
+
+
 def test_without_permission_the_remedy_is_told() -> None:
     def around(host: SimulatedHost) -> Host:
         host.set_privileges(uid=1000, capabilities=0)
