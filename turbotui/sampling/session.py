@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import resource
 import sys
@@ -91,7 +92,7 @@ class Session:
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
         self._typed: dict[ColumnId, tuple[str, ...]] = {}
-        self.find_sets: Callable[[], Mapping[str, EventSet]] = shipped_sets
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self.spied: tuple[Column, ...] = ()
