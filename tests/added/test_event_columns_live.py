@@ -217,6 +217,13 @@ def test_a_divisor_of_zero_is_named() -> None:
         assert "alignment-faults is 0 in this interval" in why.detail
 
 
+def test_switches_of_user_mode_alone_would_always_be_none() -> None:
+    with adding("sapphire-2s", frozenset({0})) as here:
+        assert "stays 0" in refused(here, "cs:u").detail
+        (column,) = here.add("cs:k")
+        assert here.why(column) is None
+
+
 def test_without_permission_the_remedy_is_told() -> None:
     def around(host: SimulatedHost) -> Host:
         host.set_privileges(uid=1000, capabilities=0)
@@ -303,11 +310,13 @@ def test_the_same_text_again_is_the_same_column_and_removing_takes_it_away() -> 
         first = here.add("{cycles,instructions}")
         assert here.add("{cycles,instructions}") == first
         assert [name for name, _text in here.session.by_hand()] == ["cycles", "instructions"]
+        assert here.session.typed() == ("{cycles,instructions}",)
         here.session.remove("cycles")
         assert here.session.catalog.get("cycles") is None
         assert [name for name, _text in here.session.by_hand()] == ["instructions"]
         here.session.remove("instructions")
         assert here.session.by_hand() == ()
+        assert here.session.typed() == ()
         (again,) = here.add("cs,name=cycles")
         here.start()
         frame, _before, _after = here.interval(1.0)

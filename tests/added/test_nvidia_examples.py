@@ -110,6 +110,19 @@ def test_a_group_of_an_example_is_one_group_with_a_column_for_each_event(text: s
         assert outstanding / requests / 1.2e9 == pytest.approx(latency, rel=1e-6)
 
 
+@pytest.mark.parametrize("text", [
+    "nvidia_nvlink_c2c0_pmu_2/event=0x0/", "nvidia_nvlink_c2c0_pmu_3/event=0x0/", "nvidia_nvlink_c2c1_pmu_2/event=0x0/",
+    "nvidia_nvlink_c2c1_pmu_3/event=0x0/", "nvidia_cnvlink_pmu_2/event=0x0,rem_socket=0xB/",
+    "nvidia_cnvlink_pmu_3/event=0x0,rem_socket=0x7/",
+])
+def test_an_example_of_a_socket_that_is_not_there_says_so(text: str) -> None:
+    with adding("grace-2s", frozenset({0})) as here:
+        (column,) = here.add(text)
+        why = here.why(column)
+        assert why is not None
+        assert f"no PMU '{text.partition('/')[0]}'" in why.detail
+
+
 def test_every_root_complex_of_a_socket_by_the_beginning_of_its_name() -> None:
     with adding("vera-2s") as here:
         (one,) = here.add("nvidia_pcie_pmu_0_rc/rd_bytes/,name=one")

@@ -52,6 +52,9 @@ class ReplayedSession:
     def add_all(self, text: str) -> tuple[Column, ...]:
         raise NotImplementedError
 
+    def typed(self) -> tuple[str, ...]:
+        return ()
+
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         return ()
 

@@ -229,6 +229,7 @@ class FakeSession:
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
+        self.texts: dict[ColumnId, str] = {}
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
@@ -263,13 +264,18 @@ class FakeSession:
             self.census = replace(census, signals={**census.signals, signal.id: signal},
                                   provider={**census.provider, signal.id: source})
         self.added = (*self.added, counter)
+        self.texts[counter.name] = text
         self._keep()
         return (self.catalog.by_id[self.added[-1].name],)
+
+    def typed(self) -> tuple[str, ...]:
+        return tuple(self.texts.values())
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         return tuple((one.name, str(one.place)) for one in self.added)
 
     def remove(self, name: ColumnId) -> None:
+        self.texts.pop(name, None)
         self.added = tuple(one for one in self.added if one.name != name)
         self._keep()
 

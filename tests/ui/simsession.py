@@ -80,6 +80,9 @@ class SimulatedSession:
     def add_all(self, text: str) -> tuple[Column, ...]:
         raise AssertionError(text)
 
+    def typed(self) -> tuple[str, ...]:
+        return ()
+
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         return ()
 

@@ -7,13 +7,12 @@ import json
 import os
 
 from turbotui.commands.watching import label
-from turbotui.errors import UsageError
 from turbotui.machine.events.set_files import Alternative, EventSet, known_sets
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import ColumnId
-from turbotui.sampling.adding import Chosen, open_set
+from turbotui.sampling.adding import Chosen, named_set, open_set
 from turbotui.sampling.census import take_census
 from turbotui.sampling.selection import why_absent
 from turbotui.sources import SOURCES
@@ -28,8 +27,8 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
         UsageError: there is no such set, or a file of sets cannot be used.
     """
     sets = known_sets(os.environ, arguments.events)
-    if arguments.name and arguments.name not in sets:
-        raise UsageError(f"there is no event set {arguments.name!r}; there are {', '.join(sorted(sets))}")
+    if arguments.name:
+        named_set(sets, arguments.name)
     machine = read_machine(host)
     census = take_census(machine, SOURCES)
     catalog = catalog_for(census.signals)

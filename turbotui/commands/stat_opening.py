@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass, replace
 
@@ -54,7 +55,7 @@ def open_stat(options: StatOptions) -> Opened:
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
     session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
-    session.find_sets = lambda: known_sets(os.environ, options.events)
+    session.find_sets = functools.cache(lambda: known_sets(os.environ, options.events))
     refused = frozenset(name for text in options.added for name in _add(session, text, options))
 
     shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import os
 from dataclasses import replace
@@ -77,7 +78,7 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
     tcc = None if arguments.tcc is None else parse_celsius(arguments.tcc)
     machine = replace(read_machine(open_host(arguments), cpus), tcc=tcc)
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
-    session.find_sets = lambda: known_sets(os.environ, arguments.events)
+    session.find_sets = functools.cache(lambda: known_sets(os.environ, arguments.events))
     added = [column for text in arguments.add for column in session.add_all(text)]
     start = default_columns(session.catalog, session.census, machine.topology, extras=extras)
     columns = choose_columns(session.catalog, start, arguments.choices)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui.machine.events.set_files import Alternative, EventSet, SetColumn, model_id
@@ -35,6 +36,11 @@ class AddedEvents:
     def without(self, name: ColumnId) -> AddedEvents:
         """The same without a column."""
         return replace(self, columns=tuple(column for column in self.columns if column.id != name))
+
+    def shown(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Each column's name with what it shows, in the words it was asked for with."""
+        asked = {column.name: column.source_text for column in self.request.columns}
+        return tuple((column.id, asked[column.id]) for column in self.columns)
 
 
 def open_request(
@@ -86,6 +92,20 @@ class Chosen:
     used: Alternative | None
     refused: tuple[tuple[Alternative, Unavailable], ...]
     why: Unavailable | None = None
+
+
+def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
+    """The set of a name.
+
+    Raises:
+        AddError: there is none.
+    """
+    found = sets.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
+        raise AddError(f"there is no event set {name!r}; {hint}")
+    return found
 
 
 def open_set(

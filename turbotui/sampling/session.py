@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import functools
 import math
 import resource
 import sys
@@ -16,7 +16,7 @@ from turbotui.machine.allocator import spare_memory
 from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, AddError, is_turbostats, join_homes, parse_added
+from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
@@ -24,7 +24,7 @@ from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
-from turbotui.sampling.adding import AddedEvents, open_request, open_set
+from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
@@ -91,7 +91,8 @@ class Session:
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
-        self.find_sets: Callable[[], Mapping[str, EventSet]] = shipped_sets
+        self._typed: dict[ColumnId, tuple[str, ...]] = {}
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
         self.spied: tuple[Column, ...] = ()
@@ -155,6 +156,18 @@ class Session:
         Raises:
             AddError, UsageError: as `add`; nothing is added then.
         """
+        columns = self._add(text)
+        for column in columns:
+            if "added" in column.groups:
+                known = self._typed.get(column.id, ())
+                self._typed[column.id] = (*(one for one in known if one != text), text)
+        return columns
+
+    def typed(self) -> tuple[str, ...]:
+        """What was added and not removed, as it was typed: adding it again gives the same columns."""
+        return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
+
+    def _add(self, text: str) -> tuple[Column, ...]:
         if is_turbostats(text):
             return (self._add_counter(parse_added(text)),)
         before = self.census, self.events, self.catalog
@@ -179,12 +192,7 @@ class Session:
         return tuple(columns)
 
     def _add_set(self, name: str) -> tuple[Column, ...]:
-        sets = self.find_sets()
-        wanted = sets.get(name)
-        if wanted is None:
-            near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
-            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
-            raise AddError(f"there is no event set {name!r}; {hint}")
+        wanted = named_set(self.find_sets(), name)
         known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
         if not known:
             chosen, self.census = open_set(self.machine, self.census, wanted, self.catalog.by_id)
@@ -210,6 +218,7 @@ class Session:
 
     def remove(self, name: ColumnId) -> None:
         """Take a column away that was added by hand; any other name changes nothing."""
+        self._typed.pop(name, None)
         events = (one.without(name) for one in self.events)
         self._keep(tuple(one for one in self.added if one.name != name), tuple(one for one in events if one.columns))
 
@@ -268,13 +277,7 @@ class Session:
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         """What was added and not removed: each column's name, and what it shows in the words it was asked for with."""
         counters = tuple((one.name, str(one.place)) for one in self.added)
-        return counters + tuple(
-            (column.id, asked.source_text)
-            for one in self.events
-            for column in one.columns
-            for asked in one.request.columns
-            if asked.name == column.id
-        )
+        return counters + tuple(pair for one in self.events for pair in one.shown())
 
     def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
         columns = self._composed(counters, events, self._spies.plan, self.census)

@@ -55,6 +55,9 @@ class WatchedSession(Protocol):
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
         """Columns that were added, each with what it shows."""
 
+    def typed(self) -> tuple[str, ...]:
+        """What was added and not removed, as it was typed."""
+
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
 
@@ -116,7 +119,6 @@ class Watch:
         self.paused = False
         self.mark: Frame | None = None
         self.profile: Profile | None = None
-        self._added: dict[ColumnId, tuple[str, ...]] = {}
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
@@ -254,23 +256,18 @@ class Watch:
             UsageError: it is no counter or event as written, or its name is taken.
         """
         columns = self.session.add_all(text)
-        for column in columns:
-            known = self._added.get(column.id, ())
-            self._added[column.id] = (*(one for one in known if one != text), text)
-            if self.why_absent(column) is None:
-                self._visible.add(column.id)
+        self._visible |= {column.id for column in columns if self.why_absent(column) is None}
         return columns
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
         self.session.remove(name)
-        self._added.pop(name, None)
         self._visible.discard(name)
 
     @property
     def added_texts(self) -> tuple[str, ...]:
         """What was added by hand, as it was typed."""
-        return tuple(dict.fromkeys(text for texts in self._added.values() for text in texts))
+        return self.session.typed()
 
     # Spies
 

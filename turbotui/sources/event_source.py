@@ -11,9 +11,9 @@ from turbotui.errors import InternalError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.events import EncodedEvent
 from turbotui.machine.events.encoded import FLAGS
-from turbotui.machine.events.engines import open_engine
 from turbotui.machine.events.errors import TracepointError, UnknownPmuError, UnknownTermError
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.events.names import SOFTWARE
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
@@ -25,6 +25,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.event_bundles import RINGS, bundles_of, counting
 from turbotui.sources.event_filters import Filters, check_together, filters_of
 from turbotui.sources.event_places import Bundle, Family, Placed, families
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part, opens
@@ -33,11 +34,9 @@ from turbotui.sources.source import Probe, Reader, SharedReader
 
 _ONLINE = "/sys/devices/system/cpu/online"
 _TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # what a sibling that finds no counter is refused with
-_COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
-             "exclude_guest")  # fmt: skip
-_KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
-_RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))
-"""What matters for counting a CPU; how a sample is taken does not, and the kernel refuses some of it."""
+_NO_KERNEL = 1 << FLAGS["exclude_kernel"]
+_KERNELS_OWN = (3, 4, 11)
+"""Context switches, migrations, cgroup switches (uapi linux/perf_event.h, enum perf_sw_ids)."""
 _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentError, PfmError)
 """Faults of this machine rather than of the text: another machine may know the event."""
 
@@ -219,13 +218,19 @@ class EventSource:
         bundle = placed.bundle
         groups: list[tuple[str, ...]] = []
         for text, event in bundle.members:
+            if event.attr.type == SOFTWARE and event.attr.config in _KERNELS_OWN and event.attr.flags & _NO_KERNEL:
+                return Unavailable(
+                    Reason.OUT_OF_RANGE,
+                    f"perf {event.fstr}: the kernel itself does this, so without kernel mode the count stays 0",
+                    "write it without the modifier",
+                )
             joined = (*groups[-1], text) if groups else (text,)
             error = self._refusal(host, placed, joined)
             if error is None:
                 groups[-1:] = [joined]
                 continue
             alone = opens(host, counting(event), placed.cpu)
-            if alone is not None and event.uncore and event.attr.flags & _RINGS and alone.errno == errno.EINVAL:
+            if alone is not None and event.uncore and event.attr.flags & RINGS and alone.errno == errno.EINVAL:
                 return Unavailable(
                     Reason.NO_HARDWARE,
                     f"perf {event.fstr}: {event.pmu} cannot tell user from kernel mode, nor guest from host",
@@ -321,61 +326,6 @@ class EventSource:
         if isinstance(error, _NOT_HERE):
             reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, str(error).rstrip("."))
-
-
-def counting(event: EncodedEvent) -> PerfAttr:
-    """The attribute without what only sampling uses: the count is the same, and the kernel refuses some of it."""
-    flags = event.attr.flags & _KEPT_FLAGS
-    return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
-                   aux_sample_size=0)
-
-
-def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
-    """Encode the items of a request.
-
-    Raises:
-        EventError: one cannot be encoded.
-        LibpfmAbsentError, PfmError: one is in libpfm's grammar.
-    """
-    engine = open_engine(machine.host)
-    encoded = [engine.encode(item) for item in request.items]
-    if request.together:
-        return _joined(machine.topology, request.events, encoded)
-    found: list[Bundle] = []
-    for item, events in zip(request.items, encoded, strict=True):
-        grouped = [event for event in events if event.group is not None]
-        for number in dict.fromkeys(event.group for event in grouped):
-            members = [event for event in grouped if event.group == number]
-            # A counter of the kernel's own always runs, so it loses nothing alone; below the leader of another PMU that
-            # is not the core's it stays 0 for ever (Linux 6.18).
-            for pmu in dict.fromkeys(event.pmu for event in members):
-                own = tuple((event.string, event) for event in members if event.pmu == pmu)
-                found.append(Bundle(own, any(one.weak for one in members)))
-        found += [Bundle(((item, event),)) for event in events if event.group is None]
-    return [bundle for bundle in found if _is_measured(machine.topology, bundle.first)]
-
-
-def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence[EncodedEvent]]) -> list[Bundle]:
-    """Events of a formula, those of one PMU in one group each, which may be taken apart."""
-    found: list[Bundle] = []
-    together: dict[tuple[str, ...], list[tuple[str, Sequence[EncodedEvent]]]] = {}
-    for text, events in zip(texts, encoded, strict=True):
-        here = [event for event in events if _is_measured(topology, event)]
-        pmus = tuple(event.pmu for event in here)
-        if len(set(pmus)) == len(pmus):
-            together.setdefault(pmus, []).append((text, here))
-        else:
-            found += [Bundle(((text, event),)) for event in here]
-    for pmus, members in together.items():
-        found += [
-            Bundle(tuple((text, events[index]) for text, events in members), weak=True) for index in range(len(pmus))
-        ]
-    return found
-
-
-def _is_measured(topology: Topology, event: EncodedEvent) -> bool:
-    """Whether a kind of core is watched at all; uncore PMUs find their place, or say that they have none."""
-    return event.uncore or not event.cpus or not topology.places.keys().isdisjoint(event.cpus)
 
 
 def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:

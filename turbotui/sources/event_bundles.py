@@ -1,0 +1,77 @@
+"""The events of a request as counters that are opened together: encoded, and without what only sampling uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turbotui.machine.events import EncodedEvent
+from turbotui.machine.events.encoded import FLAGS
+from turbotui.machine.events.engines import open_engine
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.event_columns import EventRequest
+from turbotui.sources.event_places import Bundle
+
+_COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
+             "exclude_guest")  # fmt: skip
+_KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
+"""What matters for counting a CPU; how a sample is taken does not, and the kernel refuses some of it."""
+RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))
+"""Flags by which a counter tells modes apart, which an uncore PMU cannot."""
+
+
+def counting(event: EncodedEvent) -> PerfAttr:
+    """The attribute without what only sampling uses: the count is the same, and the kernel refuses some of it."""
+    flags = event.attr.flags & _KEPT_FLAGS
+    return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
+                   aux_sample_size=0)
+
+
+def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
+    """Encode the items of a request.
+
+    Raises:
+        EventError: one cannot be encoded.
+        LibpfmAbsentError, PfmError: one is in libpfm's grammar.
+    """
+    engine = open_engine(machine.host)
+    encoded = [engine.encode(item) for item in request.items]
+    if request.together:
+        return _joined(machine.topology, request.events, encoded)
+    found: list[Bundle] = []
+    for item, events in zip(request.items, encoded, strict=True):
+        grouped = [event for event in events if event.group is not None]
+        for number in dict.fromkeys(event.group for event in grouped):
+            members = [event for event in grouped if event.group == number]
+            # A counter of the kernel's own always runs, so it loses nothing alone; below the leader of another PMU that
+            # is not the core's it stays 0 for ever (Linux 6.18).
+            for pmu in dict.fromkeys(event.pmu for event in members):
+                own = tuple((event.string, event) for event in members if event.pmu == pmu)
+                found.append(Bundle(own, any(one.weak for one in members)))
+        found += [Bundle(((item, event),)) for event in events if event.group is None]
+    return [bundle for bundle in found if _is_measured(machine.topology, bundle.first)]
+
+
+def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence[EncodedEvent]]) -> list[Bundle]:
+    """Events of a formula, those of one PMU in one group each, which may be taken apart."""
+    found: list[Bundle] = []
+    together: dict[tuple[str, ...], list[tuple[str, Sequence[EncodedEvent]]]] = {}
+    for text, events in zip(texts, encoded, strict=True):
+        here = [event for event in events if _is_measured(topology, event)]
+        pmus = tuple(event.pmu for event in here)
+        if len(set(pmus)) == len(pmus):
+            together.setdefault(pmus, []).append((text, here))
+        else:
+            found += [Bundle(((text, event),)) for event in here]
+    for pmus, members in together.items():
+        found += [
+            Bundle(tuple((text, events[index]) for text, events in members), weak=True) for index in range(len(pmus))
+        ]
+    return found
+
+
+def _is_measured(topology: Topology, event: EncodedEvent) -> bool:
+    """Whether a kind of core is watched at all; uncore PMUs find their place, or say that they have none."""
+    return event.uncore or not event.cpus or not topology.places.keys().isdisjoint(event.cpus)
