@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
@@ -18,10 +19,12 @@ from textual.screen import Screen
 from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.quantities.columns import Column
 from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.help import Help
+from turbotui.screens.key_gate import KeyGate
 from turbotui.screens.modal import Window
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import absent_of
@@ -52,6 +55,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
     ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
     ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
+    ScreenSpec("roofline", "6", "roofline", "turbotui.screens.roofline", "RooflineScreen"),
     ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
     ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
     ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
@@ -59,15 +63,8 @@ SCREENS: tuple[ScreenSpec, ...] = (
 """Every screen there is; keys, tabs, help and palette follow."""
 
 
-@dataclass
 class FrameReady(Message, bubble=False):
-    """A frame from the sampler's thread. A newer one replaces one that was not handled yet."""
-
-    frame: Frame
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest frame is worth drawing."""
-        return isinstance(message, FrameReady)
+    """The sampler has left a frame in the mailbox."""
 
 
 class _Asked(Message, bubble=False):
@@ -119,9 +116,11 @@ class TurbotuiApp(App[int]):
         self.session = session
         self.watched = Watch(session, columns)
         self._profile = profile
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
+        self._keys = KeyGate(self, super().on_event)
         for spec in SCREENS:
             self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
 
@@ -148,14 +147,11 @@ class TurbotuiApp(App[int]):
         if self._profile is not None:
             self._use_profile(*self._profile)
         self._want()
-        self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
+        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
 
     def on_unmount(self) -> None:
         """Close every counter."""
         self.session.stop()
-
-    def _frame_on_its_thread(self, frame: Frame) -> None:
-        self.post_message(FrameReady(frame))
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
@@ -189,19 +185,29 @@ class TurbotuiApp(App[int]):
         else:
             self.exit(InternalError.exit_status)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys from the terminal one at a time, whatever else as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
     # Frames
 
-    def on_frame_ready(self, message: FrameReady) -> None:
-        """Keep its history; draw it on the screens that can be seen, unless the picture is paused."""
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
         watch = self.watched
         base = self._base
         if base is not None:
-            watch.record(message.frame, base.sparks, base.groups, base.shown)
-            base.take(message.frame)
+            watch.record(frame, base.sparks, base.groups, base.shown)
+            base.take(frame)
         if watch.paused:
-            self._pending = message.frame
+            self._pending = frame
             return
-        watch.frame = message.frame
+        watch.frame = frame
         if watch.follow_spies():
             self._resumed()
         self._draw()

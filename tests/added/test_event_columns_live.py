@@ -11,6 +11,7 @@ from countinghost import CountingHost
 
 from turbotui.machine.host import Host
 from turbotui.machine.simulated import SimulatedHost
+from turbotui.quantities.added import AddError
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.evidence import evidence
@@ -136,14 +137,28 @@ def test_a_sum_over_pmus_that_share_their_time_is_estimated_from_each() -> None:
         assert cell(frame, one, package(frame, 0)) == pytest.approx(moved / 8 / 2**20, rel=1e-4)
 
 
-def test_a_level_is_shown_as_it_is_now() -> None:
-    with adding("sapphire-2s", frozenset({0})) as here:
+def test_a_kind_of_core_that_is_not_watched_has_nothing_to_count() -> None:
+    with adding("laptop", frozenset({21})) as here:
+        why = refused(here, "cpu_core/cycles/")
+        assert why.reason is Reason.OFFLINE
+        assert "none of the CPUs that count it is watched" in why.detail
+
+
+def test_a_pmu_of_a_package_that_is_not_watched_says_so() -> None:
+    with adding("vera-2s", frozenset({0})) as here:
+        why = refused(here, "nvidia_ucf_pmu_1/slc_bytes_rd/")
+        assert "nvidia_ucf_pmu_1 counts for CPUs 88-175" in why.detail
+
+
+def test_a_level_is_shown_as_it_is_now_and_temperatures_are_not_summed() -> None:
+    with adding("sapphire-2s", frozenset({0, 1})) as here:
         (column,) = here.add("msr/cpu_thermal_margin/")
         assert column.unit == "C"
         here.start()
         frame, _before, after = here.interval(1.0)
         margin = 96 - after.cpus[0].celsius
         assert cell(frame, column, cpu_row(0)) == pytest.approx(margin, abs=1.5)
+        assert frame.cell(column, SYSTEM_ROW) is None
 
 
 @pytest.mark.parametrize(("text", "part"), [
@@ -309,3 +324,20 @@ def test_turbostats_grammar_says_too_why_the_other_socket_has_no_such_counter() 
         assert why is not None
         assert why.reason is Reason.NO_HARDWARE
         assert "nvidia_ucf_pmu_0 counts for CPUs 0-87" in why.detail
+
+
+def test_filters_that_exclude_each_other_are_told_before_the_kernel_refuses_them() -> None:
+    pmu = "nvidia_pcie_pmu_0_rc_4"
+    one, other = (f"{pmu}/rd_req,src_bdf={device},src_bdf_en=1/" for device in ("0x108", "0x110"))
+    with adding("vera-2s", frozenset({0})) as here:
+        for text in (f"{pmu}/rd_req,src_bdf=0x108,src_bdf_en=1,src_rp_mask=1/", f"{{{one},{other}}}"):
+            with pytest.raises(AddError):
+                here.add(text)
+        here.add(one)
+        with pytest.raises(AddError, match="one src_bdf at a time, not by 0x0108, 0x0110"):
+            here.add(other)
+        here.add(f"{pmu}/cycles/")  # no filter touches the cycle counter
+        here.add(other.replace("rc_4", "rc_3"))
+        why = refused(here, "nvidia_ucf_pmu_0/slc_hit_rd/u")
+        assert "cannot tell user from kernel mode" in why.detail
+        assert why.remedy == "write it without modifiers"

@@ -81,9 +81,13 @@ def test_a_log_bit_tells_of_this_interval_only_if_it_is_new() -> None:
     assert held(logged, facts({})) == []  # nor what it said
 
 
-def test_a_counter_that_counted_no_time_overrules_the_bit_of_an_instant() -> None:
-    assert held({**QUIET, "Throttle": "PowerLimit"}) == []
+def test_a_counter_says_for_how_long_and_one_that_stands_still_does_not_silence_a_state_bit() -> None:
+    assert held({**QUIET, "Throttle": "PL1", "PKG_%": 3.0}) == [(Holder.PL1, Sure.COUNTED, 0.03)]
+    assert held({**QUIET, "Throttle": "PL1"}) == [(Holder.PL1, Sure.STATE, 1.0)]
     assert held({**QUIET, "Throttle": "PowerLimit", "PKG_%": None}) == [(Holder.POWER, Sure.STATE, 1.0)]
+    fresh = {**QUIET, "ThrLog": "PL1"}
+    assert held(fresh, facts(QUIET)) == []  # shorter than the counter sees
+    assert held({**fresh, "PKG_%": None}, facts(QUIET)) == [(Holder.PL1, Sure.LOG, 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
@@ -45,7 +46,9 @@ class Bed:
                 sampler.end_interval()
 
         sampler.bus.attach(Box())
-        asyncio.run(sampler.run(count))
+        # on a thread of its own: a test of screens has a loop that runs already
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(lambda: asyncio.run(sampler.run(count))).result()
         if between is not None:
             between(count)
         return found[1:]

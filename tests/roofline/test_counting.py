@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import pytest
 from roofline_bed import Bed
@@ -11,12 +12,14 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.roofline_banks import banks_of
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth
-from turbotui.quantities.catalog.roofline import COLUMNS
-from turbotui.quantities.recipes import INTEL_E, RECIPES, ZEN2_ZEN3
-from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, Counted, Sizing, WidthModel, counted
+from turbotui.quantities.catalog.roofline import COLUMNS, measured_recipes, roofline_columns
+from turbotui.quantities.recipes import BROADWELL_ON, INTEL_E, NEOVERSE, RECIPES, ZEN2_ZEN3, Recipe
+from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Counted, Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
-from turbotui.quantities.speeds import Speed, sum_speeds
+from turbotui.quantities.signals import Behavior, Reduce, Signal
+from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.quantities.unavailable import Reason
+from turbotui.quantities.units import Unit
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 
@@ -151,3 +154,63 @@ def test_an_intensity_divides_the_operations_of_cpus_whose_bytes_are_known() -> 
     assert both is not None
     assert (both.flops, both.bytes, both.intensity, both.dominant) == (108.0, 4.0, 2.0, "SSE")
     assert sum_speeds((None, None)) is None
+
+
+def _signals(*recipes: Recipe) -> dict[str, Signal]:
+    names = [name for recipe in recipes for _, name in recipe.signals]
+    return {name: Signal(name, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "") for name in names}
+
+
+def test_a_core_that_tells_no_width_counts_accesses_for_a_width_that_is_given() -> None:
+    flops, bytes_, intensity, _ = roofline_columns(_signals(ZEN2_ZEN3))
+    assert set(flops.needs) == {"roofline.zen2.flops"}
+    assert {"roofline.zen2.loads", "roofline.zen2.stores"} <= set(flops.wants)
+    assert bytes_.needs == intensity.needs == (NO_BYTES,)
+
+
+def test_every_recipe_with_operations_makes_columns_of_its_own_signals() -> None:
+    for recipe in RECIPES:
+        columns = roofline_columns(_signals(recipe))
+        if not recipe.flops:
+            assert columns == COLUMNS
+            continue
+        own = {name for _, name in recipe.signals} | {VECTOR_BITS, NO_BYTES, "energy.pkg"}
+        for column in columns:
+            assert set(column.needs) | set(column.wants) <= own, (recipe.name, column.id)
+        assert measured_recipes(_signals(recipe)) == (recipe,)
+
+
+def test_optional_events_may_be_missing_and_others_may_not() -> None:
+    known = _signals(BROADWELL_ON)
+    without = {name: signal for name, signal in known.items() if "avx512" not in name}
+    assert roofline_columns(without)[0].needs == roofline_columns(known)[0].needs
+    less = {name: signal for name, signal in known.items() if name != "roofline.broadwell.avx_double"}
+    assert roofline_columns(less) == COLUMNS
+
+
+def test_a_vector_longer_than_128_bits_counts_for_more() -> None:
+    row = Row({"roofline.neoverse.scale_flops": 100.0, "roofline.neoverse.fixed_flops": 7.0}, 2.0,
+              {VECTOR_BITS: 256.0})
+    speed = cpu_speed(row, (NEOVERSE,), Sizing())
+    assert speed is not None
+    assert speed.flops == (2 * 100 + 7) / 2.0
+    assert speed.bytes is None
+
+
+@dataclass
+class Row:
+    """Rates of a few signals, and constants."""
+
+    deltas: dict[str, float]
+    seconds: float
+    values: dict[str, float]
+
+    def rate(self, signal: str) -> float | None:
+        found = self.deltas.get(signal)
+        return None if found is None else found / self.seconds
+
+    def value(self, signal: str) -> float | None:
+        return self.values.get(signal)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a speed asked a row for {name}")

@@ -21,7 +21,7 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
     assert main([*_QUICK, "--", "tonto"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# SIMULATED machine laptop-old+tonto")
-    assert "theory at 1.80 GHz, not measured" in out
+    assert "theory at the highest clock, 4.00 GHz; not measured" in out
     row = next(line for line in out.splitlines() if line.startswith("machine"))
     assert "~0.1875" in row  # 0.6 flop over 3.2 bytes an instruction
     assert "of that roof" in out

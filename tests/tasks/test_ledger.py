@@ -6,6 +6,7 @@ from ringbytes import FORMAT, comm, ended, fork, lost, sample
 
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
+from turbotui.analysis.tasks.watching import moved_marks
 from turbotui.machine.perf_ring import Reading, parse_record
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
@@ -132,7 +133,9 @@ def test_very_many_ended_threads_are_put_together_and_nothing_is_lost() -> None:
         books.name(tid, f"n{tid % 2}")
         books.feed([ring(0, sample(tid, tid, tid * 10, (tid, run)), ended(tid, tid, tid * 10 + 1))])
     before = books.sums()
-    books.tidy()
+    early = books.marks()
+    moved = books.tidy()
+    assert task_rows(books, Grouping.COMMAND, moved_marks(early, moved)) == []
     accounts = books.accounts()
     assert books.sums() == before == (100, run)
     assert len(accounts) == 12

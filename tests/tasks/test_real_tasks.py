@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -11,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from watchedtasks import ROOT, Done, switches_allowed, tasks
+from watchedtasks import ROOT, Done, started, switches_allowed, tasks
 
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.machine.linux import LinuxHost
@@ -129,18 +130,20 @@ def test_counters_of_one_thread_are_booked_to_the_last_nanosecond() -> None:
 
 
 def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
-    program = "import time\nprint(flush=True)\nend = time.time() + 1.2\nwhile time.time() < end: time.sleep(.001)"
-    with subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
-        assert process.stdout is not None
-        process.stdout.readline()
-        done = tasks("--json", "--pid", str(process.pid), "-i", "0.3")
-        process.wait()
-    assert done.status == 0
-    *intervals, whole = done.tables
-    assert intervals
-    switches = [row["switches"] for table in intervals for row in table["tasks"]]
-    assert all(50 < number < 400 for number in switches)
-    assert whole["sum"]["switches"] > sum(switches) - 1
+    program = "import select, sys\nwhile not select.select([sys.stdin], [], [], .001)[0]: pass"
+    with subprocess.Popen([sys.executable, "-S", "-c", program], stdin=subprocess.PIPE) as process:  # noqa: S603 - ours
+        assert process.stdin is not None
+        with started("--json", "--pid", str(process.pid), "-i", "0.3") as watch:
+            assert watch.stdout is not None
+            intervals = [json.loads(watch.stdout.readline()) for _ in range(2)]
+            process.stdin.close()
+            *more, whole = [json.loads(line) for line in watch.stdout]
+            assert watch.wait() == 0
+    switches = [row["switches"] for table in (*intervals, *more) for row in table["tasks"]]
+    assert all(number > 0 for number in switches[:2])
+    assert [table["interval"] for table in intervals] == [1, 2]
+    assert whole["interval"] is None
+    assert whole["sum"]["switches"] >= sum(switches)
     balanced(whole)
 
 

@@ -103,7 +103,7 @@ class TestReal(_Real):
                 assert process.stdout.readline() == "done\n"
                 seen: set[int | None] = set()
                 threads = {int(name) for name in os.listdir(f"/proc/{process.pid}/task")}
-                for _ in range(100):  # rings are taken at the latest after 50 ms
+                for _ in range(5000):  # rings are taken at the latest after 50 ms
                     found.cut(Wish())
                     seen |= {row.tid for row in cut().reports[0].rows if row.pid == process.pid}
                     if threads <= seen:

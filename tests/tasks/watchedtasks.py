@@ -35,6 +35,12 @@ def tasks(*words: str, **keywords: Any) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def started(*words: str) -> subprocess.Popen[str]:
+    """`turbotui tasks`, to be read while it runs."""
+    return subprocess.Popen([sys.executable, "-m", "turbotui", "tasks", *words], stdout=subprocess.PIPE,  # noqa: S603 - ours
+                            text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
 def switches_allowed() -> bool:
     """Whether the kernel lets this user sample switches."""
     try:

@@ -299,7 +299,7 @@ async def test_the_sum_of_tags_is_read_out_and_not_explained() -> None:
         await pilot.press("e")
         await pilot.pause()
         assert not isinstance(app.screen, Explain)
-        assert "sum of 1 tagged" in text_of(app, "status")
+        assert "the sum of 1 tagged rows is explained by the rows" in text_of(app, "status")
 
 
 async def test_the_cursor_follows_the_hottest_until_a_person_moves_it() -> None:

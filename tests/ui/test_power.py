@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import textual
 from driving import dashboard, text_of
-from fakes import GUEST_SIGNALS, FakeSession, build_topology
+from fakes import GUEST_SIGNALS, FakeSession, Script, build_topology
 from hypothesis import given
 from hypothesis import strategies as st
 from replay import Recording, ReplayedSession, recording
@@ -16,12 +16,12 @@ from textual.pilot import Pilot
 
 from turbotui.app import TurbotuiApp
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.screens.explain import Explain
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.screens.explain import Explain, explanation_of
 from turbotui.screens.graph import Graph
 from turbotui.screens.power import PowerScreen
 from turbotui.widgets.bars import LAYERS, Mark, bar, labels, stacked, stacked_bar
 from turbotui.widgets.cells import Tone
-from turbotui.widgets.explanation import explanation
 from turbotui.widgets.panel import Panel, Span, inner_width, panel_line, plan
 from turbotui.widgets.panel_grid import PanelGrid
 
@@ -84,7 +84,7 @@ async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recordin
         shown = grid(app).text
         assert f"{watts:,.1f} W" in shown
         for words in ("▲ heat", "TDP PL1 28", "PL2 64", "tj_max 110", "base 1,400", "all 4,300", "one 4,800",
-                      "▲Thermal", "cores", "graphics", "rest", "memory", "platform", "sum"):
+                      "▲Thermal", "PL4 114", "cores", "graphics", "rest", "memory", "platform", "sum"):
             assert words in shown
 
 
@@ -187,13 +187,16 @@ async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Reco
         inside = [line.strip("│ ") for line in grid(app).text.splitlines()[1:-1]]
         for what in ("power", "power limits", "temperature", "clock", "throttle reasons"):
             assert sum(line.startswith(f"no {what}: ") for line in inside) == 1
+        assert "…" not in grid(app).text  # there is room for every reason and remedy
+        assert "modprobe msr" in inside
+        assert "virtual machine: " in text_of(app, "status")
         assert "┃" not in grid(app).text
         await go(pilot, session, "e")
         window = app.screen
         assert isinstance(window, Explain)
         frame, power = session.latest, session.catalog.by_id["PkgWatt"]
         assert frame is not None
-        said = explanation(frame, power, frame.rows(Scope.PACKAGE)[0])
+        said = explanation_of(app.watched, power, frame.rows(Scope.PACKAGE)[0])
         assert any(line.startswith("unknown: virtual machine") for line in said)
 
 
@@ -207,7 +210,8 @@ async def test_a_machine_without_power_limits_shows_what_it_has(amd: Recording) 
         assert "no throttle reasons: " in shown
         assert "heat" in shown
         assert "top 4,500" in shown
-        assert "PL1" not in shown.replace("power limits", "")
+        assert "PL1" not in shown
+        assert "package 1 · nothing seen" in shown
 
 
 async def test_eight_packages_scroll(big: Recording) -> None:
@@ -244,6 +248,24 @@ async def test_one_package_can_be_read_at_80_by_24_without_scrolling(hot_laptop:
     async with dashboard(session, size=(80, 24), ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=10)
         assert len(grid(app).text.splitlines()) <= grid(app).size.height
+
+
+class Boundless(Script):
+    """Firmware that set no sustained limit writes the greatest number there is room for."""
+
+    def _gauge(self, name: SignalId, position: int, tick: int) -> Raw:
+        return 4095 if name == "limit.pkg.pl1" else super()._gauge(name, position, tick)
+
+
+async def test_a_limit_that_is_none_is_said_and_is_no_mark() -> None:
+    topology = build_topology(1, 4, 2)
+    session = FakeSession(topology, script=Boundless(topology))
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=3)
+        shown = grid(app).text
+        assert "4,095" not in shown
+        assert "PL1: no limit" in shown
+        assert "┃" not in next(line for line in shown.splitlines() if "power " in line)
 
 
 async def test_a_machine_with_a_few_signals_only_is_shown_too() -> None:

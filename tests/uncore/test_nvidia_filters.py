@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from turbotui.machine.events import EventEncoder
+from turbotui.machine.events.encoder import attr_of
 from turbotui.machine.host import HostError
-from turbotui.machine.pmus import EventError, encode, read_pmu
+from turbotui.machine.pmus import EventError, read_pmu
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.uncore import filters
 
@@ -61,7 +63,7 @@ def test_the_machine_refuses_what_is_refused_here() -> None:
     pmu = read_pmu(host, "nvidia_pcie_pmu_0_rc_4")
     assert pmu is not None
     with pytest.raises(HostError, match="EINVAL"):
-        host.perf_event_open(encode(pmu, terms), -1, 0, -1)
+        host.perf_event_open(replace(attr_of(pmu, "rd_bytes"), config1=1 | 0x108 << 8 | 1 << 24), -1, 0, -1)
 
 
 @pytest.mark.parametrize(

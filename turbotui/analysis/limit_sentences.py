@@ -23,7 +23,7 @@ def headline(verdicts: Sequence[Verdict]) -> str:
         return f"{sentence(worst)}; {more} more {'is' if more == 1 else 'are'} held back"
     if worst.state is State.UNTOLD:
         return sentence(worst)
-    seen = "nothing holds" if all(_well_known(verdict.facts) for verdict in verdicts) else "nothing is seen to hold"
+    seen = "nothing holds" if all(well_known(verdict.facts) for verdict in verdicts) else "nothing is seen to hold"
     return f"{seen} the {len(verdicts)} packages back; the busiest is {name_of(worst)}: {_doing(worst.facts)}"
 
 
@@ -40,7 +40,7 @@ def sentence(verdict: Verdict) -> str:
         return f"{name} is held{at} by {_by(verdict)}" + (f" ({details})" if details else "")
     if verdict.state is State.UNTOLD:
         return _untold(verdict)
-    seen = "nothing holds" if _well_known(facts) else "nothing is seen to hold"
+    seen = "nothing holds" if well_known(facts) else "nothing is seen to hold"
     text = f"{seen} {name} back: {_doing(facts)}"
     if verdict.state is State.IDLE and facts.busy is not None:
         text = f"{seen} {name} back: it is idle, {facts.busy:.1f} % busy"
@@ -92,7 +92,7 @@ def _untold(verdict: Verdict) -> str:
     return f"{text}: no {lacking} can be read here" if lacking else text
 
 
-def _well_known(facts: Facts) -> bool:
+def well_known(facts: Facts) -> bool:
     """Whether the processor would say so if something held it back."""
     return facts.words("Throttle") is not None or facts.number("PKG_%") is not None
 

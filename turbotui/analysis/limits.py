@@ -184,8 +184,7 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
         reason = frame.why(column, row) if value is None else None
         if reason is not None:
             why[name] = reason
-    everyone = frame.rows(Scope.CPU)
-    cpus = [everyone[position] for position in frame.topology.parts(row, Scope.CPU)]
+    cpus = frame.topology.parts(row, Scope.CPU)
     working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
     clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
     able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}
@@ -205,12 +204,14 @@ def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
     )
 
 
-def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, rows: Sequence[RowId]) -> dict[RowId, float]:
+def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> dict[RowId, float]:
+    """A column of the CPUs at these places of the topology, as far as it is known."""
     column = catalog.get(name)
     if column is None:
         return {}
-    cells = zip(rows, frame.cells(column, rows), strict=True)
-    return {row: value for row, value in cells if isinstance(value, int | float)}
+    rows = frame.rows(Scope.CPU)
+    cells = frame.cells(column, rows)
+    return {rows[place]: value for place in places if isinstance(value := cells[place], int | float)}
 
 
 def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
@@ -258,7 +259,7 @@ def _which_power(facts: Facts) -> Holder:
 
 
 def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
-    counts = facts.number("PKG_%") is not None
+    counted = facts.number("PKG_%")
     for state, log in (("Throttle", "ThrLog"), ("CoreLimit", "CoreLog")):
         now = facts.words(state) or frozenset()
         logged = facts.words(log) or frozenset()
@@ -266,11 +267,14 @@ def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
         fresh = frozenset() if earlier is None else logged - earlier
         for word, holder in WORDS.items():
             named = _which_power(facts) if holder is Holder.POWER else holder
-            if named in POWER_HOLDERS and counts and not facts.number("PKG_%"):
-                continue  # the processor counted no time under a power limit in this interval
+            by_power = named in POWER_HOLDERS
+            if by_power and counted:
+                continue  # the counter says for how long
+            # A counter that stands still may be one that this part does not have, so a state bit is believed; a log bit
+            # beside it can only tell of less time than the counter sees.
             if word in now:
                 yield Hold(named, Sure.STATE, 1.0, state)
-            elif word in fresh:
+            elif word in fresh and not (by_power and counted is not None):
                 yield Hold(named, Sure.LOG, 1.0, log)
 
 

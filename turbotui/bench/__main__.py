@@ -12,8 +12,10 @@ from turbotui.bench.beside_turbostat import text_costs
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.model_memory import model_megabytes
+from turbotui.bench.roofline import redraw_seconds
 from turbotui.bench.sampling import sample_costs
 from turbotui.bench.spying import INTERVAL, spy_cost
+from turbotui.bench.tasks import print_costs
 
 _KEYS = 150
 
@@ -41,10 +43,17 @@ def main() -> int:
     print(f"\nspies: {spied.events} events on {spied.cpus} CPUs every {INTERVAL * 1e3:g} ms (to reach: 2 % of one CPU)")
     print(f"  {spied.samples:<34} {spied.percent:8.2f} %   {spied.microseconds:.0f} us a sample, "
           f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
+    print("\nsampling tasks at their switches: ", end="")
+    print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
     print(f"  {STRINGS:,} parsed and encoded           {seconds_of_encoding:8.2f} s")
+
+    print("\nroofline, 2,000 points and 224 CPUs, one redraw (to reach: 30 ms)")
+    for size in ((120, 36), (200, 60)):
+        median, late = redraw_seconds(size)
+        print(f"  {size[0]}x{size[1]:<30} median {median * 1e3:6.1f} ms   p95 {late * 1e3:6.1f} ms")
 
     print("\ncost of the dashboard (% of one CPU; simulation is paid by nobody on a real machine)")
     print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")

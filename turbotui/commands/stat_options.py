@@ -58,8 +58,7 @@ class Task(Enum):
 OPTIONS: tuple[Option, ...] = (
     Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
            "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
-           "or any event, a formula over events, or a set of them: see below", argument="SPEC",
-           prefix="a"),
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a"),
     Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
            "c", "SET"),
     Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),

@@ -227,6 +227,10 @@ def _not_supported(what: str, facts: Circumstances, _type: int) -> Unavailable:
     return Unavailable(reason, f"{what}: the PMU cannot count it this way")
 
 
+def _left_alone(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(Reason.NOT_READ, f"{what}: perf is left alone, as --no-perf asks", "leave --no-perf out")
+
+
 _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
     errno.EACCES: _refused,
     errno.EPERM: _refused,
@@ -239,6 +243,7 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
     errno.EBUSY: _busy,
     errno.ENOSYS: _no_call,
     errno.EOPNOTSUPP: _not_supported,
+    errno.ECANCELED: _left_alone,  # machine.sparing
 }
 
 

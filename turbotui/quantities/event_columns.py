@@ -1,7 +1,8 @@
 """Columns of events that a person asks for: what --add takes beside turbostat's grammar.
 
     EVENT[,name=TITLE][,rate][,EVENT ...]       perf's event strings and groups {A,B}; one column for each event
-    TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes'
+    TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes',
+                                                except where such an event is all of it
     set:NAME                                    a set of such columns by name
 
 Here is only the text; what an event is on a machine is `turbotui.sources.event_source`'s to find.
@@ -23,6 +24,9 @@ SET = "set:"
 ELAPSED = "dt"
 """Name of the interval's seconds in a formula."""
 _TITLE = re.compile(r"\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)", re.ASCII)
+_PMU = r"[^/\s'()+*,]+"
+_EVENT = re.compile(rf"\s*(?:{_PMU}/[^/'+*()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w-]+:[\w:.-]+)\s*", re.ASCII)
+"""An event that no formula could be: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
 _TITLE_LENGTH = 18  # as turbostat cuts names (turbostat-spec 1.6)
 _OPTIONS = ("name", "rate", "delta")
@@ -80,8 +84,9 @@ class EventRequest:
     together: bool = False
 
     def signal(self, event: str) -> SignalId:
-        """Id of the signal that carries an event of this request."""
-        return f"added.{self.text}.{self.events.index(event)}"
+        """Id of the signal that carries an event of this request: no two columns have the same name."""
+        name = next((column.name for column in self.columns if column.event == event), self.columns[0].name)
+        return f"added.{event}" if name == event else f"added.{event} ({name})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,8 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
     """
     title = _TITLE.match(text)
     if title is not None:
+        if _EVENT.fullmatch(text, title.end()):
+            return parse_requests(f"{text[title.end() :].strip()},name={title[1]}")
         pieces = list(_pieces(text[title.end() :], formula=True))
         item = _Item(pieces[0] if pieces else "")
         for option in pieces[1:]:

@@ -76,7 +76,7 @@ class Expression:
                 value = values.get(step.name)
                 if value is None:
                     return None
-                stack.append(float(value))
+                stack.append(value)  # as it is: a number may remember where it came from
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]

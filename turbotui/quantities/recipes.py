@@ -6,10 +6,11 @@ Programming References, Arm Neoverse Technical Reference Manuals; the i7-3770K's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.quantities.precision import Precision
+from turbotui.quantities.signals import SignalId
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class Recipe:
         source: the document.
         unverified: what of it no document here confirms; "" where all of it is confirmed. No recipe was run on its
             hardware yet.
+        signals: key and signal of each event.
+        optional: keys of the events that a machine of this recipe may lack.
     """
 
     slug: str
@@ -106,16 +109,19 @@ class Recipe:
     exact_bytes: tuple[Term, ...] = ()
     overlap: bool = False
     unverified: str = ""
+    signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
+    optional: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # asked for every CPU in every interval
+        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}") for event in self.events)
+        object.__setattr__(self, "signals", names)
+        object.__setattr__(self, "optional", frozenset(event.key for event in self.events if event.optional))
 
     @property
     def separates_precision(self) -> bool:
         """Whether flops can be told apart by precision."""
         return bool(self.flops) and all(term.precision is not None for term in self.flops)
-
-    @property
-    def optional(self) -> frozenset[str]:
-        """Keys of the events that a machine of this recipe may lack."""
-        return frozenset(event.key for event in self.events if event.optional)
 
 
 _D, _S = Precision.DOUBLE, Precision.SINGLE

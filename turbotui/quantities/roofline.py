@@ -78,7 +78,7 @@ class Counted:
 
 def signal_of(recipe: Recipe, key: str) -> SignalId:
     """The signal that carries an event of a recipe."""
-    return f"roofline.{recipe.slug}.{key.replace(' ', '_')}"
+    return next(signal for known, signal in recipe.signals if known == key)
 
 
 def counted(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.quantities.columns import Inputs
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, signal_of
+from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted
 from turbotui.quantities.scope import Scope
 
 
@@ -40,8 +40,7 @@ def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed |
     bits = row.value(VECTOR_BITS)
     how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
     for recipe in recipes:
-        rates = {event.key: rate for event in recipe.events
-                 if (rate := row.rate(signal_of(recipe, event.key))) is not None}
+        rates = {key: rate for key, signal in recipe.signals if (rate := row.rate(signal)) is not None}
         found = counted(recipe, rates, how) if rates else None
         if found is not None:
             sized = found.flops if found.bytes is not None else 0.0

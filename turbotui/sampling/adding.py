@@ -38,7 +38,8 @@ class AddedEvents:
 
 
 def open_request(
-    machine: Machine, census: Census, request: EventRequest, taken: Collection[ColumnId]
+    machine: Machine, census: Census, request: EventRequest, taken: Collection[ColumnId],
+    beside: Sequence[AddedEvents] = (),
 ) -> tuple[AddedEvents, Census]:
     """Probe what a request names, and make its columns.
 
@@ -47,9 +48,11 @@ def open_request(
         census: of the catalog's signals.
         request: what is asked for.
         taken: titles that other columns have.
+        beside: what is counted already.
 
     Raises:
-        AddError: the events are not well written, or the formula names a signal that does not exist.
+        AddError: the events are not well written, their filters exclude one of another column, or the formula names a
+            signal that does not exist.
         UnitError: a formula adds or compares different units.
     """
     request = renamed(request, frozenset(taken))
@@ -61,7 +64,7 @@ def open_request(
         signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values()
     )
     source = EventSource(request, coarse=coarse)
-    source.check(machine)
+    source.check(machine, [one.source.filters for one in beside])
     found = census.plus(machine, source)
     columns = tuple(event_column(column, request, source.traits, others) for column in request.columns)
     return AddedEvents(request, source, columns), found

@@ -14,6 +14,8 @@ from turbotui.quantities.event_columns import SET
 _DELIMITERS = " ,{(+*='"
 _OPTIONS = (("name=", "title of the column"), ("rate", "per second"))
 _NUMBER = "0123456789"
+_WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "uprobe"})
+"""PMUs whose events are not written between slashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Follow
         return
     if not word:
         yield Following(SET, "a set of columns: ipc, memory, topdown ...")
-    kinds = dict.fromkeys(_kind(name) for name in devices.names)
+    kinds = dict.fromkeys(_kind(name) for name in devices.names if name not in _WITHOUT_EVENTS)
     yield from (Following(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
     if word:
         caches = [name for name, _config in cache_listing()]
@@ -104,6 +106,8 @@ def _pmus(devices: Devices, kinds: Iterable[str], word: str) -> Iterator[tuple[s
         if count > 1 and kind.startswith(word):
             yield kind, f"{count} PMUs, summed"
     for name in devices.names:
+        if name in _WITHOUT_EVENTS:
+            continue
         alone = sum(_kind(other) == _kind(name) for other in devices.names) == 1
         if name.startswith(word) and (alone or len(word) > len(_kind(name))):
             yield name, "a PMU"

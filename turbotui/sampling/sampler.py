@@ -227,14 +227,13 @@ class Sampler:
             InternalError: a source broke its contract.
         """
         collector = _Collector(loop)
-        asked: dict[Worker, tuple[int, ...]] = {}
+        asked: dict[Worker, tuple[int, Work]] = {}
         late: set[int] = set()
         for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive):
-            cpus = tuple(sorted({task.cpu for task in work.tasks})) or (cpu,)
             if worker.busy:
-                late.update(cpus)
+                late |= work.cpus or {cpu}
                 continue
-            asked[worker] = cpus
+            asked[worker] = (cpu, work)
             collector.expect(worker)
             worker.ask(work)
             if work.tasks:
@@ -255,9 +254,9 @@ class Sampler:
                     f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
                 ) from worker.crash
         answered = {answer.worker for answer in answers}
-        for worker, cpus in asked.items():
+        for worker, (cpu, work) in asked.items():
             if worker not in answered:
-                late.update(cpus)
+                late |= work.cpus or {cpu}
         return answers, frozenset(late)
 
     def _requests(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
@@ -268,8 +267,7 @@ class Sampler:
                 if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
                     requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply)))
         else:
-            every = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
-            requests.append((0, self._worker(0, ()), Work(every, (), machine, reply)))
+            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply)))
         if self._plan.shared or SHARED in self._workers:
             requests.append((SHARED, self._worker(SHARED, ()), Work((), self._plan.shared, machine, reply)))
         return requests
@@ -326,6 +324,7 @@ class Sampler:
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
         self._plan: Plan = make_plan(self._machine, self._offered, self._wanted)
+        self._every_task = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]

@@ -166,7 +166,8 @@ class Session:
             for request in parse_requests(text):
                 known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
                 if known is None:
-                    known, self.census = open_request(self.machine, self.census, request, self.catalog.by_id)
+                    known, self.census = open_request(
+                        self.machine, self.census, request, self.catalog.by_id, self.events)
                     self._keep(self.added, (*self.events, known))
                     sources.append(known.source)
                 columns += known.columns

@@ -5,7 +5,7 @@ The same numbers as row by row, from lists that are put in row order once instea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,14 @@ class Selection:
             places.append(found.setdefault(topology.index(scope, instance.cpus[0]), len(found)))
         positions = tuple(found)
         return _Homes(scope, [everything[position] for position in positions], positions, places)
+
+
+def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
+    """What may be asked about every row of a level, one after the other; each holds until the next is taken."""
+    instances = frame.topology.instances(scope)
+    sweep = Sweep(frame, _Homes(scope, instances, None, None))
+    for sweep.at, instance in enumerate(instances):
+        yield instance.row, sweep
 
 
 class Sweep:

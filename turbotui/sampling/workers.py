@@ -10,9 +10,8 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
@@ -25,15 +24,65 @@ SHARED = -1
 """Stands for a CPU number where a reading holds all CPUs."""
 
 
-class CpuReading(NamedTuple):
-    """What one reader of one CPU gave: when, and one raw value per signal; None where the read failed."""
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What readers gave, one item for each of them in every list, in the order of time.
 
-    cpu: int
-    source: str
-    signals: tuple[SignalId, ...]
-    started_ns: int
-    ended_ns: int
-    raw: Sequence[Raw] | None
+    Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
+    runs on another CPU: it then touches the lists and the values, and nothing else.
+
+    Attributes:
+        cpus: for which CPU.
+        sources: id of the source.
+        signals: what it returns; the same tuple for as long as the reader returns the same.
+        started_ns, ended_ns: host monotonic time around the read.
+        raws: one raw value per signal; None where the read failed.
+    """
+
+    cpus: list[int] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    signals: list[tuple[SignalId, ...]] = field(default_factory=list)
+    started_ns: list[int] = field(default_factory=list)
+    ended_ns: list[int] = field(default_factory=list)
+    raws: list[Sequence[Raw] | None] = field(default_factory=list)
+
+    def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
+            raw: Sequence[Raw] | None) -> None:
+        """Append the reading of a CPU by a source."""
+        self.cpus.append(head[0])
+        self.sources.append(head[1])
+        self.signals.append(signals)
+        self.started_ns.append(started_ns)
+        self.ended_ns.append(ended_ns)
+        self.raws.append(raw)
+
+    def extend(self, other: Readings) -> None:
+        """Append those of another worker."""
+        self.cpus.extend(other.cpus)
+        self.sources.extend(other.sources)
+        self.signals.extend(other.signals)
+        self.started_ns.extend(other.started_ns)
+        self.ended_ns.extend(other.ended_ns)
+        self.raws.extend(other.raws)
+
+    def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
+        """Those that did not fail, with CPU and source, as `add` takes them."""
+        heads = zip(self.cpus, self.sources, strict=True)
+        for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
+                                                  strict=True):
+            if raw is not None:
+                yield head, names, began, ended, raw
+
+    def known(self) -> Readings:
+        """These without those that failed."""
+        found = Readings()
+        for one in self.each():
+            found.add(*one)
+        return found
+
+    def alike(self, other: Readings) -> bool:
+        """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
+        return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
 
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
@@ -63,7 +112,7 @@ class Answer:
     """
 
     worker: Worker
-    readings: tuple[CpuReading, ...] = ()
+    readings: Readings = field(default_factory=Readings)
     shared: tuple[SharedReading, ...] = ()
     gone: frozenset[int] = frozenset()
     began: frozenset[tuple[str, int]] = frozenset()
@@ -85,6 +134,11 @@ class Work:
     machine: Machine
     reply: Callable[[Answer], None]
     look: bool = False
+
+    @property
+    def cpus(self) -> set[int]:
+        """The CPUs that the tasks are about."""
+        return {task.cpu for task in self.tasks}
 
 
 _TOGETHER = 16  # workers at once: enough to hide how long a busy CPU takes to wake one (a few ms)
@@ -225,7 +279,7 @@ class Worker(threading.Thread):
     def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
               began: set[tuple[str, int]]) -> Answer:
         now = work.machine.host.now_ns
-        readings: list[CpuReading] = []
+        readings = Readings()
         for task in work.tasks:
             key = (task.source.id, task.cpu)
             held = self._readers.get(key)
@@ -245,7 +299,7 @@ class Worker(threading.Thread):
             else:
                 took = ended - started
                 held.quickest = min(held.quickest or took, took)
-            readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, ended, raw))
+            readings.add((task.cpu, task.source.id), reader.signals, started, ended, raw)
             if isinstance(reader, Turning) and not work.look:
                 try:
                     reader.turn()
@@ -265,7 +319,7 @@ class Worker(threading.Thread):
                 failures[source.id, SHARED] = str(error)
                 rows = None
             shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
-        return Answer(self, tuple(readings), tuple(shared), frozenset(gone), frozenset(began), failures)
+        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
 
     def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
         """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""

@@ -17,6 +17,7 @@ class Where(Enum):
     POWER = "Power"
     UNCORE = "Uncore"
     LIST = "Info and doctor"
+    ROOFLINE = "Roofline"
     TASKS = "Tasks"
 
 
@@ -54,7 +55,8 @@ _UNCORE = (Where.UNCORE,)
 _FIND = (Where.TABLE, Where.TASKS)
 _SORT = (Where.TABLE, Where.MAP, Where.TASKS, Where.UNCORE)
 _REVERSE = (*_FIND, Where.UNCORE)
-_POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER)
+_ROOFLINE = (Where.ROOFLINE,)
+_POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
 _GRAPHED = (*_CELLS, Where.POWER)
 _GRIDS = (*_CELLS, Where.UNCORE)
 _TABLES = (*_TABLE, Where.UNCORE)
@@ -200,6 +202,32 @@ ACTIONS: tuple[Action, ...] = (
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
+    Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
+           _ROOFLINE, rank=1),
+    Action("roof_trail", "trail", ("y",), "y", "The past of the point under the cursor, of all points, or none.",
+           "past", _ROOFLINE, rank=2),
+    Action("roof_width", "width", ("w",), "w", "How many bytes a load or store is taken for.", "width", _ROOFLINE,
+           rank=3),
+    Action("roof_roofs", "roofs", ("R",), "R", "Measured roofs, or theory.", "", _ROOFLINE),
+    Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Nearer, around the cursor.", "nearer", _ROOFLINE,
+           rank=3),
+    Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "From further away.", "", _ROOFLINE),
+    Action("roof_whole", "whole", ("0",), "0", "All roofs and working points again; once more: the idle ones too.",
+           "whole", _ROOFLINE, rank=4),
+    Action("roof_left", "to_point(-1, 0)", ("left", "h"), "← h", "The nearest point to the left.", "", _ROOFLINE),
+    Action("roof_right", "to_point(1, 0)", ("right", "l"), "→ l", "The nearest point to the right.", "", _ROOFLINE),
+    Action("roof_up", "to_point(0, 1)", ("up", "k"), "↑ k", "The nearest point above.", "", _ROOFLINE),
+    Action("roof_down", "to_point(0, -1)", ("down", "j"), "↓ j", "The nearest point below.", "", _ROOFLINE),
+    Action("roof_next", "step_point(1)", ("n",), "n", "The next point in the order of the table.", "", _ROOFLINE),
+    Action("roof_previous", "step_point(-1)", ("N",), "N", "The previous one.", "", _ROOFLINE),
+    Action("roof_pan_left", "pan(-1, 0)", ("shift+left", "H"), "Shift+← H", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_right", "pan(1, 0)", ("shift+right", "L"), "Shift+→ L", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_up", "pan(0, 1)", ("shift+up", "K"), "Shift+↑ K", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_down", "pan(0, -1)", ("shift+down", "J"), "Shift+↓ J", "Move the picture.", "", _ROOFLINE),
+    Action("roof_svg", "save_svg", ("S",), "S", "Save the picture as SVG in the current folder.", "save", _ROOFLINE,
+           rank=4),
+    Action("roof_csv", "save_csv", ("D",), "D", "Save the points and their past as CSV in the current folder.", "data",
+           _ROOFLINE, rank=5),
 )
 
 

@@ -22,9 +22,9 @@ from turbotui.widgets.listing import Item, Listing
 
 _REMOVE = "remove "
 _INTRODUCTION = (
-    "any event: cycles:u  uncore_imc/cas_count_read/  {cycles,instructions}; then ,name=TITLE ,rate\n"
-    "a formula: CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s;  set:NAME\n"
-    "as turbostat: msr0xADDRESS  perf/PMU/EVENT  /sys/PATH  pmt,...; then ,NAME ,cpu|core|package ,raw|delta|percent"
+    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate\n"
+    "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
+    "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
 )
 _WIDE = 34  # columns of a completion before its note
 
@@ -73,23 +73,29 @@ class AddCounter(Window[None]):
         self._fill()
 
     def _fill(self) -> None:
-        items: list[Item] = []
-        added = self._watch.session.by_hand()
-        if added:
-            items.append(Item((("added", Tone.TITLE),)))
-            items += [
-                Item(((f" {name}", Tone.PLAIN), (f"  {what}", Tone.DIM)), f"{_REMOVE}{name}") for name, what in added
-            ]
-        found = self._following(self.query_one(Input).value)
-        items.append(Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),)))
-        items += [
+        text = self.query_one(Input).value
+        there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
+        if there:
+            there.insert(0, Item((("added", Tone.TITLE),)))
+        found = self._following(text)
+        follow = [Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),))]
+        follow += [
             Item(((f" {one.text:<{_WIDE}}", Tone.PLAIN), (f" {one.note}", Tone.DIM)), one.text) for one in found
         ]
+        # while somebody types, what may follow is looked for; before, what is there
+        items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
         texts = [one.text for one in found]
         if texts and listing.key not in texts:
             listing.select(texts[0])
+
+    def _there(self, name: str, what: str) -> Item:
+        """A column that was added, with why it cannot be had if so."""
+        column = self._watch.session.catalog.by_id[name]
+        why = self._watch.why_absent(column)
+        tone, said = (Tone.PLAIN, what) if why is None else (Tone.DIM, f"{what}: {why.sentence()}")
+        return Item(((f"{' ' if why is None else '-'}{name}", tone), (f"  {said}", Tone.DIM)), f"{_REMOVE}{name}")
 
     def _following(self, text: str) -> list[Following]:
         """Ways to go on: events first, then turbostat's places."""

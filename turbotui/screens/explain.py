@@ -33,7 +33,11 @@ def explanation_of(watch: Watch, column: Column, row: RowId, width: int = 96) ->
 
 
 class Explain(Window[None]):
-    """Explains one cell, and goes on explaining it while frames come."""
+    """Explains one cell, and goes on explaining it while frames come: the answer in bright, the readings below it."""
+
+    DEFAULT_CSS = """
+    Explain #text { color: $tui-strong; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "close", "close", show=False),
@@ -55,6 +59,7 @@ class Explain(Window[None]):
         with VerticalScroll(classes="window", can_focus=True) as window:
             window.border_subtitle = "g graph · Esc close"
             yield Static("", id="text", markup=False)
+            yield Static("", id="readings", markup=False)
 
     def on_mount(self) -> None:
         """Show it."""
@@ -68,7 +73,10 @@ class Explain(Window[None]):
         window = self.query_one(".window", VerticalScroll)
         window.border_title = f"{self._column.id} · {name} · {said(self._column, value)}".replace("[", "\\[")
         width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
-        self.query_one("#text", Static).update("\n".join(explanation_of(self._watch, self._column, self._row, width)))
+        lines = explanation_of(self._watch, self._column, self._row, width)
+        at = lines.index("") if "" in lines else len(lines)
+        self.query_one("#text", Static).update("\n".join(lines[:at]))
+        self.query_one("#readings", Static).update("\n".join(lines[at:]))
 
     def action_graph(self) -> None:
         """The same cell over time."""

@@ -145,7 +145,10 @@ class PowerScreen(WatchScreen):
         if target is None:
             return ""
         column, row = target
-        return f"{column.id}  {row_name(frame.topology, row)}  {said(column, frame.cell(column, row))}  {column.help}"
+        value = frame.cell(column, row)
+        why = frame.why(column, row) if value is None else None
+        words = column.help if why is None else why.sentence()
+        return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
 
     # Actions
 

@@ -401,10 +401,19 @@ class TableScreen(WatchScreen):
 
     def action_explain(self) -> None:
         """Explain the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])  # whoever asks about a row wants to find it again
             self.app.push_screen(Explain(self.watch_state, *cell))
+
+    def _cell_of_one_row(self) -> tuple[Column, RowId] | None:
+        """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
+        cell = self._table.selected
+        if cell is not None and cell[1] == TAGS_ROW:
+            count = len(self._table.view.tags)
+            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
+            return None
+        return cell
 
     def on_counter_table_cell_opened(self) -> None:
         """Two clicks explain."""
@@ -412,7 +421,7 @@ class TableScreen(WatchScreen):
 
     def action_graph(self) -> None:
         """Graph the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])
             self.app.push_screen(Graph(self.watch_state, *cell))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -12,12 +13,13 @@ from textual.widget import Widget
 
 from turbotui.analysis.tasks.applications import Application, parse_targets
 from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns, why_missing
-from turbotui.analysis.tasks.energy import EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Column
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.prompt import Prompt
@@ -25,16 +27,16 @@ from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.tasks_text import PLURAL, TasksView, head_line, note_lines, word_of
 from turbotui.screens.watch import Watch
 from turbotui.widgets.filter import FilterError, parse_filter
-from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.listing import Listing
 from turbotui.widgets.piece_lines import Hot, PieceLines
 from turbotui.widgets.task_lines import (
     LANE_LEFT,
+    DrawnLine,
     TaskLine,
     in_order,
     lane_cell,
     lane_head,
     lane_pieces,
-    line_of,
     matching,
     pieces_of,
     places_of,
@@ -85,6 +87,8 @@ class TasksScreen(WatchScreen):
         self._columns: tuple[TaskColumn, ...] = TASK_COLUMNS
         self._query = ""
         self._stopped = False
+        self._frame: Frame | None = None
+        self._spent = Energy({}, {}, {})
         self._list = Listing(id="tasks")
 
     def body(self) -> Iterable[Widget]:
@@ -140,6 +144,11 @@ class TasksScreen(WatchScreen):
             self.watcher.stop()
             self.watcher = None
 
+    def _ask(self, *, again: bool = True) -> None:
+        """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
+        if self.watcher is not None:
+            self.watcher.cut(replace(self._wish(), again=again))
+
     def _wish(self) -> Wish:
         view = self.view
         return Wish(view.by, view.window if view.timeline else 0.0, self._places()[0])
@@ -149,12 +158,12 @@ class TasksScreen(WatchScreen):
         return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
 
     def show_frame(self) -> None:
-        """A frame ends the interval of the tasks too."""
+        """A new frame ends the interval of the tasks too; the same one is shown again when a window closes."""
         frame = self.watch_state.frame
-        if frame is not None:
+        if frame is not None and frame is not self._frame:
+            self._frame = frame
             self._meter.feed(frame)
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+            self._ask(again=False)
         super().show_frame()
 
     def show_columns(self) -> None:
@@ -171,7 +180,8 @@ class TasksScreen(WatchScreen):
         self._draw()
 
     def _compute(self, cut: Cut) -> None:
-        energy = self._meter.take()
+        taken = self._meter.take()
+        self._spent = energy = self._spent.plus(taken) if cut.wish.again else taken
         self._energy = energy.why
         names = tuple(dict.fromkeys(name for report in cut.reports for name in report.names))
         recipe = frozenset[str]().union(*(report.numerics.counters for report in cut.reports))
@@ -183,7 +193,7 @@ class TasksScreen(WatchScreen):
             joules = share_out(report.rows, energy, self.watch_state.session.machine.topology,
                                by_cycles="cycles" in report.names, everything=report.application.everything)
             self._lines += [
-                line_of(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)), shown)
+                TaskLine(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)))
                 for row in report.rows if not row.ended or row.counts["run"]
             ]
 
@@ -212,12 +222,12 @@ class TasksScreen(WatchScreen):
             places, cell = self._places()
             heads.append(lane_head(self.view.window, places, cell))
             lanes = self._cut.lanes if self._cut is not None else ()
-            self._list.show([Item(lane_pieces(row, line, cell), row.key) for row, line in lanes
+            self._list.show([DrawnLine(row.key, partial(lane_pieces, row, line, cell)) for row, line in lanes
                              if self._passes(row.name, row.pid, row.tid)])
         else:
             heads.append(titles(fit, self.view.sort, reverse=self.view.reverse))
             hot = [Hot(1, start, end, f"screen.sort_by('{column.id}')") for start, end, column in places_of(fit)]
-            self._list.show([Item(pieces_of(line, fit), line.row.key) for line in self._visible()])
+            self._list.show([DrawnLine(line.key, partial(pieces_of, line, fit)) for line in self._visible()])
         self.query_one("#heads", PieceLines).show(heads, hot)
         notes = [] if self._cut is None else note_lines(self._cut, self._energy, self.size.width, self.size.height)
         self.query_one("#notes", PieceLines).styles.height = len(notes)
@@ -230,15 +240,17 @@ class TasksScreen(WatchScreen):
 
     def _visible(self) -> list[TaskLine]:
         view = self.view
-        kept = [line for line in self._lines if view.filter.passes(line.words, line.cell)]
-        return in_order(kept, view.sort, reverse=view.reverse)
+        kept = self._lines
+        if view.filter.text:
+            kept = [line for line in kept if view.filter.passes(line.words, line.cell)]
+        return in_order(kept, self._column(view.sort), reverse=view.reverse)
 
     def readout(self) -> str:
         """The row under the cursor in words."""
         if self._cut is None:
             return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
         key = self._list.key
-        line = next((line for line in self._lines if line.row.key == key), None)
+        line = next((line for line in self._lines if line.key == key), None)
         if line is None:
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         row = line.row
@@ -260,8 +272,8 @@ class TasksScreen(WatchScreen):
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew, and ask for lines of the new length."""
         super().on_resize(event)
-        if self.watcher is not None and self.view.timeline:
-            self.watcher.cut(self._wish())
+        if self.view.timeline:
+            self._ask()
 
     # Actions
 
@@ -314,14 +326,12 @@ class TasksScreen(WatchScreen):
         by = _GROUPINGS[(_GROUPINGS.index(self.view.by) + 1) % len(_GROUPINGS)]
         self._change(by=by, timeline=False)
         self.notice(f"rows are {PLURAL[by]}")
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
 
     def action_timeline(self) -> None:
         """Numbers or lanes."""
         self._change(timeline=not self.view.timeline)
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
         if self.view.timeline:
             self.notice("the CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
 
@@ -330,8 +340,7 @@ class TasksScreen(WatchScreen):
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))
         self._change(window=_WINDOWS[at])
         self.notice(f"timeline of {_WINDOWS[at]:g} s")
-        if self.watcher is not None:
-            self.watcher.cut(self._wish())
+        self._ask()
 
     def action_sort_by(self, name: str) -> None:
         """Sort by a column; by the one that is sorted by already: reverse."""
@@ -385,7 +394,7 @@ class TasksScreen(WatchScreen):
         lines = self._visible()
         at = matching(lines, text, start) if lines else None
         if at is not None:
-            self._list.select(lines[at].row.key)
+            self._list.select(lines[at].key)
         return at is not None
 
     def action_filter(self) -> None:
@@ -420,8 +429,3 @@ class TasksScreen(WatchScreen):
     def action_end(self, by: int) -> None:
         """First or last row."""
         self._list.move(by * 1_000_000)
-
-    def cell(self, key: str, column: str) -> Cell:
-        """A cell of the table, for tests."""
-        return next((line.cells.get(column) for line in self._lines if line.row.key == key), None)
-

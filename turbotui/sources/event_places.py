@@ -64,6 +64,7 @@ class Family:
     """
 
     events: tuple[str, ...]
+    bundles: tuple[Bundle, ...]
     scope: Scope
     rows: Mapping[int, tuple[Placed, ...]]
     absent: Mapping[int, Unavailable] = field(default_factory=dict)
@@ -106,7 +107,7 @@ def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundle
             rows[reader] = tuple(here)
         else:
             absent[reader] = _elsewhere(events, bundles, scope, instance.label)
-    return Family(events, scope, rows, absent)
+    return Family(events, tuple(bundles), scope, rows, absent)
 
 
 def _scope(topology: Topology, bundles: Sequence[Bundle]) -> Scope:

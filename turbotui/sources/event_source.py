@@ -25,6 +25,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.sources.event_filters import Filters, check_together, filters_of
 from turbotui.sources.event_places import Bundle, Family, Placed, families
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part, opens
 from turbotui.sources.perf_group import Event, Times
@@ -35,6 +36,7 @@ _TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # what a sibling that finds no counter
 _COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
              "exclude_guest")  # fmt: skip
 _KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
+_RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))
 """What matters for counting a CPU; how a sample is taken does not, and the kernel refuses some of it."""
 _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentError, PfmError)
 """Faults of this machine rather than of the text: another machine may know the event."""
@@ -76,18 +78,24 @@ class EventSource:
         self.title = f"{request.text} (added)"
         self.request = request
         self.traits: Mapping[str, EventTraits] = {}
+        self.filters: Filters = {}
         self._coarse = coarse
         self._refused = refused
         self._found: _Found | None = None
 
-    def check(self, machine: Machine) -> None:
+    def check(self, machine: Machine, beside: Sequence[Filters]) -> None:
         """Encode the events once, for a fault of the text.
 
+        Args:
+            machine: that has the PMUs.
+            beside: the filters of events that are counted at the same time.
+
         Raises:
-            AddError: the events are not well written, or no machine of this kind has them.
+            AddError: the events are not well written, no machine of this kind has them, or filters exclude each other.
         """
         try:
-            bundles_of(machine, self.request)
+            self.filters = filters_of(machine.host, bundles_of(machine, self.request))
+            check_together((*beside, self.filters))
         except _NOT_HERE:
             return
         except EventError as error:
@@ -121,6 +129,10 @@ class EventSource:
             for event in family.events:
                 signals |= self._signals(tried, event)
         self._found = _Found(machine.host, machine.topology, tuple(usable), parts)
+        for event in self.request.events:
+            if event not in self.traits:
+                why = Unavailable(Reason.OFFLINE, f"{event}: none of the CPUs that count it is watched")
+                signals[self.request.signal(event)] = why
         return Probe(signals)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -197,7 +209,7 @@ class EventSource:
             else:
                 absent[cpu] = why
         if not rows:
-            return next(iter((*refused.values(), *absent.values())), self._nowhere(family))
+            return next(iter((*refused.values(), *absent.values())))
         return replace(family, rows=rows, absent=absent)
 
     def _split(
@@ -213,6 +225,12 @@ class EventSource:
                 groups[-1:] = [joined]
                 continue
             alone = opens(host, counting(event), placed.cpu)
+            if alone is not None and event.uncore and event.attr.flags & _RINGS and alone.errno == errno.EINVAL:
+                return Unavailable(
+                    Reason.NO_HARDWARE,
+                    f"perf {event.fstr}: {event.pmu} cannot tell user from kernel mode, nor guest from host",
+                    "write it without modifiers",
+                )
             if alone is not None:
                 return explain_perf(alone, f"perf {event.fstr}", facts, event.attr.type)
             if error.errno not in _TOO_MANY:
@@ -256,7 +274,7 @@ class EventSource:
             scope=family.scope,
             unit=unit.si,
             behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
-            reduce=Reduce.SUM,
+            reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
             origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}",
             document="added by hand; perf_event_open(2)",
             scale=one.scale * unit.factor,
@@ -303,9 +321,6 @@ class EventSource:
         if isinstance(error, _NOT_HERE):
             reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, str(error).rstrip("."))
-
-    def _nowhere(self, family: Family) -> Unavailable:
-        return Unavailable(Reason.OFFLINE, f"{family.events[0]}: none of the CPUs that count it is measured")
 
 
 def counting(event: EncodedEvent) -> PerfAttr:
@@ -370,8 +385,7 @@ def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
 
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
-    bundles = {id(one.bundle): one.bundle for row in family.rows.values() for one in row}
-    return [member for bundle in bundles.values() for member in bundle.members]
+    return [member for bundle in family.bundles for member in bundle.members]
 
 
 def _times(signal: SignalId) -> Times:

@@ -110,7 +110,7 @@ def _arithmetic(frame: Frame, column: Column, row: RowId, behind: Sequence[Evide
         lines = _hanging(start, f"= {formula_of(column)}", width)
         if found.cell is None:
             why = frame.why(column, row)
-            return [*lines, "", *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
+            return [*lines, *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
         return [*lines, f"{margin}= {said(column, found.cell)}"]
     term = unrounded(found.term)
     lines = [f"  {column.formula}"] if column.formula else []

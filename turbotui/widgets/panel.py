@@ -59,10 +59,10 @@ class Spot:
     height: int
 
 
-def wrapped(text: str, width: int, tone: Tone, *, most: int) -> list[Line]:
+def wrapped(text: str, width: int, tone: Tone, target: Target | None = None, *, most: int) -> list[Line]:
     """A sentence on as many lines as it needs, at most `most`; what does not fit ends in an ellipsis."""
     lines = textwrap.wrap(text, max(8, width), max_lines=most, placeholder=" …")
-    return [(Span(line, tone),) for line in lines]
+    return [(Span(line, tone, target),) for line in lines]
 
 
 def plan(panels: Sequence[Panel], width: int, least: int) -> tuple[Spot, ...]:

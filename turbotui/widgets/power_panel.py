@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from turbotui.analysis.limit_history import Verdict
-from turbotui.analysis.limit_sentences import mark, name_of, sentence, short
+from turbotui.analysis.limit_sentences import mark, name_of, sentence, short, well_known
 from turbotui.analysis.limits import WORDS, State
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -22,6 +22,7 @@ from turbotui.widgets.power_domains import LEFT, WORD, Source, amount, domain_li
 _GAP = Span(" ")
 _NEAR_TJ = 10.0  # °C below tj_max from which the temperature is marked
 _AT_LIMIT = 0.95
+_FEW = 5  # lines of a panel that has nothing to draw
 _WIDE = 90  # characters from which a verdict's sentence takes two lines
 
 
@@ -47,6 +48,7 @@ class _Scale:
     marks: tuple[tuple[Mark, Target | None], ...]
     tone: Tone | None = None
     note: str = ""
+    note_target: Target | None = None
     beside: bool = False
 
 
@@ -72,7 +74,8 @@ def package_panel(source: Source, verdict: Verdict, width: int, *, alone: bool, 
         lines += [] if scale is None else _bar_lines(scale, width)
     lines += _reasons(source, verdict, width)
     lines += domain_lines(source, verdict, width, tall=tall, platform=alone)
-    lines += _missing(source, verdict, width)
+    # Where hardly anything can be had there is room for the whole reasons.
+    lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
     return Panel(_title(verdict), Tone.AMBER if verdict.state is State.HELD else Tone.SUMMARY, tuple(lines))
 
 
@@ -80,6 +83,8 @@ def _title(verdict: Verdict) -> str:
     name = name_of(verdict)
     if verdict.state is State.HELD and verdict.hold is not None:
         return f"{name} · {mark(verdict)} {short(verdict.hold.holder)}"
+    if verdict.state in {State.FREE, State.AT_TOP} and not well_known(verdict.facts):
+        return f"{name} · nothing seen"
     return f"{name} · {_STATES[verdict.state]}"
 
 
@@ -105,7 +110,8 @@ def _bar_lines(scale: _Scale, width: int) -> list[Line]:
         return [(*first[:-1], Span(drawn, scale.tone or Tone.SPARK), _GAP, Span(only.label, Tone.DIM, target))]
     if not scale.marks and not scale.note:
         return [first]
-    spans: list[Span] = [Span(scale.note[:LEFT].ljust(LEFT), Tone.DIM)]
+    note = scale.note[:LEFT]
+    spans: list[Span] = [Span(note, Tone.DIM, scale.note_target), Span(" " * (LEFT - len(note)))]
     at = 0
     for placed in labels([one for one, _ in scale.marks], scale.top, room):
         spans.append(Span(" " * (placed.at - at)))
@@ -128,24 +134,25 @@ def _together(marks: Sequence[_Named], unit: str = "") -> tuple[tuple[Mark, Targ
 def _watts(source: Source, verdict: Verdict) -> _Scale | None:
     facts, row = verdict.facts, verdict.row
     watts = facts.number("PkgWatt")
-    limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
-    known = {name: watt for name, watt in limits.items() if watt is not None}
     if watts is None:
         return None
-    if not known:
-        return _Scale("power", watts, "W", source.target("PkgWatt", row), 0.0, ())
+    limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
+    known = {name: watt for name, watt in limits.items() if watt is not None}
+    plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values(), default=0.0)
     # PL4 is a peak of a few milliseconds, often far beyond what the rest of the scale is about.
-    plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values())
-    if known.get("PL4", 0.0) > 1.6 * plain:
-        known.pop("PL4")
+    beyond = known.pop("PL4") if known.get("PL4", 0.0) > 1.6 * plain else None
     limit = facts.limit("PL1") or facts.limit("PL2")
     at_limit = limit is not None and watts >= _AT_LIMIT * limit
     unlimited = [name for name in ("PL1", "PL2") if facts.number(name) is not None and facts.limit(name) is None]
+    note, origin = "", None
+    if unlimited:
+        note, origin = f"{' and '.join(unlimited)}: no limit", source.target(unlimited[0], row)
+    elif beyond is not None:
+        note, origin = f"PL4 {beyond:,.0f}", source.target("PL4", row)
     return _Scale(
-        "power", watts, "W", source.target("PkgWatt", row), max(plain, *known.values(), watts) * 1.04,
+        "power", watts, "W", source.target("PkgWatt", row), max([*known.values(), watts]) * 1.04 if known else 0.0,
         _together([(name, watt, source.target(name, row)) for name, watt in known.items()]),
-        Tone.AMBER if at_limit else None,
-        f"no {' and '.join(unlimited)}" if unlimited else "",
+        Tone.AMBER if at_limit else None, note, origin,
     )
 
 
@@ -181,9 +188,10 @@ def _clock(source: Source, verdict: Verdict) -> _Scale | None:
             marks.append(("allowed", facts.cap_mhz, _most(source, "MaxMHz", row)))
     name = "Bzy_MHz" if facts.number("Bzy_MHz") is not None else "CurMHz"
     busy = "" if facts.busy is None else f"{facts.busy:.0f} % busy"
+    load = "Busy%" if facts.number("Busy%") is not None else "Load%"
     return _Scale("clock", facts.mhz, "MHz", source.target(name, row),
                   0.0 if highest is None else max(highest, facts.mhz) * 1.04, _together(marks),
-                  Tone.AMBER if verdict.state is State.HELD else None, busy)
+                  Tone.AMBER if verdict.state is State.HELD else None, busy, source.target(load, row))
 
 
 def _most(source: Source, name: ColumnId, row: RowId) -> Target | None:
@@ -245,8 +253,8 @@ def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
 # What is not there
 
 
-def _missing(source: Source, verdict: Verdict, width: int) -> list[Line]:
-    """One line for each thing that has no place in the panel, with the reason; the remedy is in its explanation."""
+def _missing(source: Source, verdict: Verdict, width: int, *, most: int) -> list[Line]:
+    """A line for each thing that has no place in the panel, with the reason; its explanation has the whole of it."""
     facts = verdict.facts
     asked = (
         ("power", "PkgWatt", False),
@@ -260,7 +268,6 @@ def _missing(source: Source, verdict: Verdict, width: int) -> list[Line]:
     for what, name, needless in asked:
         why = None if needless else facts.why.get(name)
         if why is not None:
-            text = f"no {what}: {why.sentence()}"
-            cut = text if len(text) <= width else text[: width - 1] + "…"
-            found.append((Span(cut, Tone.DIM, source.target(name, verdict.row)),))
+            target = source.target(name, verdict.row)
+            found += wrapped(f"no {what}: {why.sentence()}", width, Tone.DIM, target, most=most)
     return found

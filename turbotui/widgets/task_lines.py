@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs
@@ -20,21 +19,27 @@ FILLED: Final = 0.5  # share of a place from which it is drawn filled
 _NAME: Final = 15  # characters that the kernel keeps of a name (proc(5), comm)
 
 
-@dataclass(frozen=True, slots=True)
 class TaskLine:
-    """A row with its cells, computed once.
+    """A row, each cell of which is computed when it is first asked for: of a thousand rows few are drawn.
 
     Attributes:
         row: whose.
-        cells: by the column's id.
+        key: the row's, in any interval.
     """
 
-    row: TaskRow
-    cells: dict[str, Cell]
+    __slots__ = ("_cells", "_inputs", "key", "row")
+
+    def __init__(self, inputs: TaskInputs) -> None:
+        self._inputs = inputs
+        self._cells: dict[str, Cell] = {}
+        self.row = inputs.row
+        self.key = inputs.row.key
 
     def cell(self, column: TaskColumn) -> Cell:
         """One of its cells; None where it is unknown."""
-        return self.cells.get(column.id)
+        if column.id not in self._cells:
+            self._cells[column.id] = column.compute(self._inputs)
+        return self._cells[column.id]
 
     @property
     def words(self) -> str:
@@ -43,20 +48,37 @@ class TaskLine:
         return f"{row.application} {row.pid} {row.tid} {row.name}".lower()
 
 
-def line_of(inputs: TaskInputs, columns: Iterable[TaskColumn]) -> TaskLine:
-    """Compute the cells of a row."""
-    return TaskLine(inputs.row, {column.id: column.compute(inputs) for column in columns})
+class DrawnLine:
+    """A line of the listing whose pieces are made when it comes into sight.
+
+    Args:
+        key: of its row.
+        make: gives the pieces.
+    """
+
+    __slots__ = ("_make", "key")
+
+    def __init__(self, key: str, make: Callable[[], tuple[Piece, ...]]) -> None:
+        self.key = key
+        self._make = make
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """As it is drawn."""
+        return self._make()
 
 
-def in_order(lines: Iterable[TaskLine], sort: str, *, reverse: bool) -> list[TaskLine]:
+def in_order(lines: Iterable[TaskLine], sort: TaskColumn | None, *, reverse: bool) -> list[TaskLine]:
     """Lines by one column, unknown cells last whatever the direction, equal ones by their numbers."""
     known: list[TaskLine] = []
     unknown: list[TaskLine] = []
     for line in sorted(lines, key=lambda line: (line.row.pid or 0, line.row.tid or 0, line.row.name)):
-        (unknown if line.cells.get(sort) is None else known).append(line)
+        (unknown if sort is None or line.cell(sort) is None else known).append(line)
+    if sort is None:
+        return unknown
 
     def by(line: TaskLine) -> tuple[bool, float, str]:
-        cell = line.cells[sort]
+        cell = line.cell(sort)
         return (True, 0.0, cell.lower()) if isinstance(cell, str) else (False, cell or 0.0, "")
 
     return [*sorted(known, key=by, reverse=reverse), *unknown]
@@ -100,7 +122,7 @@ def pieces_of(line: TaskLine, columns: Sequence[TaskColumn]) -> tuple[Piece, ...
     """A row as it is drawn; counts that are too low are marked with `>`."""
     pieces: list[Piece] = []
     for column in columns:
-        value = line.cells[column.id]
+        value = line.cell(column)
         wide = _wide(column)
         mark = ">" if line.row.incomplete and not column.identity and value is not None else " "
         if value is None:

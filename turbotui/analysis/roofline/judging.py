@@ -32,7 +32,9 @@ class Choice:
 
 
 def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool = False) -> Choice:
-    """The roofs that bound a row: measured and stored ones of just those CPUs, else theory.
+    """The roofs that bound a row: measured and stored ones of just those CPUs, else theory at the highest clock.
+
+    A core in turbo would else be said to reach more of its roof than it does.
 
     Args:
         machine: real, simulated or recorded.
@@ -54,10 +56,10 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
             if stored.cpus == cpus:
                 return Choice(stored, f"measured {stored.when}")
     try:
-        found = machine_roofs(machine, word, cpus)
+        found = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
         return Choice(None, str(error))
-    return Choice(found, f"theory at {found.hertz / 1e9:.2f} GHz, not measured")
+    return Choice(found, f"theory at the highest clock, {found.hertz / 1e9:.2f} GHz; not measured")
 
 
 def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
@@ -98,5 +100,5 @@ def sentence(spot: Spot, roofs: RoofSet | None) -> str:
     if found.above:
         return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
     if found.bound is Bound.COMPUTE:
-        return f"{text}: {share} of the {found.ceiling} roof, compute-bound"
+        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof, compute-bound"
     return f"{text}: {share} of the {found.ceiling.removesuffix(' bandwidth')} roof, memory-bound"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline.phases import Moment
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.speeds import Speed, row_speed, sum_speeds
+from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.sweep import each_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,11 @@ def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequenc
         seconds: machine time at the end of the frame.
         estimated: whether counters took turns.
     """
-    by_cpu: dict[RowId, Speed | None] = {}
+    by_cpu = _all_cpus(frame, recipes, sizing) if frame.older is not None else {}
     found: list[Spot] = []
     unknown = 0
     for row, name in rows:
-        speed = _speed(frame, row, recipes, sizing, by_cpu)
+        speed = _speed(frame, row, by_cpu)
         if speed is None:
             unknown += 1
             continue
@@ -121,14 +122,16 @@ def moments_of(spots: Sequence[Spot]) -> tuple[Moment, ...]:
     )
 
 
-def _speed(frame: Frame, row: RowId, recipes: Sequence[Recipe], sizing: Sizing,
-           by_cpu: dict[RowId, Speed | None]) -> Speed | None:
-    """A row's speed; each CPU's is made once, however many rows it is in."""
+def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:
+    """A row's speed, of its CPUs'."""
     if row.scope is Scope.CPU:
-        if row not in by_cpu:
-            by_cpu[row] = row_speed(frame.inputs(row), recipes, sizing)
-        return by_cpu[row]
-    members = frame.rows(Scope.CPU) if row.scope is Scope.SYSTEM else [
-        frame.rows(Scope.CPU)[position] for position in frame.topology.parts(row, Scope.CPU)
-    ]
-    return sum_speeds(_speed(frame, cpu, recipes, sizing, by_cpu) for cpu in members)
+        return by_cpu.get(row)
+    if row.scope is Scope.SYSTEM:
+        return sum_speeds(by_cpu.values())
+    cpus = frame.rows(Scope.CPU)
+    return sum_speeds(by_cpu.get(cpus[position]) for position in frame.topology.parts(row, Scope.CPU))
+
+
+def _all_cpus(frame: Frame, recipes: Sequence[Recipe], sizing: Sizing) -> dict[RowId, Speed | None]:
+    """Each CPU's speed, made once, however many rows it is in; all of them in one sweep over the signals."""
+    return {row: cpu_speed(inputs, recipes, sizing) for row, inputs in each_row(frame, Scope.CPU)}

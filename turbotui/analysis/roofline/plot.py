@@ -14,6 +14,8 @@ from turbotui.machine.code.shapes import Mix
 
 _MARGIN: Final = 2.0  # factor left free beyond the outermost ridge, peak or point
 _MINOR: Final = (2, 5)
+X_TITLE: Final = "arithmetic intensity [flop/byte]"
+Y_TITLE: Final = "GFLOP/s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +175,35 @@ def build_plot(roofs: RoofSet, points: Iterable[Mark] = (), mix: Mix | None = No
     slowest = min(slant.rate for slant in slants) / 1e9
     y_low = min([slowest * x_low, *(point.gflops / _MARGIN for point in shown)])
     y_high = max([peaks[0].flops / 1e9, *(point.gflops for point in shown)]) * _MARGIN
+    x, y = LogAxis(x_low, x_high, X_TITLE), LogAxis(y_low, y_high, Y_TITLE)
+    return _laid_out(roofs, slants, x, y, shown)
+
+
+def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis) -> Plot:
+    """Roofs on given axes.
+
+    Raises:
+        UsageError: there is no flat or no slanted roof.
+    """
+    slants = roofs.best_bandwidths()
+    if not chosen_peaks(roofs) or not slants:
+        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
+    return _laid_out(roofs, slants, x, y, ())
+
+
+def _laid_out(roofs: RoofSet, slants: Sequence[Bandwidth], x: LogAxis, y: LogAxis, points: tuple[Mark, ...]) -> Plot:
+    peaks = chosen_peaks(roofs)
     return Plot(
         title=f"{roofs.machine}, {roofs.origin.value}, {_threads(roofs)}",
-        x=LogAxis(x_low, x_high, "arithmetic intensity [flop/byte]"),
-        y=LogAxis(y_low, y_high, "GFLOP/s"),
-        lines=(*_slanted(slants, peaks[0], x_low), *_flat(peaks, slants[0], x_low, x_high)),
+        x=x,
+        y=y,
+        lines=(*_slanted(slants, peaks[0], x.low), *_flat(peaks, slants[0], x.low, x.high)),
         ridges=tuple(
             Mark(ridge(peaks[0].flops, slant.rate), peaks[0].flops / 1e9,
                  f"{slant.level} {ridge(peaks[0].flops, slant.rate):.3g}")
             for slant in slants
         ),
-        points=shown,
+        points=points,
     )
 
 
@@ -192,15 +212,21 @@ def _threads(roofs: RoofSet) -> str:
     return f"{count} thread{'s' if count != 1 else ''}"
 
 
+def _amount(value: float) -> str:
+    """Four digits, and never an exponent."""
+    return f"{value:.4g}" if value < 9_999.5 else f"{value:.0f}"
+
+
 def _slanted(slants: Sequence[Bandwidth], top: Peak, x_low: float) -> Iterator[Line]:
     for slant in slants:
         end = ridge(top.flops, slant.rate)
-        yield Line(f"{slant.level} {slant.rate / 1e9:.4g} GB/s", LineKind.MEMORY, (x_low, slant.rate * x_low / 1e9),
-                   (end, top.flops / 1e9))
+        start = min(x_low, end / _MARGIN)  # axes may begin to the right of the ridge
+        yield Line(f"{slant.level} {_amount(slant.rate / 1e9)} GB/s", LineKind.MEMORY,
+                   (start, slant.rate * start / 1e9), (end, top.flops / 1e9))
 
 
 def _flat(peaks: Sequence[Peak], steepest: Bandwidth, x_low: float, x_high: float) -> Iterator[Line]:
     for peak in peaks:
         start = max(x_low, ridge(peak.flops, steepest.rate))
         height = peak.flops / 1e9
-        yield Line(f"{peak.name} {height:.4g} GFLOP/s", LineKind.COMPUTE, (start, height), (x_high, height))
+        yield Line(f"{peak.name} {_amount(height)} GFLOP/s", LineKind.COMPUTE, (start, height), (x_high, height))

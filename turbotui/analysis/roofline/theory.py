@@ -22,6 +22,7 @@ _CLOCK_FILES: Final = (
     ("cpuinfo_max_freq", "highest clock"),
 )
 """Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
+_MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
 
 
 def chip_roofs(name: str, threads: str) -> RoofSet:
@@ -41,13 +42,14 @@ def chip_roofs(name: str, threads: str) -> RoofSet:
     return _roofs(chip, chip.name, threads, tuple(range(cores)), ())
 
 
-def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> RoofSet:
+def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False) -> RoofSet:
     """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology, no DRAM.
 
     Args:
         machine: whose.
         threads: "one", "all" or the CPU set, for people.
         cpus: the CPUs; siblings count once.
+        highest: at the highest clock that cpufreq knows, which no core passes, instead of the one that all can hold.
 
     Raises:
         MachineError: its microarchitecture is in no table, or its clock cannot be read.
@@ -64,11 +66,11 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
     if not cpus:
         raise MachineError(f"no spec sheet for cores of kind {', '.join(left_out)} of {machine_title(machine)}; "
                            "measure instead: turbotui roofs")
-    hertz, where = _clock(machine, cpus[0])
+    hertz, where = _clock(machine, cpus[0], highest=highest)
     firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
     cores = len(firsts)
     notes = [
-        f"clock: {where}, {hertz / 1e9:.3f} GHz; turbo and vector licences move it",
+        f"clock: {where}, {hertz / 1e9:.3f} GHz; {_MOVES[highest]}",
         "no DRAM roof: the number and speed of memory channels is not in the table",
     ]
     if left_out:
@@ -77,9 +79,9 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...]) -> Roof
     return _roofs(chip, machine_title(machine), threads, firsts, tuple(notes))
 
 
-def _clock(machine: Machine, cpu: int) -> tuple[float, str]:
+def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
     base = f"/sys/devices/system/cpu/cpu{cpu}/cpufreq"
-    for file, word in _CLOCK_FILES:
+    for file, word in _CLOCK_FILES[1:] if highest else _CLOCK_FILES:
         try:
             return int(machine.host.read_text(f"{base}/{file}")) * 1e3, f"{word} ({file})"
         except (HostError, ValueError):

@@ -82,3 +82,10 @@ class Mark:
     totals: tuple[int, ...]
     migrations: int
     loads: dict[int, int]
+
+    def plus(self, other: Mark) -> Mark:
+        """Of two accounts that have become one."""
+        cpus = self.loads.keys() | other.loads.keys()
+        loads = {cpu: self.loads.get(cpu, 0) + other.loads.get(cpu, 0) for cpu in cpus}
+        totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
+        return Mark(totals, self.migrations + other.migrations, loads)

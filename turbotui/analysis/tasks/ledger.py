@@ -128,21 +128,25 @@ class Ledger:
         """What every account has now, by its serial number."""
         return {one.serial: one.mark() for one in self.accounts()}
 
-    def tidy(self) -> None:
+    def tidy(self) -> dict[int, int]:
         """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
 
-        Changes what differences to earlier marks say: take new marks afterwards. A thread that has a set of its own
-        keeps its account, for the last read of that set is still to come.
+        A thread that has a set of its own keeps its account, for the last read of that set is still to come.
+
+        Returns:
+            The serial number of each account that is no more, and of the one that it is part of now: differences to
+            earlier marks need it.
         """
         self.timeline.forget()
         ended = [key for key, account in self._accounts.items() if account.ended and account.root != account.tid]
         surplus = len(ended) + len(self._finished) - self._keep
         if surplus <= 0:
-            return
+            return {}
         self._known = {tid: name for tid, name in self._known.items() if tid in self._by_tid}
         old, self._finished = self._finished[:surplus], self._finished[surplus:]
         for key in ended[: surplus - len(old)]:
             old.append(self._forget(key))
+        moved: dict[int, int] = {}
         for account in old:
             if account.root in self._twice:
                 continue
@@ -153,6 +157,8 @@ class Ledger:
                 account.pid = account.tid = -1
             else:
                 home.swallow(account)
+                moved[account.serial] = home.serial
+        return moved
 
     def _book(self, cpu: int, record: Record) -> None:
         match record:

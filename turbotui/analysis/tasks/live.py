@@ -29,11 +29,13 @@ class Wish:
         by: what a row stands for.
         window: seconds of a timeline; 0 for none.
         places: characters of its lines.
+        again: the interval before, in another light; it ends no interval.
     """
 
     by: Grouping = Grouping.THREAD
     window: float = 0.0
     places: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +133,21 @@ class TaskWatcher:
             watching.close()
 
     def _loop(self, watching: Watching, refused: Mapping[str, str]) -> None:
-        rounds = 0
+        rounds, asked = 0, False
         while True:
-            watching.round(_ROUND)
-            rounds += 1
             with self._lock:
                 if self._state.over:
                     return
-                due, wish = self._state.due or rounds == _FIRST, self._state.wish
+                due, wish = self._state.due or (rounds == _FIRST and not asked), self._state.wish
+                asked |= due
                 self._state.due = False
+            watching.round(0.0 if due else _ROUND)  # what came before the request is in its table
+            rounds += 1
             if due:
                 self._publish(self._take(watching, wish, refused))
 
     def _take(self, watching: Watching, wish: Wish, refused: Mapping[str, str]) -> Cut:
-        reports = [watching.report(one, wish.by) for one in watching.watched]
+        reports = [watching.report(one, wish.by, again=wish.again) for one in watching.watched]
         reports += self._refusal(refused).reports
         lanes: list[tuple[TaskRow, tuple[Stretch | None, ...]]] = []
         if wish.window > 0 and wish.places > 0:

@@ -79,13 +79,26 @@ class Watched:
     numerics: Numerics
     pids: tuple[int, ...]
     folder: str | None
+    opened_ns: int
     marks: Mapping[int, Mark] = field(default_factory=dict)
     marked_ns: int = 0
+    before: Mapping[int, Mark] = field(default_factory=dict)
+    before_ns: int = 0
 
     @property
     def missed(self) -> int:
         """Threads of mode A that ended between two looks, or are of other processes."""
         return len(self.ledger.forked - self.feed.followed) if self.ledger.choice.mode is Mode.THREADS else 0
+
+
+def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
+    """Marks of an instant, after accounts have been put together."""
+    found = dict(marks)
+    for old, home in moved.items():
+        mark = found.pop(old, None)
+        if mark is not None:
+            found[home] = found[home].plus(mark) if home in found else mark
+    return found
 
 
 class Watching:
@@ -124,7 +137,8 @@ class Watching:
         feed = open_feed(self._host, choice, self._cpus, self.waiting, self._pages)
         timeline = Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live else Timeline()
         ledger = Ledger(choice, feed.roots, timeline)
-        one = Watched(application, feed, ledger, numerics, pids, None, marked_ns=self._host.now_ns())
+        now = self._host.now_ns()
+        one = Watched(application, feed, ledger, numerics, pids, None, now, marked_ns=now, before_ns=now)
         try:
             one.folder = self._aim(one, on_exec=child is not None)
         except BaseException:
@@ -148,15 +162,22 @@ class Watching:
             return not self._host.exists(one.folder)
         return bool(one.pids) and all(has_ended(self._host, pid) for pid in one.pids)
 
-    def report(self, one: Watched, by: Grouping, *, whole: bool = False) -> Report:
-        """The rows since the last report, or since the beginning."""
+    def report(self, one: Watched, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
+        """The rows of an interval, which this ends.
+
+        Args:
+            one: whose.
+            by: what a row stands for.
+            whole: since the beginning, ending nothing.
+            again: from the beginning of the interval before, ending nothing: the same interval in another light.
+        """
         now = self._host.now_ns()
-        rows = task_rows(one.ledger, by, None if whole else one.marks, one.application.name)
-        seconds = (now - one.marked_ns) / 1e9
-        if not whole:
-            one.ledger.tidy()
-            one.marks = one.ledger.marks()
-            one.marked_ns = now
+        since, since_ns = (one.before, one.before_ns) if again else (one.marks, one.marked_ns)
+        rows = task_rows(one.ledger, by, None if whole else since, one.application.name)
+        seconds = (now - (one.opened_ns if whole else since_ns)) / 1e9
+        if not whole and not again:
+            one.before, one.before_ns = moved_marks(one.marks, one.ledger.tidy()), one.marked_ns
+            one.marks, one.marked_ns = one.ledger.marks(), now
         return Report(one.application, one.ledger.choice, one.numerics, tuple(rows), seconds, one.ledger.lost,
                       one.ledger.throttled, one.feed.damaged, one.missed, self.gone(one), "", one.ledger.names)
 

@@ -63,7 +63,8 @@ def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> C
         compute=_value(signal, traits, unit, rate=rate),
         formula="value" if traits.level else "Δcount / seconds" if rate else "Δcount",
         help=column.help
-        or f"Added by hand: the {what} of {column.event} for each {traits.scope.value}; rows above show the sum.",
+        or f"Added by hand: the {what} of {column.event} for each {traits.scope.value}"
+        f"{'' if unit.si is Unit.CELSIUS else '; rows above show the sum'}.",
         document=column.document or column.event,
         width=10,
     )

@@ -76,9 +76,10 @@ PACKAGE_COLUMNS = (
     _throttled("RAM_%", "throttled.ram", "the package's memory"),
     Column(
         id="PL1", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl1",),
-        compute=lambda row: row.value("limit.pkg.pl1"), formula="powercap long_term power_limit_uw, or MSR 0x610[14:0]",
-        help="Sustained power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
-        extra=True,
+        compute=lambda row: row.value("limit.pkg.pl1"),
+        formula="powercap long_term power_limit_uw, hwmon amd_hsmp power1_cap, or MSR 0x610[14:0]",
+        help="Sustained power limit of the package.",
+        document=f"{_POWERCAP}; Documentation/arch/x86/amd_hsmp.rst", width=5, priority=8, default=False, extra=True,
     ),
     Column(
         id="PL2", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl2",),

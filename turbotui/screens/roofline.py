@@ -1,0 +1,358 @@
+"""The roofline screen: what the cores compute against what they move, below what they could reach."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from turbotui.analysis.roofline.export import csv_text, svg_text
+from turbotui.analysis.roofline.judging import sentence
+from turbotui.analysis.roofline.live import Spot
+from turbotui.errors import TurbotuiError
+from turbotui.machine.host import HostKind
+from turbotui.output.saving import write_numbered
+from turbotui.quantities.catalog.roofline import measured_recipes
+from turbotui.quantities.columns import Column
+from turbotui.quantities.roofline import NO_FLOPS
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.screens.actions import Where, bindings_for
+from turbotui.screens.base import WatchScreen
+from turbotui.screens.explain import Explain
+from turbotui.screens.roofline_view import KEPT, TRAILS, RoofView
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece, nice_top
+from turbotui.widgets.piece_lines import PieceLines
+from turbotui.widgets.roof_plot import MARKS, RoofPlot
+from turbotui.widgets.spark import spark
+
+_SIDE = 38
+"""Characters of the panel at the right; there from a screen of `_WIDE` characters on."""
+_WIDE = 110
+_ZOOM = 1.5
+_PAN = 0.1
+
+
+class RooflineScreen(WatchScreen):
+    """Points on a log-log canvas; the one under the cursor is read out below."""
+
+    where: ClassVar[Where] = Where.ROOFLINE
+    number = "6"
+    word = "roofline"
+    BINDINGS = bindings_for(Where.ROOFLINE)
+
+    DEFAULT_CSS = f"""
+    RooflineScreen #across {{ height: 1fr; }}
+    RooflineScreen #side {{ width: {_SIDE}; height: 1fr; }}
+    RooflineScreen #missing {{ width: 1fr; height: 1fr; display: none; }}
+    RooflineScreen #below {{ height: 2; }}
+    RooflineScreen.-missing #roofs, RooflineScreen.-missing #side, RooflineScreen.-missing #below {{ display: none; }}
+    RooflineScreen.-missing #missing {{ display: block; }}
+    RooflineScreen.-narrow #side {{ display: none; }}
+    RooflineScreen.-wide #below {{ display: none; }}
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._plot = RoofPlot(id="roofs")
+        self._recipes = measured_recipes(watch.session.census.signals)
+        self._view = RoofView(watch.session.machine, self._recipes, os.environ)
+        self._watts: deque[float] = deque(maxlen=KEPT)
+        self._efficiency: deque[float] = deque(maxlen=KEPT)
+        self._seq = -1
+
+    def body(self) -> Iterable[Widget]:
+        """The canvas with a panel beside it, or two lines below it."""
+        yield Horizontal(self._plot, PieceLines(id="side"), PieceLines(id="missing"), id="across")
+        yield PieceLines(id="below")
+
+    @property
+    def roof_plot(self) -> RoofPlot:
+        """The canvas, for tests."""
+        return self._plot
+
+    @property
+    def view(self) -> RoofView:
+        """What is looked at, for tests."""
+        return self._view
+
+    @property
+    def _columns(self) -> list[Column]:
+        catalog, watch = self.watch_state.session.catalog, self.watch_state
+        found = [column for column in catalog.columns if "roofline" in column.groups]
+        return [column for column in found if watch.why_absent(column) is None]
+
+    @property
+    def wanted(self) -> Sequence[Column]:
+        """The roofline's own columns, and watts."""
+        watts = self.watch_state.watts
+        return (*self._columns, *([watts] if watts is not None else []))
+
+    # Frames
+
+    def show_frame(self) -> None:
+        """Place every point of this frame."""
+        frame = self.watch_state.frame
+        self.set_class(not self._recipes, "-missing")
+        flops = self.watch_state.session.catalog.get("GFLOP/s")
+        if not self._recipes:
+            self._show_missing()
+        elif frame is not None and flops is not None:
+            self._view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
+            if frame.seq != self._seq:
+                self._seq = frame.seq
+                self._remember()
+            self._draw()
+        super().show_frame()
+        self.show_status()
+
+    def _remember(self) -> None:
+        frame, watts = self.watch_state.frame, self.watch_state.watts
+        value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
+        known = float(value) if isinstance(value, int | float) else float("nan")
+        self._watts.append(known)
+        machine = self._view.machine_spots
+        self._efficiency.append(machine[-1].gflops / known if machine and known > 0 else float("nan"))
+
+    def show_columns(self) -> None:
+        """Read what is visible now, arranged for this size."""
+        wide = self.size.width >= _WIDE
+        self.set_class(wide, "-wide")
+        self.set_class(not wide, "-narrow")
+        self.watch_state.want(self.wanted)
+
+    def _show_missing(self) -> None:
+        why = self.watch_state.session.census.why_missing(NO_FLOPS)
+        width = max(20, min(100, self.size.width - 4))
+        title = "  No point can be placed on the roofline here."
+        lines: list[list[Piece]] = [[("", Tone.PLAIN)], [(title, Tone.SUMMARY)],
+                                    [("", Tone.PLAIN)]]
+        lines += [[("  " + line, Tone.PLAIN)] for line in textwrap.wrap(f"{why.reason.value}: {why.detail}.", width)]
+        lines.append([("", Tone.PLAIN)])
+        choice = self._view.roofs(SYSTEM_ROW)
+        source = "" if choice.roofs is None else f" Until then: {choice.source}."
+        roofs = f"Its roofs can be measured all the same: turbotui roofs.{source}"
+        lines += [[("  " + line, Tone.DIM)] for line in textwrap.wrap(roofs, width)]
+        lines += [[("", Tone.PLAIN)], [("  A simulated machine has the counters:", Tone.PLAIN)],
+                  [("    turbotui --machine laptop-old+calculix", Tone.KEY), ("   two behaviours", Tone.DIM)],
+                  [("    turbotui --machine sapphire-2s+tonto", Tone.KEY), ("     two widths, 224 CPUs", Tone.DIM)]]
+        self.query_one("#missing", PieceLines).show(lines)
+
+    def _draw(self) -> None:
+        picture = self._view.picture()
+        if picture is not None:
+            self._plot.show(picture)
+        self.query_one("#side", PieceLines).show(self._side())
+        self.query_one("#below", PieceLines).show(self._below())
+
+    # Words
+
+    def readout(self) -> str:
+        """The point under the cursor: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
+        if not self._recipes:
+            return "no floating-point counters here"
+        spot = self._view.under_cursor
+        if spot is None:
+            return "waiting for the first interval"
+        return sentence(spot, self._view.roofs(spot.row).roofs)
+
+    def _notes(self) -> list[str]:
+        """What is not in the picture."""
+        view = self._view
+        idle = len(view.spots) - len(view.placed)
+        found = [f"{idle} without floating-point work or bytes"] if idle else []
+        found += [f"{self._plot.outside} outside the axes: 0 shows them"] if self._plot.outside else []
+        found += [f"{view.unknown} not counted"] if view.unknown else []
+        return found
+
+    def _curve(self, values: Sequence[float], width: int) -> str:
+        known = [value for value in values if value == value]  # noqa: PLR0124 - NaN is the only value unlike itself
+        return spark(tuple(values)[-width * 4:], nice_top(max(known, default=0.0)), width, self._seq)
+
+    def _power(self, width: int) -> list[list[Piece]]:
+        """Power, performance and efficiency of the whole machine over time."""
+        machine = [spot.gflops for spot in self._view.machine_spots]
+        lines: list[list[Piece]] = []
+        for word, unit, values in (("power", "W", self._watts), ("all", "GF/s", machine),
+                                   ("effic.", "GF/s/W", self._efficiency)):
+            last = values[-1] if values else float("nan")
+            text = "—" if last != last else f"{last:,.3g}" if last < 100 else f"{last:,.0f}"  # noqa: PLR0124 - NaN
+            lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>7}", Tone.SUMMARY), (f" {unit:<7}", Tone.DIM),
+                          (self._curve(values, width), Tone.SPARK)])
+        return lines
+
+    def _below(self) -> list[list[Piece]]:
+        """Two lines for narrow screens."""
+        watts, machine, efficiency = self._power(8)
+        return [
+            [*watts, *machine[0:3], *efficiency[0:3]],
+            [(" · ".join([f" {self._view.choice.source}", *self._notes()])[: self.size.width], Tone.DIM)],
+        ]
+
+    def _side(self) -> list[list[Piece]]:
+        """The panel: the point, the machine over time, roofs, marks."""
+        view = self._view
+        spot = view.under_cursor
+        lines: list[list[Piece]] = [*self._point_lines(spot), [("", Tone.PLAIN)],
+                                    [(" whole machine over time", Tone.TITLE)], *self._power(_SIDE - 24)]
+        lines += [[("", Tone.PLAIN)], [(" roofs", Tone.TITLE)]]
+        lines += self._wrapped(view.choice.source)
+        picture = self._plot.picture
+        if picture is not None and picture.plot.ridges:
+            lines += self._wrapped("ridges at " + ", ".join(mark.label for mark in picture.plot.ridges) + " flop/B")
+            if not any(line.name.startswith("DRAM") for line in picture.plot.lines):
+                lines += self._wrapped("no DRAM roof is known")
+        lines += [[("", Tone.PLAIN)], [(" points", Tone.TITLE), (f"  {view.levels[view.level].word}", Tone.PLAIN)]]
+        used = dict.fromkeys(one.dominant for one in view.placed)
+        for mark in dict.fromkeys(MARKS.get(name, MARKS[""]) for name in used):
+            names = "/".join(name or "width not counted" for name in used if MARKS.get(name, MARKS[""]) == mark)
+            lines.append([(f" {mark} ", Tone.SUMMARY), (names, Tone.DIM)])
+        lines += self._wrapped(f"·∘∙ past {TRAILS[view.trail]}")
+        for note in self._notes():
+            lines += self._wrapped(note)
+        return lines
+
+    def _point_lines(self, spot: Spot | None) -> list[list[Piece]]:
+        if spot is None:
+            return [[(" no point", Tone.DIM)]]
+        mark = "~" if spot.estimated else ""
+        lines: list[list[Piece]] = [[(f" {spot.name}", Tone.TITLE)]]
+        for word, value, unit in (("AI", spot.intensity, "flop/B"), ("speed", spot.gflops, "GFLOP/s"),
+                                  ("moved", spot.gbytes, "GB/s")):
+            text = "—" if value is None else f"{mark}{value:.4g}"
+            lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>9}", Tone.SUMMARY), (f" {unit}", Tone.DIM)])
+        said = sentence(spot, self._view.roofs(spot.row).roofs).split(": ")
+        lines += self._wrapped(said[-1], Tone.AMBER) if len(said) > 2 else []
+        if spot.dominant:
+            lines += self._wrapped(f"mostly {spot.dominant}")
+        if spot.width is not None:
+            lines += self._wrapped(f"bytes: {spot.width.value}")
+        if spot.estimated:
+            lines += self._wrapped("~ counters took turns")
+        return lines
+
+    @staticmethod
+    def _wrapped(text: str, tone: Tone = Tone.DIM) -> list[list[Piece]]:
+        return [[(f" {line}", tone)] for line in textwrap.wrap(text, _SIDE - 2)]
+
+    # Actions
+
+    def _shown(self, notice: str = "") -> None:
+        if self._recipes:
+            self._draw()
+        if notice:
+            self.notice(notice)
+        else:
+            self.show_status()
+
+    def action_rows(self) -> None:
+        """Points for the next level."""
+        word = self._view.next_level()
+        self._shown(f"points: {word}")
+
+    def action_trail(self) -> None:
+        """Which past is drawn."""
+        self._shown(f"past: {self._view.next_trail()}")
+
+    def action_width(self) -> None:
+        """How accesses become bytes."""
+        self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew")
+
+    def action_roofs(self) -> None:
+        """Measured roofs or theory."""
+        self._shown(f"roofs: {self._view.swap_roofs()}")
+
+    def action_zoom(self, by: int) -> None:
+        """Nearer or further away, around the cursor."""
+        spot = self._view.under_cursor
+        placed = spot if spot is not None and spot.has_place else None
+        self._view.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
+        self._shown()
+
+    def action_whole(self) -> None:
+        """Everything again."""
+        self._view.whole()
+        self._shown()
+
+    def action_pan(self, across: int, up: int) -> None:
+        """Move the picture by a tenth."""
+        self._view.pan(across * _PAN, up * _PAN)
+        self._shown()
+
+    def action_to_point(self, across: int, up: int) -> None:
+        """The nearest point in a direction."""
+        placed = self._view.placed
+        at = next((at for at, spot in enumerate(placed) if spot.row == self._view.cursor), -1)
+        found = self._plot.nearest(at, across, up)
+        if found is not None and found < len(placed):
+            self._view.cursor = placed[found].row
+        self._shown()
+
+    def action_step_point(self, by: int) -> None:
+        """The next or previous row."""
+        spots = self._view.spots
+        if spots:
+            at = next((at for at, spot in enumerate(spots) if spot.row == self._view.cursor), -1)
+            self._view.cursor = spots[(at + by) % len(spots)].row
+        self._shown()
+
+    def on_roof_plot_selected(self, message: RoofPlot.Selected) -> None:
+        """Put the cursor on the point that was clicked."""
+        placed = self._view.placed
+        if message.index < len(placed):
+            self._view.cursor = placed[message.index].row
+        self._shown()
+
+    def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
+        """Zoom where the mouse is."""
+        self._view.zoom(message.factor, message.intensity, message.gflops)
+        self._shown()
+
+    def action_explain(self) -> None:
+        """Where the performance of the point comes from."""
+        column = self.watch_state.session.catalog.get("GFLOP/s")
+        if column is not None:
+            self.app.push_screen(Explain(self.watch_state, column, self._view.cursor or SYSTEM_ROW))
+
+    def action_save_svg(self) -> None:
+        """Save the picture."""
+        plot = self._view.plot() if self._recipes else None
+        if plot is None:
+            self.notice("there is no picture to save yet")
+            return
+        spots = self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.spots
+        choice = self._view.choice
+        self._save("svg", svg_text(plot, spots, title=self._title(), notes=(f"roofs: {choice.source}", *self._notes())))
+
+    def action_save_csv(self) -> None:
+        """Save the points of this level, with their past."""
+        if not self._view.past:
+            self.notice("there are no points to save yet")
+            return
+        self._save("csv", csv_text(self._view.past, self._simulated()))
+
+    def _simulated(self) -> str:
+        host = self.watch_state.session.machine.host
+        return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
+
+    def _title(self) -> str:
+        machine = self.watch_state.session.machine
+        return ", ".join(word for word in (self._simulated(), machine.model.title,
+                                           self._view.levels[self._view.level].word) if word)
+
+    def _save(self, suffix: str, text: str) -> None:
+        """Into a new file of the current folder; where it went, or why not, is said."""
+        name = self.watch_state.session.machine.host.name
+        kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
+        stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
+        try:
+            self.notice(f"saved {write_numbered(os.getcwd(), stem, suffix, text)}")
+        except (TurbotuiError, OSError) as error:
+            self.notice(f"not saved: {error}")

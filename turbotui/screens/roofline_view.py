@@ -1,0 +1,343 @@
+"""What the roofline screen looks at: rows, roofs, axes, and the past. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from turbotui.analysis.roofline.judging import Choice, roofs_for
+from turbotui.analysis.roofline.live import Reading, Spot, read_spots
+from turbotui.analysis.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
+from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.errors import UsageError
+from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.roof_plot import Dot, Picture
+
+KEPT: Final = 600
+"""Intervals of each row that the trail remembers."""
+MOST: Final = 2_000
+"""Points of the past that are drawn at once."""
+FAR: Final = 10.0
+"""Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
+LEAST: Final = 1e-12
+GREATEST: Final = 1e15
+NEAREST: Final = 1.01
+"""Ends of any axis, and the least ratio of its ends."""
+SIZINGS: Final = (
+    Sizing(WidthModel.MIX), Sizing(WidthModel.PRECISION), Sizing(WidthModel.GIVEN, 8.0),
+    Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
+)
+TRAILS: Final = ("of the point under the cursor", "of all points", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What a point stands for."""
+
+    word: str
+    scope: Scope
+
+
+def levels_of(topology: Topology) -> tuple[Level, ...]:
+    """The levels that differ on this machine, the finest first."""
+    found = [Level("CPUs", Scope.CPU)] if len(topology.instances(Scope.CORE)) < len(topology.cpus) else []
+    found.append(Level("cores", Scope.CORE))
+    if topology.varies(Scope.PACKAGE):
+        found.append(Level("packages", Scope.PACKAGE))
+    return (*found, Level("whole machine", Scope.SYSTEM))
+
+
+def name_of(topology: Topology, row: RowId) -> str:
+    """A row for people; a core with its package where there are several."""
+    if row.scope is Scope.SYSTEM:
+        return "machine"
+    instance = topology.instance(row)
+    if instance is None or not instance.cpus:
+        return str(row.scope.value)
+    if row.scope is Scope.CPU:
+        return f"cpu {instance.cpus[0]}"
+    if row.scope is Scope.CORE and topology.varies(Scope.PACKAGE):
+        package = topology.instance(topology.row(Scope.PACKAGE, instance.cpus[0]))
+        return f"package {'?' if package is None else package.label} core {instance.label}"
+    return f"{row.scope.value} {instance.label}"
+
+
+class RoofView:
+    """The state behind the screen.
+
+    Args:
+        machine: whose roofs.
+        recipes: that count on it.
+        environment: says where measured roofs are kept.
+
+    Attributes:
+        level: position in `levels`.
+        sizing: position in `SIZINGS`.
+        trail: position in `TRAILS`.
+        theory: whether measured roofs are passed over.
+        cursor: the row that is read out.
+        spots: of the level, now.
+        unknown: how many rows of the level are not counted.
+    """
+
+    def __init__(self, machine: Machine, recipes: Sequence[Recipe], environment: Mapping[str, str]) -> None:
+        self._machine = machine
+        self._recipes = recipes
+        self._environment = environment
+        self._topology = machine.topology
+        self.levels = levels_of(machine.topology)
+        self.level = next(at for at, level in enumerate(self.levels) if level.scope is Scope.CORE)
+        self.sizing = 0
+        self.trail = 0
+        self.theory = False
+        self.cursor: RowId | None = None
+        self.spots: tuple[Spot, ...] = ()
+        self.unknown = 0
+        self._past: dict[RowId, deque[Spot]] = {}
+        self._recent: deque[Spot] = deque(maxlen=MOST)
+        self._chosen: dict[tuple[object, ...], Choice] = {}
+        self._axes: tuple[LogAxis, LogAxis] | None = None
+        self._held = False
+        self._everything = False
+        self._seq = -1
+        self._began: int | None = None
+        self._frame: Frame | None = None
+        self._estimated = False
+
+    # Frames
+
+    def take(self, frame: Frame, *, estimated: bool) -> None:
+        """Take a frame in; the same one twice counts once."""
+        if frame.older is None:
+            return
+        self._topology = frame.topology
+        self._frame, self._estimated = frame, estimated
+        if self._began is None:
+            self._began = frame.older.started_ns
+        fresh = frame.seq != self._seq
+        self._seq = frame.seq
+        reading = self._read(frame, estimated=estimated)
+        self.spots = tuple(spot for spot in reading.spots if spot.row != SYSTEM_ROW or self.scope is Scope.SYSTEM)
+        self.unknown = reading.unknown
+        if fresh:
+            for spot in reading.spots:
+                past = self._past.setdefault(spot.row, deque(maxlen=KEPT))
+                if past and past[-1].seconds == spot.seconds:
+                    past.pop()  # another look at the same frame
+                past.append(spot)
+            self._recent.extend(self.spots)
+        if self.cursor is None or all(spot.row != self.cursor for spot in self.spots):
+            busiest = max(self.spots, key=lambda spot: spot.gflops, default=None)
+            self.cursor = None if busiest is None else busiest.row
+        if not self._held:
+            self._fit()
+
+    def _read(self, frame: Frame, *, estimated: bool) -> Reading:
+        rows = [] if self.scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
+                                                      for row in frame.rows(self.scope)]
+        seconds = (frame.newer.started_ns - (self._began or 0)) / 1e9
+        return read_spots(frame, [*rows, (SYSTEM_ROW, "machine")], self._recipes, SIZINGS[self.sizing],
+                          seconds=seconds, estimated=estimated)
+
+    # What is seen
+
+    @property
+    def scope(self) -> Scope:
+        """Of the rows that are points."""
+        return self.levels[self.level].scope
+
+    @property
+    def placed(self) -> tuple[Spot, ...]:
+        """The spots that have a place on logarithmic axes."""
+        return tuple(spot for spot in self.spots if spot.has_place)
+
+    @property
+    def under_cursor(self) -> Spot | None:
+        """The spot that is read out."""
+        return next((spot for spot in self.spots if spot.row == self.cursor), None)
+
+    @property
+    def machine_spots(self) -> Sequence[Spot]:
+        """The whole machine over time, oldest first."""
+        return self._past.get(SYSTEM_ROW, ())
+
+    @property
+    def past(self) -> tuple[Spot, ...]:
+        """Everything remembered of the rows of this level, oldest first: what the data file holds."""
+        rows = {spot.row for spot in self.spots}
+        found = chain.from_iterable(spots for row, spots in self._past.items() if row in rows)
+        return tuple(sorted(found, key=lambda spot: spot.seconds))
+
+    def roofs(self, row: RowId) -> Choice:
+        """The roofs above a row."""
+        instance = self._topology.instance(row)
+        cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
+        kind = self._topology.places[cpu].core_type if cpu in self._topology.places else None
+        small = row.scope.rank < Scope.PACKAGE.rank
+        key = (row.scope, kind, None if small else row, self.theory)
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
+        return found
+
+    @property
+    def choice(self) -> Choice:
+        """The roofs that are drawn: those above the point under the cursor, or above the first one there could be."""
+        return self.roofs(self.cursor or self._topology.instances(self.scope)[0].row)
+
+    def picture(self) -> Picture | None:
+        """What is to be drawn; None while there is nothing to make axes of."""
+        plot = self.plot()
+        if plot is None:
+            return None
+        placed = self.placed
+        cursor = next((at for at, spot in enumerate(placed) if spot.row == self.cursor), None)
+        return Picture(plot, tuple(Dot(spot.intensity or 0.0, spot.gflops, spot.dominant) for spot in placed), cursor,
+                       self._trail())
+
+    def plot(self) -> Plot | None:
+        """Roofs on the axes as they are."""
+        if self._axes is None:
+            self._fit()
+        if self._axes is None:
+            return None
+        roofs = self.choice.roofs
+        if roofs is None or not _can_draw(roofs):
+            return Plot(f"{self.choice.source}", *self._axes, (), (), ())
+        return plot_within(roofs, *self._axes)
+
+    def _trail(self) -> tuple[tuple[float, float], ...]:
+        if TRAILS[self.trail] == "off":
+            return ()
+        if self.trail == 0:
+            spots: Iterable[Spot] = self._past.get(self.cursor or SYSTEM_ROW, ())
+        else:
+            spots = self._recent
+        found = [(spot.intensity or 0.0, spot.gflops) for spot in spots if spot.has_place]
+        return tuple(found)
+
+    # What a person does
+
+    def next_level(self) -> str:
+        """Points for the next level; the past of other rows is another one's."""
+        self.level = (self.level + 1) % len(self.levels)
+        self.cursor = None
+        self._again()
+        return self.levels[self.level].word
+
+    def next_sizing(self) -> str:
+        """The next way to size an access; what was kept was sized otherwise, and goes."""
+        self.sizing = (self.sizing + 1) % len(SIZINGS)
+        self._past.clear()
+        self._again()
+        sizing = SIZINGS[self.sizing]
+        given = f": {sizing.given:g} bytes" if sizing.model is WidthModel.GIVEN else ""
+        return f"{sizing.model.value}{given}"
+
+    def next_trail(self) -> str:
+        """The past of the cursor's point, of all, or of none."""
+        self.trail = (self.trail + 1) % len(TRAILS)
+        return TRAILS[self.trail]
+
+    def swap_roofs(self) -> str:
+        """Measured roofs, or theory."""
+        self.theory = not self.theory
+        self._refit()
+        return self.choice.source
+
+    def whole(self) -> None:
+        """Axes that hold all roofs and working points again; asked for twice, those far away too."""
+        self._everything = not (self._held or self._everything)
+        self._refit()
+
+    def _refit(self) -> None:
+        self._held = False
+        self._axes = None
+        self._fit()
+
+    def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
+        """Look from nearer (factor above 1) or further away, at a place; None: at the middle."""
+        if self._axes is None:
+            return
+        x, y = self._axes
+        self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
+                   y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
+
+    def pan(self, across: float, up: float) -> None:
+        """Move by shares of what is seen."""
+        if self._axes is None:
+            return
+        x, y = self._axes
+        self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
+                   LogAxis(y.value(up), y.value(1 + up), y.title))
+
+    def _hold(self, x: LogAxis, y: LogAxis) -> None:
+        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
+        if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
+            self._held = True
+            self._axes = x, y
+
+    def _again(self) -> None:
+        if self._frame is not None:
+            self._seq = -1  # the same frame, seen anew
+            self.take(self._frame, estimated=self._estimated)
+        self._recent = deque(self.past[-MOST:], maxlen=MOST)
+        self._refit()
+
+    def _fit(self) -> None:
+        """Axes for the roofs, stretched to hold the points; they grow and do not shrink, so that nothing jumps."""
+        roofs = self.choice.roofs
+        points = [(spot.intensity or 0.0, spot.gflops) for spot in self.placed]
+        if roofs is not None and _can_draw(roofs):
+            plot = build_plot(roofs)
+            x, y = plot.x, plot.y
+            far = math.inf if self._everything else FAR
+            limits = (x.low / far, x.high * far), (y.low / far, y.high * far)
+        elif points:
+            x = LogAxis(min(one for one, _ in points) / 4, max(one for one, _ in points) * 4, X_TITLE)
+            y = LogAxis(min(two for _, two in points) / 4, max(two for _, two in points) * 4, Y_TITLE)
+            limits = (x.low, x.high), (y.low, y.high)
+        else:
+            return
+        if self._axes is not None:
+            x, y = _holding(x, (self._axes[0].low, self._axes[0].high)), _holding(y, (self._axes[1].low,
+                                                                                     self._axes[1].high))
+        inside = [(one, two) for one, two in points
+                  if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
+        for one, two in inside:
+            if not x.low <= one <= x.high:
+                x = _holding(x, _around(one))
+            if not y.low <= two <= y.high:
+                y = _holding(y, _around(two))
+        self._axes = x, y
+
+
+def _around(value: float) -> tuple[float, float]:
+    """The next 1, 2 or 5 times a power of ten below half a value and above twice it: axes that seldom change."""
+    def step(number: float, steps: Sequence[int]) -> float:
+        power = 10.0 ** math.floor(math.log10(number))
+        return power * (next(one for one in steps if one * power <= number * (1 + 1e-9)))
+
+    return step(value / 2, (5, 2, 1)), 1 / step(1 / (2 * value), (5, 2, 1))
+
+
+def _holding(axis: LogAxis, ends: tuple[float, float]) -> LogAxis:
+    """The axis, stretched to hold both ends."""
+    return LogAxis(min(axis.low, ends[0]), max(axis.high, ends[1]), axis.title)
+
+
+def _can_draw(roofs: RoofSet) -> bool:
+    try:
+        build_plot(roofs)
+    except UsageError:
+        return False
+    return True

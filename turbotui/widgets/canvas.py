@@ -1,0 +1,122 @@
+"""A canvas of characters with braille dots, texts and marks, each with a tone. Nothing here knows Textual.
+
+Coordinates are places: 0 at the left and the bottom, 1 at the right and the top; what lies outside is not drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece
+
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""Bits of Unicode block U+2800 by line and column within a character (The Unicode Standard, 21.1)."""
+
+
+Place: TypeAlias = tuple[float, float]
+
+
+def clip(start: Place, end: Place) -> tuple[Place, Place] | None:
+    """The part of a line between places 0 and 1 of both axes; None where there is none (Liang and Barsky's way)."""
+    first, last = 0.0, 1.0
+    for at in (0, 1):
+        step = end[at] - start[at]
+        if step == 0:
+            if not 0 <= start[at] <= 1:
+                return None
+            continue
+        one, other = (0 - start[at]) / step, (1 - start[at]) / step
+        first, last = max(first, min(one, other)), min(last, max(one, other))
+    if first > last:
+        return None
+
+    def along(share: float) -> Place:
+        found = (start[at] + share * (end[at] - start[at]) for at in (0, 1))
+        x, y = (min(1.0, max(0.0, value)) for value in found)
+        return x, y
+
+    return along(first), along(last)
+
+
+class Canvas:
+    """Lines below texts below marks, in `width` times `height` characters."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = max(1, width)
+        self.height = max(1, height)
+        self._dots: list[list[int]] = [[0] * self.width for _ in range(self.height)]
+        self._tones: list[list[Tone]] = [[Tone.PLAIN] * self.width for _ in range(self.height)]
+        self._chars: list[dict[int, Piece]] = [{} for _ in range(self.height)]
+
+    def copy(self) -> Canvas:
+        """The same, to be drawn over."""
+        other = Canvas.__new__(Canvas)
+        other.width, other.height = self.width, self.height
+        other._dots = [line[:] for line in self._dots]  # noqa: SLF001 - of the same class
+        other._tones = [line[:] for line in self._tones]  # noqa: SLF001 - as above
+        other._chars = [dict(line) for line in self._chars]  # noqa: SLF001 - as above
+        return other
+
+    def cell(self, x: float, y: float) -> tuple[int, int] | None:
+        """The column and line of a place; None outside of the canvas."""
+        if not (0.0 <= x <= 1.0 and 0.0 <= y <= 1.0):
+            return None
+        return min(self.width - 1, int(x * self.width)), self.height - 1 - min(self.height - 1, int(y * self.height))
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], tone: Tone) -> None:
+        """A straight line, as far as it is inside."""
+        inside = clip(start, end)
+        if inside is None:
+            return
+        start, end = inside
+        across, down = self.width * 2 - 1, self.height * 4 - 1
+        x0, y0, x1, y1 = start[0] * across, (1 - start[1]) * down, end[0] * across, (1 - end[1]) * down
+        steps = max(1, round(max(abs(x1 - x0), abs(y1 - y0))))
+        for step in range(steps + 1):
+            x = round(x0 + (x1 - x0) * step / steps)
+            y = round(y0 + (y1 - y0) * step / steps)
+            self._dots[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+            self._tones[y // 4][x // 2] = tone
+
+    def text(self, column: int, line: int, text: str, tone: Tone) -> bool:
+        """A text where nothing stands yet; false, with nothing drawn, where there is no room for it."""
+        if not 0 <= line < self.height or column < 0 or column + len(text) > self.width:
+            return False
+        row = self._chars[line]
+        if any(at in row for at in range(column - 1, column + len(text) + 1)):
+            return False
+        for at, char in enumerate(text, start=column):
+            row[at] = (char, tone)
+        return True
+
+    def mark(self, column: int, line: int, char: str, tone: Tone) -> None:
+        """A single character over whatever stands there."""
+        self._chars[line][column] = (char, tone)
+
+    def speck(self, column: int, line: int, char: str, tone: Tone) -> None:
+        """A single character, but not over a letter or digit of a text."""
+        row = self._chars[line]
+        if column not in row or not row[column][0].isalnum():
+            row[column] = (char, tone)
+
+    def pieces(self, line: int) -> list[Piece]:
+        """One line, neighbours of one tone in one piece."""
+        found: list[Piece] = []
+        dots, tones, chars = self._dots[line], self._tones[line], self._chars[line]
+        text, tone = "", Tone.PLAIN
+        for at in range(self.width):
+            if at in chars:
+                char, here = chars[at]
+            elif dots[at]:
+                char, here = chr(0x2800 + dots[at]), tones[at]
+            else:
+                char, here = " ", Tone.PLAIN if tone is Tone.CELL else tone  # the cursor has a background
+            if here is not tone and text:
+                found.append((text, tone))
+                text = ""
+            text += char
+            tone = here
+        if text:
+            found.append((text, tone))
+        return found
