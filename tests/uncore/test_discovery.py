@@ -162,6 +162,25 @@ def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
         typed_metric(panel, "odd")
 
 
+@pytest.mark.parametrize(
+    ("model", "scale", "bytes_each"),
+    [(143, "3.814697266e-6", 32), (143, "3.0517578125e-5", 32), (106, "3.814697266e-6", 32), (85, "3.814697266e-6", 4)],
+)
+def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
+    tmp_path: Path, model: int, scale: str, bytes_each: int
+) -> None:
+    box = {**EIGHT, "cpumask": "0", "events/ioclk": "event=0xff,umask=0x10"}
+    for name in ("bw_in_port0", "bw_out_port0"):
+        box |= {f"events/{name}": "event=0xff,umask=0x20", f"events/{name}.unit": "MiB", f"events/{name}.scale": scale}
+    info = INTEL_INFO.replace("model\t\t: 143", f"model\t\t: {model}")
+    board = Board(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
+    (panel,) = board.panels
+    assert [metric.key for metric in board.shown(panel)] == ["in port 0 GB/s", "frequency GHz"]
+    assert all("bw_out" not in metric.title for metric in panel.raw)  # requests of any size: no unit is right
+    board.sources()
+    assert board.scale(panel.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
+
+
 def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     mesh = {
         "cpumask": "0", "format/type": "config:0-15", "format/eventid": "config:16-26", "events/dtc_cycles": "type=0x3",

@@ -14,6 +14,7 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import EventError
+from turbotui.machine.uncore.corrections import right_scale
 from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -89,6 +90,7 @@ class UncoreSource(PerCpuSource):
         self.title = f"perf {order.pmu}"
         self._open_on: dict[int, list[Unit]] = {}
         self._encoded: dict[str, EncodedEvent] = {}
+        self._scales: dict[str, float] = {}
 
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, find who reads each unit now, and open each event once on the first of them."""
@@ -120,7 +122,9 @@ class UncoreSource(PerCpuSource):
         for event in dict.fromkeys(event for events in self.order.bundles for event in events):
             written = self.order.written(event)
             try:
-                (self._encoded[event],) = encoder.encode(written)
+                (encoded,) = encoder.encode(written)
+                self._encoded[event] = encoded
+                self._scales[event] = right_scale(self.order.pmu, encoded.unit, encoded.scale, machine.model)
             except EventError as error:
                 refused[event] = Unavailable(Reason.FAILED, f"perf {written}: {str(error).rstrip('.')}")
         return refused
@@ -172,7 +176,7 @@ class UncoreSource(PerCpuSource):
             name = self.order.signal(unit, bundle, event)
             found[name] = Signal(
                 name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER, Reduce.SUM,
-                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (size or 1),
+                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=self._scales[event] * (size or 1),
                 readers=(cpu,), enabled=times.enabled, running=times.running,
             )  # fmt: skip
         return found

@@ -10,6 +10,7 @@ from turbotui.machine.events.encoded import EncodedEvent
 from turbotui.machine.events.encoder import EventEncoder
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
+from turbotui.machine.uncore.corrections import right_scale
 from turbotui.machine.uncore.discovery import Unit
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -65,6 +66,7 @@ class Board:
     def __init__(self, machine: Machine) -> None:
         self.panels: tuple[Panel, ...] = find_panels(machine)
         self._encoder = EventEncoder(machine.host)
+        self._model = machine.model
         self._shown: dict[str, tuple[Metric, ...]] = {panel.kind.id: panel.starting for panel in self.panels}
         self._settings: dict[str, Mapping[str, int]] = {}
         self._sources: dict[str, UncoreSource] = {}
@@ -131,6 +133,13 @@ class Board:
             return self._encoder.encode(order.written(event))[0]
         except EventError as error:
             return str(error)
+
+    def scale(self, unit: Unit, event: str) -> float:
+        """The factor from counts of an event to its unit."""
+        encoded = self.encoded(unit, event)
+        if isinstance(encoded, str):
+            return 1.0
+        return right_scale(unit.pmu.name, encoded.unit, encoded.scale, self._model)
 
     # What a frame says
 

@@ -86,7 +86,11 @@ def _events(board: Board, row: Row, metric: Metric, reading: Reading) -> list[st
             for name, word in (("config1", attr.config1), ("config2", attr.config2), ("config3", attr.config3))
             if word
         ]
-        scale = f", scale {encoded.scale:g} {encoded.unit}" if encoded.unit else ""
+        scale = ""
+        if encoded.unit:
+            right = board.scale(row.units[0], event)
+            told = "" if right == encoded.scale else f" (this kernel says {encoded.scale:g}, wrongly)"
+            scale = f", scale {right:g} {encoded.unit}{told}"
         lines.append(f"    perf {encoded.fstr}: {', '.join(words)}{scale}")
     return lines
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from turbotui.machine.events.terms import read_number
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError, Pmu
+from turbotui.machine.uncore.corrections import is_meaningless
 from turbotui.machine.uncore.discovery import UNKNOWN, Unit, find_units
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.uncore import BYTES, KINDS, METRICS, Kind, Metric
@@ -126,7 +127,8 @@ def _panel(kind: Kind, units: tuple[Unit, ...]) -> Panel:
 def _is_count(pmu: Pmu, event: str) -> bool:
     """Whether an event is a running count of known scale that needs no parameter."""
     found = pmu.events[event]
-    return not found.snapshot and math.isfinite(found.scale) and "?" not in found.text
+    known = math.isfinite(found.scale) and not is_meaningless(pmu.name, event)
+    return known and not found.snapshot and "?" not in found.text
 
 
 def can_count(pmu: Pmu, event: str) -> bool:

@@ -34,8 +34,8 @@ OTHERS: tuple[Metric, ...] = (
     ),
     _INTEL.clock(_IIO, "ioclk"),
     *(
-        _INTEL.metric(_IIO, f"{way} port {port}", "GB/s", f"bw_{way}_port{port} / dt")
-        for way in ("in", "out") for port in range(_PORTS)
+        # outgoing ones count requests of any size (kernel commit 506f981ab40f)
+        _INTEL.metric(_IIO, f"in port {port}", "GB/s", f"bw_in_port{port} / dt") for port in range(_PORTS)
     ),
     *(
         _INTEL.clock(f"uncore_{box}", "clockticks")
