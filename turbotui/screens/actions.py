@@ -59,6 +59,7 @@ _ROOFLINE = (Where.ROOFLINE,)
 _POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
 _GRAPHED = (*_CELLS, Where.POWER)
 _GRIDS = (*_CELLS, Where.UNCORE)
+_SIDEWAYS = (*_GRIDS, Where.POWER)
 _TABLES = (*_TABLE, Where.UNCORE)
 _ROWS = (Where.TABLE, Where.MAP, Where.POWER, Where.UNCORE, Where.LIST, Where.TASKS)
 
@@ -191,9 +192,9 @@ ACTIONS: tuple[Action, ...] = (
            _ROWS),
     Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _ROWS),
     Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column, or number on power; on a group: fold.", "",
-           _POINTED),
+           _SIDEWAYS),
     Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
-           _POINTED),
+           _SIDEWAYS),
     Action(
         "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
