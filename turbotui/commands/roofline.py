@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{path} exists already, and is not written over: give another name")
     host = _host(arguments)
     here = host.kind is HostKind.REAL
+    if arguments.command and host.kind is HostKind.RECORDED:
+        raise UsageError("a command runs on this machine, not on a recorded one: leave one of them out")
     if arguments.command and here:
         if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
             raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
