@@ -224,7 +224,7 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
     rows = _rows(machine, _BY[arguments.by])
     flops = session.catalog.get("GFLOP/s")
     spots: list[Spot] = []
-    joules, passed, unknown = 0.0, 0.0, 0
+    joules, passed, counted, missed = 0.0, 0.0, 0.0, 0
     for frame in _frames(session, arguments.intervals or _INTERVALS):
         if frame.older is None or flops is None:
             continue
@@ -232,15 +232,22 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
         estimated = frame.estimated(flops, SYSTEM_ROW)
         reading = read_spots(frame, rows, recipes, sizing, seconds=passed, estimated=estimated)
         spots += reading.spots
-        unknown = max(unknown, reading.unknown)
         value = None if known_energy is None else frame.cell(known_energy, SYSTEM_ROW)
-        joules += value if isinstance(value, int | float) else 0.0
-    notes = [f"{unknown} rows have no counters and are left out"] if unknown else []
+        if not any(spot.row == SYSTEM_ROW for spot in reading.spots):
+            missed += 1  # its energy belongs to work that is not known
+        elif isinstance(value, int | float):
+            joules += value
+            counted += frame.seconds or 0.0
+    seen = {spot.name for spot in spots}
+    silent = [name for _, name in rows if name not in seen]
+    notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
+    if missed:
+        notes.append(f"{missed} intervals could not be read and are left out")
     choices = _choices(machine, rows, theory=arguments.theory)
     return Result(
         label(machine.host), machine_title(machine), tuple(spots), choices,
         _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choices["machine"].roofs)),
-        joules if known_energy is not None else None, "" if absent is None else absent.sentence(), passed,
+        joules if counted else None, "" if absent is None else absent.sentence(), counted or passed,
     )
 
 
