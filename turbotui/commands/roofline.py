@@ -26,7 +26,7 @@ from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.roofline_banks import banks_of
+from turbotui.machine.roofline_banks import Bank, banks_of
 from turbotui.output.saving import write_new
 from turbotui.quantities.catalog.roofline import measured_recipes
 from turbotui.quantities.recipes import Recipe
@@ -83,7 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
             raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
                              "until it ends")
-        result = _command(read_machine(host), arguments, interval, sizing)
+        machine = read_machine(host)
+        why = why_uncounted(machine)
+        if why is not None:
+            raise MachineError(f"the command was not run: {why.sentence()}")
+        banks = tuple(bank for bank in banks_of(machine) if bank.recipe.flops)
+        result = count_command(machine, banks, arguments.command, interval, sizing=sizing, theory=arguments.theory)
     else:
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
         session = Session(read_machine(host, cpus), SOURCES, interval, LinuxHost(), cpus)
@@ -140,17 +145,30 @@ def _write_svg(path: str, result: Result) -> None:
 # A command
 
 
-def _command(machine: Machine, arguments: argparse.Namespace, interval: float, sizing: Sizing) -> Result:
-    why = why_uncounted(machine)
-    if why is not None:
-        raise MachineError(f"the command was not run: {why.sentence()}")
-    banks = tuple(bank for bank in banks_of(machine) if bank.recipe.flops)
+def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str], interval: float, *, sizing: Sizing,
+                  theory: bool) -> Result:
+    """Run a command and count it.
+
+    Args:
+        machine: this one.
+        banks: kinds of core, each with a recipe that counts operations.
+        words: the command.
+        interval: seconds between two points.
+        sizing: how accesses become bytes.
+        theory: whether measured roofs are passed over.
+
+    Raises:
+        MachineError: the events cannot be counted for this user; the command was not run.
+        TurbotuiError: the command cannot be run.
+    """
     energy = _Energy(machine, interval)
-    followed = follow(machine, banks, arguments.command, interval, sizing=sizing, ready=energy.start)
-    joules = energy.stop()
+    try:
+        followed = follow(machine, banks, words, interval, sizing=sizing, ready=energy.start)
+    finally:
+        joules = energy.stop()
     many = followed.busy > _ONE_CPU
     row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
-    choice = roofs_for(machine, row, os.environ, theory=arguments.theory)
+    choice = roofs_for(machine, row, os.environ, theory=theory)
     cores = "all cores" if many else "one core"
     notes = [f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}"]
     if followed.user_only:
