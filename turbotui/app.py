@@ -3,62 +3,68 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from turbotui.errors import InternalError, UsageError
+from turbotui.errors import InternalError, TurbotuiError, UsageError
 from turbotui.quantities.columns import Column
+from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where, bindings_for
 from turbotui.screens.base import WatchScreen
-from turbotui.screens.doctor import DoctorScreen
 from turbotui.screens.help import Help
-from turbotui.screens.info import InfoScreen
-from turbotui.screens.map import MapScreen
+from turbotui.screens.key_gate import KeyGate
 from turbotui.screens.modal import Window
-from turbotui.screens.roofline import RooflineScreen
-from turbotui.screens.table import CpuScreen, TopologyScreen
+from turbotui.screens.prompt import Prompt
+from turbotui.screens.saved import absent_of
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
 from turbotui.screens.watch import Watch, WatchedSession
+from turbotui.widgets.profiles import Profile, Profiles
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenSpec:
-    """One screen: its mode, the key that shows it, its name, and what builds it."""
+    """One screen: its mode, the key that shows it, its name, and its class, whose module is loaded when it is shown."""
 
     id: str
     number: str
     word: str
-    build: Callable[[Watch], WatchScreen]
+    module: str
+    name: str
+
+    def build(self, watch: Watch) -> WatchScreen:
+        """Make the screen."""
+        made: WatchScreen = getattr(importlib.import_module(self.module), self.name)(watch)
+        return made
 
 
 SCREENS: tuple[ScreenSpec, ...] = (
-    ScreenSpec("cpus", "1", "CPUs", CpuScreen),
-    ScreenSpec("topology", "2", "topology", TopologyScreen),
-    ScreenSpec("map", "3", "map", MapScreen),
-    ScreenSpec("roofline", "6", "roofline", RooflineScreen),
-    ScreenSpec("info", "8", "info", InfoScreen),
-    ScreenSpec("doctor", "9", "doctor", DoctorScreen),
+    ScreenSpec("cpus", "1", "CPUs", "turbotui.screens.cpus", "CpuScreen"),
+    ScreenSpec("topology", "2", "topology", "turbotui.screens.cpus", "TopologyScreen"),
+    ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
+    ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
+    ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
+    ScreenSpec("roofline", "6", "roofline", "turbotui.screens.roofline", "RooflineScreen"),
+    ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
+    ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
+    ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
 )
 """Every screen there is; keys, tabs, help and palette follow."""
 
 
-@dataclass
 class FrameReady(Message, bubble=False):
-    """A frame from the sampler's thread. A newer one replaces one that was not handled yet."""
-
-    frame: Frame
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the newest frame is worth drawing."""
-        return isinstance(message, FrameReady)
+    """The sampler has left a frame in the mailbox."""
 
 
 class _Asked(Message, bubble=False):
@@ -78,6 +84,7 @@ class TurbotuiApp(App[int]):
         session: what is watched; started when the screen is there, stopped when it goes.
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
+        profile: name and content of the saved view to begin with.
 
     Attributes:
         failure: the exception that ended the program, if one did.
@@ -97,7 +104,7 @@ class TurbotuiApp(App[int]):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
-                 theme: str | None = None) -> None:
+                 theme: str | None = None, profile: tuple[str, Profile] | None = None) -> None:
         super().__init__()
         for known in THEMES:
             self.register_theme(known)
@@ -108,9 +115,12 @@ class TurbotuiApp(App[int]):
         self.animation_level = "none"
         self.session = session
         self.watched = Watch(session, columns)
+        self._profile = profile
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
+        self._keys = KeyGate(self, super().on_event)
         for spec in SCREENS:
             self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
 
@@ -134,15 +144,14 @@ class TurbotuiApp(App[int]):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
+        if self._profile is not None:
+            self._use_profile(*self._profile)
         self._want()
-        self.session.start(self._frame_on_its_thread, on_end=lambda: self.request("ended"))
+        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
 
     def on_unmount(self) -> None:
         """Close every counter."""
         self.session.stop()
-
-    def _frame_on_its_thread(self, frame: Frame) -> None:
-        self.post_message(FrameReady(frame))
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
@@ -176,18 +185,31 @@ class TurbotuiApp(App[int]):
         else:
             self.exit(InternalError.exit_status)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys from the terminal one at a time, whatever else as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
     # Frames
 
-    def on_frame_ready(self, message: FrameReady) -> None:
-        """Keep its history; draw it on the screens that can be seen, unless the picture is paused."""
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
         watch = self.watched
         base = self._base
         if base is not None:
-            watch.record(message.frame, base.sparks, base.groups, base.shown)
+            watch.record(frame, base.sparks, base.groups, base.shown)
+            base.take(frame)
         if watch.paused:
-            self._pending = message.frame
+            self._pending = frame
             return
-        watch.frame = message.frame
+        watch.frame = frame
+        if watch.follow_spies():
+            self._resumed()
         self._draw()
 
     def _draw(self) -> None:
@@ -206,6 +228,8 @@ class TurbotuiApp(App[int]):
     def _want(self) -> None:
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
 
     # Actions
 
@@ -261,6 +285,56 @@ class TurbotuiApp(App[int]):
         if self._base is not None:
             self._base.notice("least, greatest and mean start anew")
 
+    def action_tcc(self) -> None:
+        """Ask for the temperature that readouts count down from."""
+        watch = self.watched
+
+        def typed(text: str) -> str:
+            try:
+                if text.strip():
+                    parse_celsius(text)
+            except UsageError as error:
+                return str(error)
+            return ""
+
+        def done(text: str | None) -> None:
+            if text is None or self._base is None:
+                return
+            try:
+                self._base.notice(watch.tell_tcc(text))
+            except UsageError as error:
+                self._base.notice(str(error))
+            self._base.show_columns()
+
+        now = watch.session.machine.tcc
+        word = "TCC target in °C, empty for the machine's own"
+        self.push_screen(Prompt(word, "" if now is None else f"{now}", typed), done)
+
+    def action_use_profile(self, name: str) -> None:
+        """Show a saved view."""
+        try:
+            self._use_profile(name, Profiles(os.environ).load(name))
+        except TurbotuiError as error:
+            if self._base is not None:
+                self._base.notice(str(error))
+
+    def _use_profile(self, name: str, profile: Profile) -> None:
+        self.watched.take(profile)
+        if profile.theme in self.available_themes:
+            self.theme = profile.theme
+        absent = absent_of(profile, self.watched)
+        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        self.action_show_screen(profile.screen if profile.screen in self._known_modes else SCREENS[0].id)
+        self.call_after_refresh(self._say, said)
+
+    @property
+    def _known_modes(self) -> frozenset[str]:
+        return frozenset(spec.id for spec in SCREENS)
+
+    def _say(self, sentence: str) -> None:
+        if self._base is not None:
+            self._base.notice(sentence)
+
     def action_next_theme(self) -> None:
         """The next of our themes."""
         names = [theme.name for theme in THEMES]
@@ -287,6 +361,8 @@ class TurbotuiApp(App[int]):
         for spec in SCREENS:
             call = f"show_screen('{spec.id}')"
             yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(call, self))
+        for name in Profiles(os.environ).names():
+            yield SystemCommand(f"Profile: {name}", "a saved view", self._runner(f"use_profile({name!r})", self))
 
     def _runner(self, call: str, namespace: DOMNode) -> Callable[[], object]:
         return lambda: self.run_worker(self.run_action(call, default_namespace=namespace))

@@ -12,6 +12,7 @@ import fcntl
 import os
 import select
 import struct
+from collections.abc import Collection
 from typing import Final
 
 from served_tree import ServedTree
@@ -75,6 +76,13 @@ class Supervisor:
         self._refuse = refuse
         self._masks: dict[int, bytes] = {}
         self.opened = 0
+
+    def confine(self, pid: int, cpus: Collection[int] | None) -> None:
+        """Set a thread's affinity as taskset does from outside; None: give it back."""
+        if cpus is None:
+            self._masks.pop(pid, None)
+        else:
+            self._masks[pid] = sum(1 << cpu for cpu in cpus).to_bytes(1024, "little")
 
     def serve(self) -> None:
         """Answer until nobody is left who could ask."""

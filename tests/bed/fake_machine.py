@@ -153,6 +153,8 @@ class FakeMachine:
         watched: CPUs whose truth is kept at every tick.
         plugging: CPUs come and go while a program runs.
         no_perf: errno of every perf_event_open, 0 for the machine's own answer.
+        lenient: registers that the machine does not have read as zero, and setting limits seems to succeed: for
+            programs that execute CPUID, and so take this processor for the fake one.
     """
 
     host: SimulatedHost
@@ -160,6 +162,7 @@ class FakeMachine:
     watched: frozenset[int] = frozenset()
     plugging: bool = False
     no_perf: int = 0
+    lenient: bool = False
 
     @contextlib.contextmanager
     def started(self, command: Sequence[str]) -> Iterator[Running]:
@@ -173,7 +176,8 @@ class FakeMachine:
                 os.mkdir(f"{base}/{name}")
             ours, theirs = socket.socketpair()
             wanted = {"base": base, "uid": rights.uid, "capabilities": rights.capabilities, "files": rights.files,
-                      "command": list(command), "paths": sorted({sys.base_prefix, sys.prefix, str(_PROJECT)})}
+                      "lenient": self.lenient, "command": list(command),
+                      "paths": sorted({sys.base_prefix, sys.prefix, str(_PROJECT)})}
             environment = os.environ | {"PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
             with ours, subprocess.Popen(  # noqa: S603 - the launcher beside this file
                 [sys.executable, str(Path(__file__).with_name("bed_launcher.py")), str(theirs.fileno()),
@@ -190,7 +194,7 @@ class FakeMachine:
 
     def _serve(self, process: subprocess.Popen[str], ours: socket.socket) -> Iterator[Running]:
         marks = Marks(self.host, self.watched)
-        tree = ServedTree(self.host, marks.read, plugging=self.plugging)
+        tree = ServedTree(self.host, marks.read, plugging=self.plugging, blank=self.lenient)
         (fuse,) = _received(ours, 1, process)
         server = FuseServer(fuse, tree)
         files = threading.Thread(target=server.serve, name="fuse", daemon=True)

@@ -22,10 +22,17 @@ cost = cost_of_dashboard("", sys.argv[2:], float(sys.argv[1]))
 json.dump({name: getattr(cost, name) for name in ("all", "screen", "sampler", "reading", "rss_mb")}, sys.stdout)
 """
 
+_TEXT = """
+import json, sys
+from turbotui.bench.beside_turbostat import text_costs
+json.dump({one.name: one.refused or [round(one.start_ms, 1), round(one.interval_ms, 2)]
+           for one in text_costs(float(sys.argv[1]), int(sys.argv[2]))}, sys.stdout)
+"""
 
-def _inside(host: SimulatedHost, words: Sequence[str]) -> dict[str, object]:
-    with FakeMachine(host).started([sys.executable, *words]) as running:
-        output, errors = running.process.communicate(timeout=120.0)
+
+def _inside(host: SimulatedHost, words: Sequence[str], *, lenient: bool = False) -> dict[str, object]:
+    with FakeMachine(host, lenient=lenient).started([sys.executable, *words]) as running:
+        output, errors = running.process.communicate(timeout=240.0)
     if running.process.returncode:
         raise RuntimeError(errors)
     found: dict[str, object] = json.loads(output)
@@ -43,6 +50,11 @@ def main() -> None:
         for count in (8, 20):
             found = _inside(shape_of("sapphire-2s", cores=1, packages=1), (child, str(count), *words))
             print(f"  {what}: {json.dumps(found)}")
+    print("text at 5 s intervals (ms of CPU time to start and end, and for an interval; to reach: 5 times turbostat's)")
+    for cores, packages in ((1, 1), (16, 2), (64, 2)):
+        host = shape_of("sapphire-2s", cores=cores, packages=packages)
+        found = _inside(host, ("-c", _TEXT, "5", "5"), lenient=True)
+        print(f"  {cores * packages * 2} CPUs: {json.dumps(found)}", flush=True)
     print("the dashboard (% of one CPU; RSS)")
     for cpus, packages in ((256, 2), (1024, 8)):
         found = _inside(shape_of("big-8s", packages=packages), ("-c", _DASHBOARD, "8"))

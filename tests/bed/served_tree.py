@@ -41,12 +41,16 @@ class ServedTree:
         host: the machine.
         read: called with a CPU before and after each read of its registers, counters or idle states.
         plugging: CPUs will come and go, so that the kernel must not remember which paths there are.
+        blank: registers that the machine does not have read as zero.
     """
 
-    def __init__(self, host: SimulatedHost, read: Callable[[int], None], *, plugging: bool) -> None:
+    def __init__(
+        self, host: SimulatedHost, read: Callable[[int], None], *, plugging: bool, blank: bool = False
+    ) -> None:
         self._host = host
         self._reads = read
         self._plugging = plugging
+        self._blank = blank
         self._handles: dict[int, _Handle] = {}
         self._numbers = itertools.count(1)
         self._counters: dict[int, int] = {}
@@ -129,6 +133,8 @@ class ServedTree:
                 held.text = self._host.read_at(held.descriptor, _WHOLE, 0)
             return held.text[offset : offset + size]
         except HostError as error:
+            if self._blank and held.addressed:
+                return bytes(size)
             raise Answer(error.errno or 5) from error
 
     def release(self, handle: int) -> None:

@@ -78,6 +78,12 @@ def test_reasons_in_words_and_the_summary_is_their_union() -> None:
     assert measured.cpu("ThrLog", 1) == "PROCHOT"
 
 
+def test_a_haswell_server_at_its_multi_core_turbo_is_not_held_by_a_power_limit() -> None:
+    measured = measure(intel(0x3F), gauges({0x1B1: 0, 0x690: 0xC500C500, 0x6B1: 0}))
+    assert measured.cell("Throttle") == "Amps MultiCoreTurbo BelowTurbo BelowRequest"
+    assert measured.cell("ThrLog") == "Amps MultiCoreTurbo BelowTurbo BelowRequest"
+
+
 def test_newer_clients_have_other_words() -> None:
     measured = measure(SKYLAKE, gauges({0x1B1: 0, 0x64F: 1 << 7 | 1 << 5, 0x6B1: 1 << 10}))
     assert measured.cell("Throttle") == "AvgThermal VR-TDC Ring:PL1"

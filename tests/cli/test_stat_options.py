@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -131,6 +132,26 @@ def test_cpus_outside_the_affinity_are_dropped_with_a_warning() -> None:
     assert done.stderr.splitlines()[-1].startswith("turbotui: No valid cpus found")
 
 
+@pytest.mark.real
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
+def test_cpus_taken_away_and_given_back_while_it_runs_lose_and_regain_their_rows() -> None:
+    every = sorted(os.sched_getaffinity(0))
+    seen: list[int] = []
+    with subprocess.Popen([*PROGRAM, "-q", "-i", "0.1", "-n", "200", "--format", "json", "--show", "IRQ"], text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            rows = sum(one.get("cpu") is not None for one in json.loads(line)["rows"])
+            if rows not in seen[-1:]:
+                seen.append(rows)
+                if len(seen) == 3:
+                    break
+                # as taskset -p does: only the first thread; ours that read are pinned to the CPUs that they read
+                os.sched_setaffinity(process.pid, every[:1] if len(seen) == 1 else every)
+        process.terminate()
+    assert seen == [len(every), 1, len(every)]
+
+
 def test_clocks_and_apic_ids() -> None:
     done = guest("--show", "usec,Time_Of_Day_Seconds,CPU,APIC,X2APIC")
     header, summary, *rows = done.stdout.splitlines()[1:]
@@ -177,14 +198,44 @@ def test_tcc_moves_temperatures() -> None:
 
 
 def test_dump_is_raw_and_opens_no_perf() -> None:
-    done = stat("--machine", "sapphire-2s", "-q", "-D")
+    done = stat("--machine", "sapphire-2s", "-q", "-D", "--format", "table")
     assert done.returncode == 0
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    label, *lines = done.stdout.splitlines()
+    assert label.startswith("# SIMULATED")
+    rows = [line.split("\t") for line in lines]
     assert {len(row) for row in rows} == {4}
     found = {(row[0], row[1]): row for row in rows}
     assert found["cpu 5", "aperf"][3] == "MSR 0xe8"
     assert int(found["cpu 5", "aperf"][2], 16) > 0
     assert not [row for row in rows if row[3].startswith("perf ")]
+
+
+def test_dump_has_a_block_for_each_cpu_with_the_words_of_its_core_and_package() -> None:
+    words = ("--machine", "sapphire-2s", "-q", "-D", "-a", "msr0x10,Mine", "-c", "0-1,112")
+    label, *lines = stat(*words).stdout.split("\n")
+    assert label.startswith("# SIMULATED")
+    blocks = [block.split("\n") for block in "\n".join(lines).strip("\n").split("\n\n")]
+    assert [block[0] for block in blocks] == ["CPU: 0 flags 0x6", "CPU: 112 flags 0x0", "CPU: 1 flags 0x2"]
+    found = [dict(line.partition(": ")[::2] for line in block) for block in blocks]
+    assert [int(one["core"]) for one in found] == [0, 0, 1]
+    assert {one["package"] for one in found} == {"0"}
+    for one in found:
+        assert re.fullmatch("[0-9A-F]{16}", one["aperf"])
+        assert re.fullmatch("[0-9]+C", one["DTS"])
+        assert int(one["aperf"], 16) > 0
+        mine = next(value for name, value in one.items() if name.startswith("tADDED") and "Mine" in name)
+        assert abs(int(mine, 16) - int(one["TSC"], 16)) < 2e9, "the same register, read within a second"
+        assert "c3" not in one, "what this model does not have is left out, not zero"
+    assert found[0]["DTS"] == found[1]["DTS"], "siblings share their core's words"
+    assert len({one["Joules PKG"] for one in found}) == 1
+
+
+def test_debug_twice_says_where_each_number_is_read() -> None:
+    once, twice = (stat("--machine", "sapphire-2s", "-q", "-i", "0.05", "-n", "1", "--show", "Busy%", *words)
+                   for words in (("-d",), ("-dd",)))
+    assert "Busy%: aperf by" not in once.stderr
+    assert "Busy%: mperf by perf msr: perf msr/mperf/" in twice.stderr.splitlines()
+    assert once.stdout.splitlines()[1] == twice.stdout.splitlines()[1]
 
 
 def test_added_counters_print_beside_the_others() -> None:

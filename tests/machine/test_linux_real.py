@@ -61,23 +61,29 @@ def test_usable_cpus_are_none_or_a_part_of_the_online_ones(host: LinuxHost) -> N
     assert usable is None or usable < online
 
 
-def test_a_narrowed_affinity_is_seen_and_kept() -> None:
-    everything = os.sched_getaffinity(0)
+def test_the_affinity_of_the_process_is_followed_and_that_of_our_own_threads_is_not() -> None:
+    everything = os.sched_getaffinity(os.getpid())
     if len(everything) < 2:
         pytest.skip("this process has one CPU")
     one = min(everything)
+    host = LinuxHost()
+    at_first = host.usable_cpus()
     seen: list[frozenset[int] | None] = []
 
     def look() -> None:
-        os.sched_setaffinity(0, {one})
-        narrowed = LinuxHost()
-        os.sched_setaffinity(0, everything)
-        seen.append(narrowed.usable_cpus())
+        host.pin_this_thread([one])
+        seen.extend((host.usable_cpus(), LinuxHost().usable_cpus()))
 
     worker = threading.Thread(target=look)
     worker.start()
     worker.join()
-    assert seen == [frozenset({one})]
+    assert seen == [at_first, at_first]
+    os.sched_setaffinity(os.getpid(), {one})
+    try:
+        assert host.usable_cpus() == frozenset({one})
+    finally:
+        os.sched_setaffinity(os.getpid(), everything)
+    assert host.usable_cpus() == at_first
 
 
 def test_pinning_moves_the_calling_thread_only(host: LinuxHost) -> None:

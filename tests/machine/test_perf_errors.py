@@ -78,9 +78,11 @@ def test_perf(  # noqa: PLR0917
         (errno.ENOENT, facts(config="n"), Reason.NO_DRIVER, "CONFIG_X86_MSR is not set", "CONFIG_X86_MSR=m or y"),
         (errno.ENOENT, facts(config="y"), Reason.NO_DRIVER, "no such device file", "devtmpfs"),
         (errno.ENOENT, facts(x86=False), Reason.NO_HARDWARE, "x86 only", ""),
-        (errno.EPERM, facts(NOBODY), Reason.NOT_PERMITTED, "CAP_SYS_RAWIO", "setcap cap_sys_rawio+ep /"),
+        (errno.EPERM, facts(NOBODY), Reason.NOT_PERMITTED, "CAP_SYS_RAWIO", "setcap cap_perfmon,cap_sys_rawio+ep /"),
         (errno.EPERM, facts(ROOT), Reason.NOT_PERMITTED, "although", "container"),
-        (errno.EACCES, facts(NOBODY), Reason.NOT_PERMITTED, "file mode", "chmod o+r /dev/cpu/5/msr"),
+        (errno.EACCES, facts(NOBODY), Reason.NOT_PERMITTED, "file mode",
+         """echo 'KERNEL=="msr[0-9]*", GROUP="GROUP", MODE="0440"' > /etc/udev/rules.d/70-msr.rules"""),
+        (errno.EACCES, facts(NOBODY), Reason.NOT_PERMITTED, "file mode", "setcap cap_perfmon,cap_sys_rawio+ep /"),
         (errno.ENXIO, facts(), Reason.OFFLINE, "offline", "online"),
         (errno.EMFILE, facts(NOBODY), Reason.NO_DESCRIPTORS, "/dev/cpu/5/msr", "ulimit -n 4096"),
         (errno.EIO, facts(), Reason.FAILED, "EIO", ""),
@@ -167,3 +169,10 @@ def test_the_kernel_configuration_decides_about_the_msr_driver(tmp_path: Path) -
 def test_cpuid_open(number: int, config: str, x86: bool, reason: Reason, remedy: str) -> None:
     why = explain_cpuid_open(HostError(number, "x"), 3, Circumstances(ROOT, False, x86, True, "", config))
     assert (why.reason, why.remedy) == (reason, remedy)
+
+
+def test_a_second_setcap_does_not_take_the_first_one_away() -> None:
+    """setcap(8) replaces a file's capabilities: each line names what an earlier one gave."""
+    with_registers = facts(Privileges(1000, 1 << CAP_SYS_RAWIO, 2, (1024, 4096)))
+    why = explain_perf(HostError(errno.EACCES, "x"), "perf msr/aperf/", with_registers, DYNAMIC)
+    assert "setcap cap_perfmon,cap_sys_rawio+ep /" in why.remedy

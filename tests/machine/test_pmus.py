@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
-from turbotui.machine.pmus import EventError, Format, Pmu, PmuEvent, encode, list_pmus, parse_format, read_pmu
+from turbotui.machine.events.encoder import attr_of
+from turbotui.machine.pmus import EventError, Format, Pmu, PmuEvent, list_pmus, parse_format, read_pmu
 
 BASE = "/sys/bus/event_source/devices"
 
@@ -32,24 +33,24 @@ AMD = Pmu(
 
 
 def test_terms_go_to_their_bits() -> None:
-    attr = encode(AMD, "event=0x1c2,umask=0x2,cmask=3,inv=1,ldlat=0x10,threshold=1")
+    attr = attr_of(AMD, "event=0x1c2,umask=0x2,cmask=3,inv=1,ldlat=0x10,threshold=1")
     # AMD's event select has its upper four bits in config[35:32] (AMD APM vol. 2, PERF_CTL).
     assert attr.config == 0x1_0380_02C2
     assert (attr.type, attr.config1, attr.config2, attr.config3) == (4, 0x10, 0, 1 << 5)
 
 
 def test_a_name_brings_its_terms() -> None:
-    assert encode(AMD, "misses").config == 0x0964
-    assert encode(AMD, "edges").config == 1 << 18 | 1
+    assert attr_of(AMD, "misses").config == 0x0964
+    assert attr_of(AMD, "edges").config == 1 << 18 | 1
 
 
 def test_written_terms_win_over_those_of_a_name() -> None:
-    assert encode(AMD, "misses,umask=0xff").config == 0xFF64
-    assert encode(AMD, "umask=0xff,misses").config == 0xFF64
+    assert attr_of(AMD, "misses,umask=0xff").config == 0xFF64
+    assert attr_of(AMD, "umask=0xff,misses").config == 0xFF64
 
 
 def test_words_of_the_attribute_can_be_given_whole() -> None:
-    attr = encode(AMD, "config=0x123,config1=0x45,config2=6,config3=7")
+    attr = attr_of(AMD, "config=0x123,config1=0x45,config2=6,config3=7")
     assert (attr.config, attr.config1, attr.config2, attr.config3) == (0x123, 0x45, 6, 7)
 
 
@@ -60,19 +61,19 @@ def test_words_of_the_attribute_can_be_given_whole() -> None:
         ("event=0x1000", "does not fit"),
         ("umask=256", "does not fit"),
         ("inv=2", "does not fit"),
-        ("event", "needs a value"),
+        ("event", "A value is missing for the term 'event'"),
         ("event=zwei", "neither decimal nor 0x"),
-        ("event=-1", "does not fit"),
-        ("event=1,,umask=2", "empty term"),
-        ("", "empty term"),
-        ("open", "parameter"),
-        ("config=0x10000000000000000", "does not fit 64 bits"),
-        ("config", "needs a value"),
+        ("event=-1", "neither decimal nor 0x"),
+        ("event=1,,umask=2", "a term, name or name=value, is expected"),
+        ("", "terms of one event are expected"),
+        ("open", "needs a value for umask"),
+        ("config=0x10000000000000000", "which has 64 bits"),
+        ("config", "A value is missing for the term 'config'"),
     ],
 )
 def test_what_cannot_be_encoded_is_said(event: str, says: str) -> None:
     with pytest.raises(EventError, match=says):
-        encode(AMD, event)
+        attr_of(AMD, event)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_a_pmu_is_read_from_its_folder() -> None:
     assert math.isnan(odd.scale)
     assert odd.snapshot
     assert odd.per_package
-    assert encode(pmu, "energy-pkg").config == 2
+    assert attr_of(pmu, "energy-pkg").config == 2
 
 
 def test_what_is_missing_is_left_empty() -> None:

@@ -322,14 +322,14 @@ def test_without_the_limit_register_no_package_register_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "second", "peak"),
-    [(ICE_LAKE, 225.0, 270.0, 397.0), (ALDER, 46.0, 46.0, None), (METEOR, 50.0, 57.0, 114.0),
-     (SAPPHIRE, 4095.0, 4095.0, 1023.875), (GRANITE, 4095.0, 4095.0, 160.0)],
+    ("name", "first", "second", "peak", "design"),
+    [(ICE_LAKE, 225.0, 270.0, 397.0, 225.0), (ALDER, 46.0, 46.0, None, 46.0), (METEOR, 50.0, 57.0, 114.0, 15.0),
+     (SAPPHIRE, 4095.0, 4095.0, 1023.875, 225.0), (GRANITE, 4095.0, 4095.0, 160.0, 250.0)],
 )  # fmt: skip
-def test_power_limits(name: str, first: float, second: float, peak: float | None) -> None:
+def test_power_limits(name: str, first: float, second: float, peak: float | None, design: float) -> None:
     signals, (found, _) = read(real(name), MsrSettings())
     limits = {limit: signals[limit].value(found[limit]) for limit in signals if limit.startswith("limit.")}
-    expected = {"limit.pkg.pl1": first, "limit.pkg.pl2": second, "limit.pkg.pl4": peak}
+    expected = {"limit.pkg.pl1": first, "limit.pkg.pl2": second, "limit.pkg.pl4": peak, "limit.pkg.tdp": design}
     assert limits == {limit: watts for limit, watts in expected.items() if watts is not None}
 
 

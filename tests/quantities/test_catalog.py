@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.quantities.catalog import STATIC_COLUMNS, Catalog, catalog_for, idle
 from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
@@ -36,8 +38,8 @@ _AGREED = """
     cpufreq.governor cpufreq.epp switches migrations faults clock.start clock.end clock.wall apic x2apic
     cache.l2.references cache.l2.hits c0.pkg.total c0.pkg.any c0.pkg.gfx c0.pkg.both throttled.pkg throttled.ram
     limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
-    reasons.skl.core reasons.skl.gfx reasons.skl.ring gfx.idle gfx.cur gfx.act media.idle media.cur media.act
-    lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
+    reasons.hsx.core reasons.skl.core reasons.skl.gfx reasons.skl.ring limit.pkg.tdp turbo.single turbo.all
+    gfx.idle gfx.cur gfx.act media.idle media.cur media.act lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
     """
 AGREED = frozenset(_AGREED.split())
 
@@ -78,7 +80,7 @@ def test_a_column_says_what_it_is(column: Column) -> None:
     assert column.help.endswith("."), "help ends one"
     assert len(column.help.split()) >= 3
     assert column.document, "every column cites where its meaning is written down"
-    assert column.formula
+    assert formula_of(column), "words, or arithmetic that can be written down"
     assert column.width > 0
     assert column.unit in {"", "MHz", "%", "W", "J", "nJ", "°C", "/s", "M/s", "s", "us",
                            "GFLOP/s", "GB/s", "flop/byte", "GFLOP/s/W"}
@@ -196,3 +198,13 @@ def test_an_unknown_word_is_refused_with_its_neighbours(word: str) -> None:
         catalog_for(FULL).select([word])
     if word:
         assert "did you mean" in str(caught.value)
+
+
+def _has_arithmetic(column: Column) -> bool:
+    return " x " in formula_of(replace(column, formula="")) or " / interval" in formula_of(replace(column, formula=""))
+
+
+def test_no_column_says_its_arithmetic_a_second_time() -> None:
+    """What is computed and what is written are one: words stand only where a reading is shown as it is, but for MHz."""
+    twice = [column.id for column in ALL_COLUMNS if column.formula and _has_arithmetic(column)]
+    assert not twice

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from roofline_bed import Bed
 from textual.pilot import Pilot
 
 from turbotui.app import TurbotuiApp
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import OwnCost
 from turbotui.screens.roofline import RooflineScreen
+from turbotui.sources.source import Source
 
 
 class ReplayedSession:
@@ -31,7 +33,7 @@ class ReplayedSession:
         self.census: Census = self.bed.census
         self.catalog: Catalog = self.bed.catalog
         self.latest: Frame | None = None
-        self.added: tuple[AddedCounter, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = seconds
         self.wanted: frozenset[ColumnId] = frozenset()
         self._frames: Iterator[Frame] = iter(self.bed.frames(seconds, count))
@@ -44,7 +46,16 @@ class ReplayedSession:
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
 
-    def add(self, text: str) -> Column:
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        raise NotImplementedError
+
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        raise NotImplementedError
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        return ()
+
+    def tell_tcc(self, degrees: int | None) -> None:
         raise NotImplementedError
 
     def remove(self, name: ColumnId) -> None:

@@ -126,7 +126,7 @@ def counter(name: str, scope: Scope = Scope.CPU, reduce: Reduce = Reduce.SUM, *,
 def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> Column:
     """The increase of the one signal, or the ratio of two, in percent."""
     def compute(row: object) -> float | None:
-        from turbotui.sampling.frame import RowInputs  # noqa: PLC0415 - only its type
+        from turbotui.sampling.row_inputs import RowInputs  # noqa: PLC0415 - only its type
 
         assert isinstance(row, RowInputs)
         found = [row.delta(signal) for signal in needs]

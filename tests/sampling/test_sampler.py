@@ -334,6 +334,24 @@ async def test_only_the_cpus_that_were_asked_for_are_measured() -> None:
     assert frames[3].cell(X, SYSTEM_ROW) == 2e9
 
 
+async def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_anew() -> None:
+    host = FakeHost()
+    source = FakeSource((counter("x"), counter("e", Scope.PACKAGE)), moving(host))
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        if frame.seq == 1:
+            host.usable = frozenset({0, 1, 3})
+        if frame.seq == 3:
+            host.usable = None
+
+    frames = await sample(sampler_of(host, source, wanted={"x", "e"}), 5, act)
+    assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 3)] * 2 + [(0, 1, 2, 3)] * 2
+    assert frames[3].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 4e9
+    assert frames[5].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 3e9 + 4e9
+    assert [host.pinned.count(cpu) for cpu in range(4)] == [3, 3, 2, 3], "whoever narrowed us may have moved them"
+
+
 async def test_when_every_cpu_asked_for_is_away_its_row_says_so_until_it_is_back() -> None:
     host = FakeHost()
 
@@ -441,6 +459,30 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
         readings = source.reads.count(cpu) - 1
         assert readings >= 4, "three looks and the tick: two wraps at least"
         assert frames[1].deltas("e")[cpu] == readings * step
+
+
+async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown_again() -> None:
+    host = FakeHost()
+    per_second = 2**31  # half a turn
+
+    def value(_cpu: int, _name: SignalId) -> Raw:
+        return host.now * per_second // 10**9 % 2**32
+
+    source = FakeSource((counter("e", width_bits=32, wrap_seconds=1.9), counter("x")), value)
+    sampler = sampler_of(host, source, wanted={"e", "x"})
+    hidden = range(2, 6)
+
+    def act(frame: Frame) -> None:
+        # long intervals while it is hidden: many turns that nobody needs to see
+        host.now += 777_000_000_000 if frame.seq in hidden else 1_500_000_000
+        sampler.want(frozenset({"x"} if frame.seq + 1 in hidden else {"e", "x"}))
+
+    frames = await sample(sampler, 9, act)
+    e = column("e", ("e",))
+    shown = [frame.cell(e, cpu_row(0)) for frame in frames]
+    assert shown[:2] == [None, 1.5 * per_second]
+    assert shown[2:7] == [None] * 5, "no difference across the time in which it was not read"
+    assert shown[7:] == [1.5 * per_second] * 3
 
 
 async def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 
+from turbotui.machine.events.encoder import attr_of
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.machine.pmus import encode, read_pmu
+from turbotui.machine.pmus import read_pmu
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 
 X86 = ("sapphire-2s", "icelake-2s", "turin-2s", "laptop", "laptop-arrow", "laptop-old", "forest-1s")
@@ -32,7 +33,7 @@ def register(host: SimulatedHost, cpu: int, address: int) -> int:
 def named(host: SimulatedHost, pmu: str, event: str) -> PerfAttr:
     found = read_pmu(host, pmu)
     assert found is not None, f"no PMU {pmu}"
-    return encode(found, event)
+    return attr_of(found, event)
 
 
 def group(host: SimulatedHost, cpu: int, attrs: list[PerfAttr]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.simulated import SHAPES, SimulatedHost
 from turbotui.machine.simulated.layout import cpu_mask
+from turbotui.machine.simulated.tree import File, Node, Visits, fixed
 from turbotui.machine.topology import read_topology
 from turbotui.quantities.scope import Scope
 
@@ -295,3 +297,19 @@ def test_a_quiet_package_sleeps() -> None:
         slept = {state: new[state] - old[state] for state in new}
         for state, _ in SHAPES[name].package_states:
             assert slept[state] > 0.05, (name, state)
+
+
+def test_folders_of_cpus_forget_what_was_read_and_say_the_same_again() -> None:
+    made: list[int] = []
+
+    def files(number: int) -> Mapping[str, Node]:
+        made.append(number)
+        return {"id": fixed(number)}
+
+    visits = Visits(2)
+    folders = [visits.folder(lambda number=number: files(number)) for number in range(4)]  # type: ignore[misc]
+    for one in (0, 1, 1, 0, 2, 1, 0, 3, 0):
+        found = folders[one].children["id"]
+        assert isinstance(found, File)
+        assert found.content(0.0) == f"{one}\n"
+    assert made == [0, 1, 2, 0, 3], "the two that were made last remember"

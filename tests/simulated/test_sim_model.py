@@ -9,14 +9,14 @@ from types import FrameType
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sim import SMALL, X86, machine
+from sim import SMALL, X86, machine, register
 
 from turbotui.machine.simulated import SHAPES
 from turbotui.machine.simulated.layout import lay_out
 
 
 def cumulative(truth: object) -> dict[str, float]:
-    instant = {"celsius", "hertz", "idle_seconds", "states"}
+    instant = {"celsius", "hertz", "idle_seconds", "states", "limit"}
     assert dataclasses.is_dataclass(truth)
     return {field.name: getattr(truth, field.name) for field in dataclasses.fields(truth) if field.name not in instant}
 
@@ -138,6 +138,39 @@ def test_a_hot_laptop_throttles_and_says_so_everywhere() -> None:
     assert int(host.read_text(throttled)) == int(after.throttles)
     assert SHAPES["laptop"].power.tj_max - 3 <= hottest <= SHAPES["laptop"].power.tj_max + 15
     assert after.throttled_seconds > before.throttled_seconds
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop-old", "laptop-arrow", "sapphire-2s", "turin-2s"])
+def test_all_cores_together_reach_the_base_clock_at_the_sustained_limit(name: str) -> None:
+    host, clock = machine(name)
+    shape = SHAPES[name]
+    phase = shape.programme.phases[1]
+    clock.advance(phase.first + phase.length - 1.5)
+    before, old = host.model.truth(0), host.model.package_truth(0)
+    clock.advance(1.0)
+    after, new = host.model.truth(0), host.model.package_truth(0)
+    assert after.busy_seconds - before.busy_seconds == pytest.approx(1.0, abs=0.02)
+    assert new.joules - old.joules == pytest.approx(shape.power.tdp, rel=0.1)
+    assert new.limit == "pl1"
+    assert after.hertz >= shape.core_types[0].base_mhz * 1e6
+    clock.advance(phase.length)  # the load is gone, and with it the limit
+    assert host.model.package_truth(0).limit == ""
+
+
+def test_registers_name_the_limit_that_holds_the_laptop() -> None:
+    host, clock = machine("laptop")
+    bits = {"heat": 1, "pl1": 10, "pl2": 11}
+    seen: set[str] = set()
+    for _ in range(200):
+        clock.advance(0.2)
+        limit = host.model.package_truth(0).limit
+        seen.add(limit)
+        word = register(host, 0, 0x64F)
+        assert [name for name, bit in bits.items() if word >> bit & 1] == ([limit] if limit else [])
+        assert {name for name, bit in bits.items() if word >> bit + 16 & 1} >= seen - {""}
+        package = register(host, 0, 0x1B1)
+        assert (package & 1, package >> 10 & 1) == (limit == "heat", limit in {"pl1", "pl2"})
+    assert seen == {"", "heat", "pl1", "pl2"}
 
 
 def test_between_steps_everything_is_linear() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sim import group, machine, named, refusal, values
 
+from turbotui.machine.events.encoder import attr_of
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.pmus import encode, list_pmus, read_pmu
+from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.machine.simulated import SimulatedHost
 from turbotui.machine.simulated.nvidia_ports import ROOT_PORTS
 
@@ -14,7 +17,7 @@ from turbotui.machine.simulated.nvidia_ports import ROOT_PORTS
 def count(host: SimulatedHost, clock: object, pmu: str, events: list[str], seconds: float = 3.0) -> list[int]:
     found = read_pmu(host, pmu)
     assert found is not None
-    leader = group(host, next(iter(found.cpumask)), [encode(found, event) for event in events])
+    leader = group(host, next(iter(found.cpumask)), [attr_of(found, event) for event in events])
     clock.advance(seconds)  # type: ignore[attr-defined]
     return values(host, leader)[2]
 
@@ -75,9 +78,9 @@ def test_a_device_filter_and_a_port_filter_exclude_each_other() -> None:
     host, _ = machine("vera-2s")
     pmu = read_pmu(host, "nvidia_pcie_pmu_0_rc_1")
     assert pmu is not None
-    both = encode(pmu, "rd_bytes,src_rp_mask=0x3,src_bdf=0x0108,src_bdf_en=1")
+    both = replace(attr_of(pmu, "rd_bytes"), config1=0x3 | 0x0108 << 8 | 1 << 24)  # the encoder would not say it
     assert refusal(host.perf_event_open, both, -1, 0, -1) == "EINVAL"
-    alone = encode(pmu, "rd_bytes,src_bdf=0x0108,src_bdf_en=1")
+    alone = attr_of(pmu, "rd_bytes,src_bdf=0x0108,src_bdf_en=1")
     assert refusal(host.perf_event_open, alone, -1, 0, -1) == ""
 
 
@@ -101,7 +104,7 @@ def test_the_active_cpu_moves_when_it_leaves() -> None:
 def test_every_root_port_carries_its_dvsec() -> None:
     host, _ = machine("vera-2s")
     base = "/sys/bus/pci/devices"
-    assert len(host.list_dir(base)) == len(ROOT_PORTS)
+    assert len(host.list_dir(base)) == 2 * len(ROOT_PORTS)  # one device below each
     for port in ROOT_PORTS:
         descriptor = host.open_file(f"{base}/{port.segment:04x}:{port.bus:02x}:00.0/config")
         space = host.read_at(descriptor, 4096)

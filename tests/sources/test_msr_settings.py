@@ -27,6 +27,7 @@ def intel(model: int, flags: frozenset[str] = FLAGS) -> CpuModel:
 SKYLAKE, HASWELL, ALDER_LAKE, ALDER_LAKE_N, NEHALEM = (intel(model) for model in (0x5E, 0x3C, 0x97, 0xBE, 0x1E))
 TURIN = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=26, model=2, flags=FLAGS | {"rapl"})
 UNITS = {0x606: 0x000A0E03, 0x614: 0x168, 0x611: 1000}
+TDP = {"limit.pkg.tdp": 45.0}  # 0x168 eighths of a watt
 P_AND_E = [CpuPlace(0, 0, 0, 0, 0, 0, 0, "P"), CpuPlace(1, 0, 0, 0, 0, 1, 4, "E")]
 
 
@@ -49,12 +50,12 @@ def values(found: dict[SignalId, tuple[Signal, Raw]]) -> dict[SignalId, float | 
 
 def test_power_limits_of_the_worked_example() -> None:
     found = values(settings({0x610: 0x42820800218208, 0x601: 0x390}))
-    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": 65.0, "limit.pkg.pl4": 0x390 * 0.125}
+    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": 65.0, "limit.pkg.pl4": 0x390 * 0.125, **TDP}
 
 
 def test_a_limit_that_is_not_enabled_is_no_limit() -> None:
     found = values(settings({0x610: 0x42820800218208 & ~(1 << 47)}))
-    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": None}
+    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": None, **TDP}
 
 
 def test_a_peak_limit_of_zero_is_not_set() -> None:
@@ -68,26 +69,31 @@ def test_a_peak_limit_of_zero_is_not_set() -> None:
 def test_limits_in_any_power_unit(first: int, second: int, unit: int) -> None:
     raw = first | 1 << 15 | second << 32 | 1 << 47
     found = values(settings({0x606: 0xA0E00 | unit, 0x610: raw}))
-    assert found == {"limit.pkg.pl1": first * 2.0**-unit, "limit.pkg.pl2": second * 2.0**-unit}
+    limits = {"limit.pkg.pl1": first, "limit.pkg.pl2": second, "limit.pkg.tdp": 0x168}
+    assert found == {name: count * 2.0**-unit for name, count in limits.items()}
 
 
 def test_hints() -> None:
     found = settings({0x1B0: 0x6, 0x774: 0x80002704})
-    assert values(found) == {"epb": 6.0, "hwp.epp": 128.0}
+    assert values(found) == {"epb": 6.0, "hwp.epp": 128.0} | TDP
     assert found["epb"][0].reduce is Reduce.SAME
 
 
 def test_reasons_are_where_the_generation_has_them() -> None:
     everything = {0x19C: 0x88200800, 0x1B1: 0x88200801, 0x690: 1, 0x64F: 2, 0x6B0: 3, 0x6B1: 4}
-    assert values(settings(everything, HASWELL)) == {
+    assert values(settings(everything, HASWELL)) == TDP | {
         "reasons.core": 0x88200800, "reasons.pkg": 0x88200801,
         "reasons.hsw.core": 1, "reasons.hsw.gfx": 3, "reasons.hsw.ring": 4,
     }  # fmt: skip
-    assert values(settings(everything, SKYLAKE)) == {
+    assert values(settings(everything, SKYLAKE)) == TDP | {
         "reasons.core": 0x88200800, "reasons.pkg": 0x88200801,
         "reasons.skl.core": 2, "reasons.skl.gfx": 3, "reasons.skl.ring": 4,
     }  # fmt: skip
-    assert set(settings(everything, NEHALEM)) == {"reasons.core", "reasons.pkg"}
+    for server in (intel(0x3F), intel(0x4F), intel(0x56)):  # other bit names than the client parts
+        found = values(settings(everything, server))
+        assert found["reasons.hsx.core"] == 1
+        assert "reasons.hsw.core" not in found
+    assert set(settings(everything, NEHALEM)) == {"reasons.core", "reasons.pkg"}  # and no power limits
     assert settings(everything, TURIN) == {}
     assert settings(everything, SKYLAKE)["reasons.core"][0].scope is Scope.CORE
 

@@ -70,7 +70,7 @@ def test_zones_by_name_and_the_mmio_copy_left_out() -> None:
         "limit.pkg.pl1": 15_000_000, "limit.pkg.pl2": 51_000_000,
     }  # fmt: skip
     signals = Powercap().probe(machine).signals
-    assert set(signals) == IDS | {"limit.pkg.pl4"}
+    assert set(signals) == IDS | {"limit.pkg.pl4", "limit.pkg.tdp"}
     package, psys, limit, ram = (signals[s] for s in ("energy.pkg", "energy.psys", "limit.pkg.pl1", "energy.ram"))
     assert isinstance(package, Signal)
     assert isinstance(psys, Signal)
@@ -182,7 +182,7 @@ def test_limits_that_are_not_enabled_are_noted() -> None:
 def test_absence_is_explained(model: CpuModel, reason: Reason) -> None:
     _, machine = machine_of({}, model=model)
     signals = Powercap().probe(machine).signals
-    assert set(signals) == IDS | {"limit.pkg.pl4"}
+    assert set(signals) == IDS | {"limit.pkg.pl4", "limit.pkg.tdp"}
     assert {s.reason for s in signals.values() if isinstance(s, Unavailable)} == {reason}
 
 
@@ -196,3 +196,12 @@ def test_the_total_grows_by_exactly_what_was_used(range_uj: int, data: st.DataOb
         counter = (counter + used) % (range_uj + 1)
         expected += used
         assert total(f"{counter}\n".encode()) == expected
+
+
+def test_thermal_design_power_is_the_most_that_the_long_term_limit_can_be() -> None:
+    zone = "/sys/class/powercap/intel-rapl:0"
+    told = {f"{zone}/constraint_0_max_power_uw": "28000000\n", f"{zone}/constraint_1_max_power_uw": "64000000\n"}
+    _, machine = machine_of(CLIENT | told)
+    assert read(machine, 0, frozenset({"limit.pkg.tdp"})) == {"limit.pkg.tdp": 28_000_000}
+    _, machine = machine_of(CLIENT | {f"{zone}/constraint_0_max_power_uw": "0\n"})
+    assert isinstance(Powercap().probe(machine).signals["limit.pkg.tdp"], Unavailable)

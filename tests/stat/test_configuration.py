@@ -218,10 +218,13 @@ def test_files_of_the_kernel() -> None:
 
 
 def test_reasons_for_limits_are_named() -> None:
-    haswell = intel(0x3F)
-    found = of({0x690: 1 << 1 | 1 << 10 | 1 << 16 | 1 << 25, 0x6B1: 0}, haswell)
+    found = of({0x690: 1 << 1 | 1 << 10 | 1 << 16 | 1 << 25, 0x6B1: 0}, intel(0x3C))
     assert ("cpu0: MSR_CORE_PERF_LIMIT_REASONS, 0x02010402 (Active: ThermStatus, PkgPwrL1, ) "
             "(Logged: PROCHOT, CorePwr, )") in found
+    # DEFECT of turbostat: it names a server's bits as a client's, and so calls its multi-core turbo limit PkgPwrL1.
+    server = of({0x690: 0xC500C500, 0x6B1: 0}, intel(0x3F))
+    assert ("cpu0: MSR_CORE_PERF_LIMIT_REASONS, 0xc500c500 (Active: Amps, MultiCoreTurbo, BelowMaxTurbo, "
+            "BelowRequest, ) (Logged: Amps, MultiCoreTurbo, BelowMaxTurbo, BelowRequest, )") in server
     assert "cpu0: MSR_RING_PERF_LIMIT_REASONS, 0x00000000 (Active: ) (Logged: )" in found
 
 

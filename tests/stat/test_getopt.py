@@ -37,6 +37,15 @@ def test_every_option_of_turbostat_is_there_and_in_the_help() -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
+@pytest.mark.parametrize(("letter", "name"), [("a", "add"), ("f", "force"), ("l", "list"), ("s", "show")])
+def test_letters_that_work_as_prefixes_are_in_the_help_like_short_forms(letter: str, name: str) -> None:
+    assert f"  -{letter}, --{name} " in help_text()
+    words = [f"-{letter}", "x"] if name in {"add", "show"} else [f"-{letter}"]
+    given = next(iter(read_options(words, OPTIONS)))
+    assert isinstance(given, Given)
+    assert given.option.name == name
+
+
 @given(st.sampled_from([option for option in OPTIONS if option.name]), st.integers(1, 30), st.sampled_from(["-", "--"]),
        st.booleans())
 def test_every_unambiguous_prefix_means_its_option(option: Option, length: int, dashes: str, joined: bool) -> None:

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from ringbytes import FORMAT, comm, ended, fork, lost, sample
 
 from turbotui.analysis.tasks.ledger import Ledger
-from turbotui.analysis.tasks.tables import Grouping, difference, task_rows
+from turbotui.analysis.tasks.tables import Grouping, task_rows
+from turbotui.analysis.tasks.watching import moved_marks
 from turbotui.machine.perf_ring import Reading, parse_record
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
@@ -99,13 +100,92 @@ def test_whatever_the_order_of_slices_nothing_is_lost(slices: list[tuple[int, in
         rings[cpu].append(sample(1, tid, time, (values[0], values[1]), cpu))
     books.feed([ring(cpu, *data) for cpu, data in rings.items()])
     assert books.sums() == (len(slices), sum(ran for _cpu, _tid, ran in slices))
-    assert sum(one.end - one.start for one in books.timeline) == sum(ran for _cpu, _tid, ran in slices)
+    assert books.timeline.total() == sum(ran for _cpu, _tid, ran in slices)
 
 
 def test_an_interval_is_the_difference_of_two_tables() -> None:
     books = ledger(Mode.INHERITED, {77: 5})
     books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(6, 6, 11, (1, 9)))])
-    older = task_rows(books, Grouping.PROCESS)
+    marks = books.marks()
     books.feed([ring(0, sample(5, 5, 20, (2, 160)))])
-    [row] = difference(task_rows(books, Grouping.PROCESS), older)
+    [row] = task_rows(books, Grouping.PROCESS, marks)
     assert (row.pid, row.counts) == (5, {"switches": 1, "run": 60})
+
+
+NOBODY = 0xFFFFFFFF
+
+
+def test_the_last_slice_of_an_ending_thread_is_its_own() -> None:
+    books = ledger(Mode.CPUS)
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), ended(5, 6, 20), ended(7, 7, 21),
+                     sample(5, NOBODY, 30, (2, 140)), sample(NOBODY, NOBODY, 40, (3, 145)),
+                     sample(8, NOBODY, 50, (4, 150)))])
+    assert {(one.pid, one.tid): one.totals for one in books.accounts()} == {
+        (5, 5): [1, 100], (5, 6): [1, 40], (7, 7): [1, 5], (8, -1): [1, 5]}
+
+
+def test_very_many_ended_threads_are_put_together_and_nothing_is_lost() -> None:
+    choice = Choice(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    books = Ledger(choice, {}, ended=10)
+    run = 0
+    for tid in range(1, 101):
+        run += tid
+        books.name(tid, f"n{tid % 2}")
+        books.feed([ring(0, sample(tid, tid, tid * 10, (tid, run)), ended(tid, tid, tid * 10 + 1))])
+    before = books.sums()
+    early = books.marks()
+    moved = books.tidy()
+    assert task_rows(books, Grouping.COMMAND, moved_marks(early, moved)) == []
+    accounts = books.accounts()
+    assert books.sums() == before == (100, run)
+    assert len(accounts) == 12
+    assert sorted(row.threads for row in task_rows(books, Grouping.COMMAND)) == [50, 50]
+    marks = books.marks()
+    books.feed([ring(0, sample(200, 200, 2000, (101, run + 7)))])
+    assert [row.counts["run"] for row in task_rows(books, Grouping.THREAD, marks)] == [7]
+
+
+def test_threads_with_sets_of_their_own_keep_their_accounts_for_the_last_read() -> None:
+    books = Ledger(Choice(Mode.INHERITED, When.SWITCHES, FORMAT, ()), {77: 5}, ended=0)
+    books.feed([ring(0, sample(5, 5, 10, (1, 100)), ended(5, 5, 11))])
+    books.tidy()
+    books.close([closing(5, 0, 2, 130)])
+    assert (books.sums(), books.read) == ((2, 130), (2, 130))
+
+
+def test_migrations_are_samples_on_another_cpu() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.feed([ring(0, sample(5, 5, 10, (1, 10)), sample(5, 5, 40, (2, 20))), ring(1, sample(5, 5, 20, (1, 5), 1),
+                     sample(5, 5, 30, (2, 9), 1))])
+    [row] = task_rows(books, Grouping.THREAD)
+    assert (row.migrations, row.cpus, row.last_cpu) == (2, (0, 1), 0)
+    assert row.loads == {0: 20, 1: 9}
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 50)), max_size=40), st.sets(st.integers(0, 40)))
+def test_intervals_add_up_to_the_whole(slices: list[tuple[int, int]], cuts: set[int]) -> None:
+    books = ledger(Mode.CPUS)
+    seen: dict[int, int] = {}
+    marks = books.marks()
+    total = 0
+    for number, (tid, ran) in enumerate(slices):
+        total += ran
+        books.feed([ring(0, sample(tid, tid, number, (number, total)))])
+        if number in cuts:
+            for row in task_rows(books, Grouping.THREAD, marks):
+                seen[row.tid or 0] = seen.get(row.tid or 0, 0) + row.counts["run"]
+            marks = books.marks()
+    for row in task_rows(books, Grouping.THREAD, marks):
+        seen[row.tid or 0] = seen.get(row.tid or 0, 0) + row.counts["run"]
+    whole = {row.tid or 0: row.counts["run"] for row in task_rows(books, Grouping.THREAD)}
+    assert {tid: ran for tid, ran in seen.items() if ran} == {tid: ran for tid, ran in whole.items() if ran}
+
+
+def test_a_thread_that_was_never_switched_out_is_in_the_timeline_from_its_last_read() -> None:
+    books = ledger(Mode.INHERITED, {77: 5})
+    books.name(5, "quick")
+    books.feed([ring(1, sample(5, 5, 400, (1, 100), 1), ended(5, 5, 1000))])
+    books.close([closing(5, 0, 0, 0), closing(5, 1, 1, 350)])
+    [row] = task_rows(books, Grouping.THREAD)
+    assert (row.counts["run"], books.timeline.total()) == (350, 350)
+    assert books.timeline.end == 1000

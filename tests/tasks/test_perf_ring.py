@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import mmap
 import struct
+from tempfile import TemporaryFile
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from turbotui.machine.perf_ring import (
     Lost,
     Named,
     RecordError,
+    Ring,
     Sample,
     Switched,
     Throttled,
@@ -22,6 +25,7 @@ from turbotui.machine.perf_ring import (
     split_records,
 )
 
+PAGE = mmap.PAGESIZE
 WORDS = st.integers(0, 2**64 - 1)
 
 
@@ -93,3 +97,43 @@ def test_a_header_that_cannot_be_ends_the_reading() -> None:
     for length in (0, 7, 64):
         with pytest.raises(RecordError):
             list(split_records(struct.pack("IHH", 9, 0, length) + bytes(56), 0, 64, 0, 16))
+
+
+RECORDS = st.lists(st.one_of(
+    st.tuples(st.integers(0, 9), st.integers(0, 99)).map(lambda pair: sample(1, pair[0], pair[1], (pair[1], 7))),
+    st.tuples(st.integers(0, 9), st.integers(0, 99)).map(lambda pair: sample(1, pair[0], pair[1], (1, 2, 3))),
+    st.integers(0, 99).map(lambda time: comm(1, 2, b"name", time)),
+    st.integers(0, 99).map(lambda time: lost(3, time)),
+    st.just(record(9, b"\0" * 16)),
+), max_size=30)
+
+
+@given(RECORDS, st.integers(0, 511))
+def test_a_mapped_ring_gives_what_parsing_each_record_gives(records: list[bytes], place: int) -> None:
+    with TemporaryFile() as file:
+        file.truncate(2 * PAGE)
+        file.seek(1024)
+        file.write(struct.pack("QQQQ", 0, 0, PAGE, PAGE))
+        file.flush()
+        ring = Ring(file.fileno(), 1)
+        try:
+            ring._tail.value = place * 8
+            kept, head = [], place * 8
+            for data in records:
+                if head - place * 8 + len(data) > PAGE:
+                    break
+                for byte in data:
+                    ring._map[PAGE + head % PAGE] = byte
+                    head += 1
+                kept.append(data)
+            struct.pack_into("Q", ring._map, 1024, head)
+            expected, wrong = [], 0
+            for data in kept:
+                try:
+                    expected.append(parse_record(data, FORMAT))
+                except RecordError:
+                    wrong += 1
+            assert ring.records(FORMAT, 2) == (expected, wrong)
+            assert ring.waiting == 0
+        finally:
+            ring.close()

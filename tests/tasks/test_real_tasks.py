@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -11,27 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from watchedtasks import ROOT, Done, tasks
+from watchedtasks import ROOT, Done, started, switches_allowed, tasks
 
 from turbotui.analysis.tasks.ledger import Ledger
-from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.perf_ring import ReadFormat
 from turbotui.machine.tasks.following import Follower
 from turbotui.machine.tasks.launching import Held
-from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, Mode, When, choose
-
-
-def _switches_allowed() -> bool:
-    try:
-        return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is When.SWITCHES
-    except HostError:
-        return False
-
+from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, Mode, choose
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(not _switches_allowed(), reason="perf does not sample switches here"),
+    pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here"),
 ]
 whole_cpus = pytest.mark.skipif(os.geteuid() != 0, reason="whole CPUs need root or CAP_PERFMON")
 
@@ -59,7 +51,7 @@ FORKS = """
 import os, time
 for n in range(5):
     if not os.fork():
-        end = time.process_time() + 0.02
+        end = time.process_time() + 0.06
         while time.process_time() < end: pass
         time.sleep(0.001)
         os._exit(0)
@@ -91,7 +83,7 @@ def test_threads_have_the_time_that_they_used_and_the_names_that_they_took() -> 
 
 def test_forks_are_followed() -> None:
     [table] = python(FORKS, "--by", "process").tables
-    children = [row for row in table["tasks"] if row["run_seconds"] == pytest.approx(0.02, abs=0.008)]
+    children = [row for row in table["tasks"] if row["run_seconds"] == pytest.approx(0.06, abs=0.015)]
     assert len(children) == 5
     balanced(table)
 
@@ -138,18 +130,20 @@ def test_counters_of_one_thread_are_booked_to_the_last_nanosecond() -> None:
 
 
 def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
-    program = "import time\nprint(flush=True)\nend = time.time() + 1.2\nwhile time.time() < end: time.sleep(.001)"
-    with subprocess.Popen([sys.executable, "-S", "-c", program], stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
-        assert process.stdout is not None
-        process.stdout.readline()
-        done = tasks("--json", "--pid", str(process.pid), "-i", "0.3")
-        process.wait()
-    assert done.status == 0
-    *intervals, whole = done.tables
-    assert intervals
-    switches = [row["switches"] for table in intervals for row in table["tasks"]]
-    assert all(50 < number < 400 for number in switches)
-    assert whole["sum"]["switches"] > sum(switches) - 1
+    program = "import select, sys\nwhile not select.select([sys.stdin], [], [], .001)[0]: pass"
+    with subprocess.Popen([sys.executable, "-S", "-c", program], stdin=subprocess.PIPE) as process:  # noqa: S603 - ours
+        assert process.stdin is not None
+        with started("--json", "--pid", str(process.pid), "-i", "0.3") as watch:
+            assert watch.stdout is not None
+            intervals = [json.loads(watch.stdout.readline()) for _ in range(2)]
+            process.stdin.close()
+            *more, whole = [json.loads(line) for line in watch.stdout]
+            assert watch.wait() == 0
+    switches = [row["switches"] for table in (*intervals, *more) for row in table["tasks"]]
+    assert all(number > 0 for number in switches[:2])
+    assert [table["interval"] for table in intervals] == [1, 2]
+    assert whole["interval"] is None
+    assert whole["sum"]["switches"] >= sum(switches)
     balanced(whole)
 
 
@@ -197,10 +191,48 @@ def test_bad_input_is_one_sentence(words: tuple[str, ...], says: str, status: in
 
 
 def test_too_many_events_are_one_sentence() -> None:
-    done = tasks(*[word for number in range(700) for word in ("-e", f"page-faults/name=e{number}/")], "--", "true")
+    done = tasks(*[word for number in range(1100) for word in ("-e", f"page-faults/name=e{number}/")], "--", "true")
     assert done.status == 3
     assert "too many" in done.err
     assert done.err.count("\n") == 1
+
+
+PAIR = ("--app", "lean:run=sh -c :", "--app", "faulty:run=sh -c :;:events=page-faults,minor-faults")
+
+
+def test_applications_have_events_of_their_own() -> None:
+    found = {table["application"]: table for table in tasks("--json", "--by", "process", *PAIR).tables}
+    assert {"page-faults", "minor-faults"} <= found["faulty"]["final_read"].keys()
+    assert "page-faults" not in found["lean"]["final_read"]
+    assert found["faulty"]["tasks"][0]["page-faults"] > 10
+    for table in found.values():
+        balanced(table)
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (("--app", "a:pid=1", "--app", "a:pid=2"), 'two applications are called "a"'),
+    (("--app", "a:all", "-e", "faults"), "an --app has its own events="),
+    (("--app", "a:pid=4194305"), "no process 4194305"),
+    (("--app", "a:run=/no/such/program"), "cannot be run"),
+    (("--app", "a:nothing"), "not understood"),
+    (("--machine", "laptop-old", "--", "true"), "not on a simulated one"),
+    (("--machine", "laptop-old", "--pid", "7"), "no process 7"),
+])
+def test_bad_applications_are_one_sentence(words: tuple[str, ...], says: str) -> None:
+    done = tasks(*words)
+    assert done.status != 0
+    assert says in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_the_timeline_shows_on_which_cpu_each_thread_ran() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+    out = tasks("--timeline", "--", "taskset", "-c", str(cpu), "sh", "-c", loop).out
+    head, lane = out.split("# where each thread ran: ")[1].splitlines()[:2]
+    assert "s from left to right" in head
+    assert set(lane.split()[-1]) <= {str(cpu), "·", "0"}
+    assert lane.count(str(cpu)) > 10
 
 
 def test_an_event_of_choice_is_counted() -> None:
@@ -235,11 +267,10 @@ def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
 
 UNPRIVILEGED = """
 import os
-from turbotui.errors import MachineError
-from turbotui.machine.linux import LinuxHost
-from turbotui.machine.tasks.following import Follower, sentence
-from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, choose
 from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.following import sentence
+from turbotui.machine.tasks.sets import SOFTWARE_COUNTERS, choose
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 host = LinuxHost()
 print(choose(host, min(os.sched_getaffinity(0)), SOFTWARE_COUNTERS, whole_cpus=False).when.name)

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.sets import When, choose
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,3 +33,17 @@ def tasks(*words: str, **keywords: Any) -> Done:
                           text=True,
                           check=False, timeout=60, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """`turbotui tasks`, to be read while it runs."""
+    return subprocess.Popen([sys.executable, "-m", "turbotui", "tasks", *words], stdout=subprocess.PIPE,  # noqa: S603 - ours
+                            text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def switches_allowed() -> bool:
+    """Whether the kernel lets this user sample switches."""
+    try:
+        return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is When.SWITCHES
+    except HostError:
+        return False

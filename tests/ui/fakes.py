@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
@@ -22,7 +23,7 @@ from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import OwnCost
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sources.source import Probe
+from turbotui.sources.source import Probe, Source
 
 BASE_HZ = 2_000_000_000
 TSC_HZ = 2_000_000_000
@@ -225,9 +226,11 @@ class FakeSession:
         self.catalog: Catalog = catalog_for(known)
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = 1.0
         self.script = script or Script(self.topology)
         self.wanted: frozenset[ColumnId] = frozenset()
+        self.also: frozenset[SignalId] = frozenset()
         self.ended = 0
         self.stopped = False
         self._on_frame: Callable[[Frame], None] | None = None
@@ -238,14 +241,25 @@ class FakeSession:
               on_end: Callable[[], None] | None = None) -> None:
         self._on_frame = on_frame
 
+    @property
+    def started(self) -> bool:
+        """Whether the dashboard takes frames."""
+        return self._on_frame is not None
+
     def want(self, columns: Iterable[ColumnId]) -> None:
         self.wanted = frozenset(columns)
 
-    def add(self, text: str) -> Column:
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        self.also = signals
+
+    def add_all(self, text: str) -> tuple[Column, ...]:
         """Known at once; the scripted machine has nothing behind it."""
         self.added = (*self.added, parse_added(text))
         self._keep()
-        return self.catalog.by_id[self.added[-1].name]
+        return (self.catalog.by_id[self.added[-1].name],)
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        return tuple((one.name, str(one.place)) for one in self.added)
 
     def remove(self, name: ColumnId) -> None:
         self.added = tuple(one for one in self.added if one.name != name)
@@ -260,6 +274,9 @@ class FakeSession:
 
     def set_interval(self, seconds: float) -> None:
         self.interval = seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        self.machine = replace(self.machine, tcc=degrees)
 
     def stop(self) -> None:
         self.stopped = True

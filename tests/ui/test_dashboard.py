@@ -14,7 +14,7 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.screens.actions import ACTIONS, Where
 from turbotui.screens.doctor import DoctorScreen
-from turbotui.screens.explain import Explain, explanation
+from turbotui.screens.explain import Explain, explanation_of
 from turbotui.screens.graph import Graph
 from turbotui.screens.help import Help, help_items
 from turbotui.screens.map import MapScreen
@@ -299,7 +299,7 @@ async def test_the_sum_of_tags_is_read_out_and_not_explained() -> None:
         await pilot.press("e")
         await pilot.pause()
         assert not isinstance(app.screen, Explain)
-        assert "sum of 1 tagged" in text_of(app, "status")
+        assert "the sum of 1 tagged rows is explained by the rows" in text_of(app, "status")
 
 
 async def test_the_cursor_follows_the_hottest_until_a_person_moves_it() -> None:
@@ -354,15 +354,16 @@ async def test_explain_says_formula_numbers_source_and_document() -> None:
         await pilot.press("e")
         await pilot.pause()
         assert isinstance(app.screen, Explain)
-        said = "\n".join(explanation(app.watched, busy, cpu_row(3)))
-        assert "100 x ΔMPERF" in said
+        said = "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
+        assert "Busy% = 100 x Δmperf / Δtsc" in said
+        assert "= 100 x 1,940,000,000 / 2,000,000,000" in said
         assert "Δmperf = 1,940,000,000 cycle" in said
         assert "= 97.00 %" in said
         assert "scripted mperf of cpu 3" in said
         assert "Intel SDM" in said
         session.tick()
         await pilot.pause()
-        assert "#3" in "\n".join(explanation(app.watched, busy, cpu_row(3)))
+        assert "#3" in "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
 
 
 async def test_explain_says_why_a_value_is_missing() -> None:
@@ -378,7 +379,7 @@ async def test_explain_says_why_a_value_is_missing() -> None:
         assert "could not be read" in text_of(app, "status")
         row = next(line for line in lines(app) if line[:19].split()[-1:] == ["3"])
         assert UNKNOWN in row
-        assert "unknown: failed" in "\n".join(explanation(app.watched, busy, cpu_row(3)))
+        assert "unknown: failed" in "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
 
 
 async def test_the_graph_shows_the_past_of_the_cell() -> None:

@@ -44,10 +44,11 @@ async def test_grouped_by_package_a_core_value_stands_on_the_first_cpu_of_the_co
         frame, heat = session.latest, session.catalog.get("CoreTmp")
         assert frame is not None
         assert heat is not None
-        painter = table(app)._painter
+        painter = table(app)._canvas.painter
         slot = next(slot for slot in painter.moving if slot.column.id == "CoreTmp" and not slot.spark)
         core = frame.topology.instances(Scope.CORE)[0]
-        first, second = (painter._cell(frame, cpu_row(cpu), slot)[1].strip() for cpu in core.cpus)
+        cells = painter._column(frame, [cpu_row(cpu) for cpu in core.cpus], slot)
+        first, second = (text.strip(" ▲!") for text, _tone in cells)
         assert first == f"{frame.cell(heat, core.row):.0f}"
         assert second == "", row_name(frame.topology, cpu_row(core.cpus[1]))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from turbotui.machine.events import EventEncoder
+from turbotui.machine.events.encoder import attr_of
 from turbotui.machine.host import HostError
-from turbotui.machine.pmus import EventError
+from turbotui.machine.pmus import EventError, read_pmu
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.uncore import filters
 
@@ -55,6 +57,49 @@ def test_what_is_allowed() -> None:
 
 def test_the_machine_refuses_what_is_refused_here() -> None:
     host = simulated_host("vera-2s", ManualClock())
-    (event,) = EventEncoder(host).encode("nvidia_pcie_pmu_0_rc_4/rd_bytes,src_rp_mask=1,src_bdf=0x108,src_bdf_en=1/")
+    terms = "rd_bytes,src_rp_mask=1,src_bdf=0x108,src_bdf_en=1"
+    with pytest.raises(filters.PortAndDeviceError):
+        EventEncoder(host).encode(f"nvidia_pcie_pmu_0_rc_4/{terms}/")
+    pmu = read_pmu(host, "nvidia_pcie_pmu_0_rc_4")
+    assert pmu is not None
     with pytest.raises(HostError, match="EINVAL"):
-        host.perf_event_open(event.attr, -1, event.cpus[0], -1)
+        host.perf_event_open(replace(attr_of(pmu, "rd_bytes"), config1=1 | 0x108 << 8 | 1 << 24), -1, 0, -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("nvidia_pcie_pmu_0_rc_4/rd_bytes,src_bdf=0x2709/", filters.DeviceNotEnabledError),
+        ("nvidia_pcie_tgt_pmu_0_rc_4/rd_bytes,dst_addr_base=0x10000/", filters.AddressNotEnabledError),
+    ],
+)
+def test_an_event_string_is_checked_wherever_it_comes_from(text: str, error: type[EventError]) -> None:
+    with pytest.raises(error):
+        EventEncoder(simulated_host("vera-2s", ManualClock())).encode(text)
+
+
+def test_the_cycle_counter_has_no_filter() -> None:
+    host = simulated_host("vera-2s", ManualClock())
+    (event,) = EventEncoder(host).encode("nvidia_pcie_pmu_0_rc_4/cycles,src_bdf=0x2709/")
+    assert event.attr.config == 1 << 32
+
+
+def test_a_group_has_one_device() -> None:
+    encoder = EventEncoder(simulated_host("vera-2s", ManualClock()))
+    first, second = (f"nvidia_pcie_pmu_0_rc_4/{event},src_bdf={device},src_bdf_en/"
+                     for event, device in (("rd_req", "0x2709"), ("rd_cum_outs", "0x2708")))
+    with pytest.raises(filters.SeveralDevicesError):
+        encoder.encode(f"{{{first},{second}}}")
+    same = first.replace("rd_req", "rd_cum_outs")
+    assert len(encoder.encode(f"{{{first},{same},nvidia_pcie_pmu_0_rc_4/cycles/,nvidia_pcie_pmu_0_rc_4/wr_req/}}")) == 4
+
+
+def test_a_group_has_eight_address_ranges() -> None:
+    encoder = EventEncoder(simulated_host("vera-2s", ManualClock()))
+    events = [
+        f"nvidia_pcie_tgt_pmu_0_rc_4/rd_bytes,dst_addr_en,dst_addr_base={number << 20:#x},dst_addr_mask=0xfff00000/"
+        for number in range(9)
+    ]
+    assert len(encoder.encode("{" + ",".join(events[:8]) + "}")) == 8
+    with pytest.raises(filters.AddressSlotsError):
+        encoder.encode("{" + ",".join(events) + "}")

@@ -19,6 +19,13 @@ _CORE_REASONS = {
     0: "PROCHOT", 1: "ThermStatus", 2: "bit2", 4: "Graphics", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps", 9: "CorePwr",
     10: "PkgPwrL1", 11: "PkgPwrL2", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15",
 }  # fmt: skip
+# Servers of the Haswell generation: bit 10 is no power limit there (Intel SDM vol. 4, table of the Xeon E5 v3), though
+# turbostat names the bits as on client parts.
+_SERVER_CORE_REASONS = {
+    0: "PROCHOT", 1: "ThermStatus", 2: "PwrBudget", 3: "Platform", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps",
+    10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowMaxTurbo", 15: "BelowRequest",
+}  # fmt: skip
+_HASWELL_SERVER = "hsx"
 _GFX_REASONS = {
     0: "PROCHOT", 1: "ThermStatus", 4: "Graphics", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr", 10: "PkgPwrL1",
     11: "PkgPwrL2",
@@ -117,6 +124,8 @@ def _limit_reasons(facts: MachineFacts) -> Iterable[Line]:
             if word is None:
                 continue
             name, bits = _REASONS[kind]
+            if kind is LimitReasons.CORE and facts.machine.platform.features.name == _HASWELL_SERVER:
+                bits = _SERVER_CORE_REASONS
             active = "".join(f"{reason}, " for bit, reason in bits.items() if word >> bit & 1)
             logged = "".join(f"{reason}, " for bit, reason in bits.items() if word >> bit + 16 & 1)
             yield Line(f"cpu{cpu}: {name}, 0x{word:08x} (Active: {active}) (Logged: {logged})", f"MSR {kind.value:#x}")

@@ -8,10 +8,14 @@ import shutil
 import statistics
 import sys
 
+from turbotui.bench.beside_turbostat import text_costs
 from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from turbotui.bench.events import STRINGS, encoding_seconds
+from turbotui.bench.model_memory import model_megabytes
 from turbotui.bench.roofline import redraw_seconds
 from turbotui.bench.sampling import sample_costs
+from turbotui.bench.spying import INTERVAL, spy_cost
+from turbotui.bench.tasks import print_costs
 
 _KEYS = 150
 
@@ -28,6 +32,19 @@ def main() -> int:
     print("\ncost of one sample (CPU time of the reading thread; every default column)")
     for cost in sample_costs(ticks=40 if arguments.quick else 200):
         print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+
+    each, count = (1.0, 3) if arguments.quick else (5.0, 5)
+    print(f"\ntext at {each:g} s intervals (ms of CPU time; to reach: 5 times that of turbostat on the same machine)")
+    for text in text_costs(each, count):
+        cost_of_it = text.refused or f"{text.start_ms:8.1f} to start and end {text.interval_ms:8.2f} an interval"
+        print(f"  {text.name:<34} {cost_of_it}")
+
+    spied = spy_cost(seconds)
+    print(f"\nspies: {spied.events} events on {spied.cpus} CPUs every {INTERVAL * 1e3:g} ms (to reach: 2 % of one CPU)")
+    print(f"  {spied.samples:<34} {spied.percent:8.2f} %   {spied.microseconds:.0f} us a sample, "
+          f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
+    print("\nsampling tasks at their switches: ", end="")
+    print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
@@ -51,6 +68,9 @@ def main() -> int:
         parts = [f"{value:7.2f}" if value is not None else f"{'-':>7}" for value in (row.all, row.screen)]
         parts += [f"{value:8.2f}" if value is not None else f"{'-':>8}" for value in (row.sampler, row.reading)]
         print(f"  {row.name:<34} {' '.join(parts)} {row.rss_mb:7.0f} {row.kb_per_second:6.1f}")
+
+    for title, watched in (("256 CPUs", "0-255"), ("1,024 CPUs", "")):
+        print(f"  {'of it the model of ' + title:<34} {'':>31} {model_megabytes('big-8s', watched):7.0f}")
 
     print("\nstart-up to the first painted frame (seconds, of 3)")
     starts = [start_up([]) for _ in range(3)]

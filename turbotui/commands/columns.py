@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host
+from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.machine import read_machine
 from turbotui.output.glossary import glossary_lines
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.columns import Column
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
+                        help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
+    parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--markdown", action="store_true", help="the glossary of README.md: all columns, any machine")
 
@@ -33,6 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments))
     census = take_census(machine, SOURCES)
     catalog = catalog_for(census.signals)
+    if arguments.add:
+        session = Session(machine, SOURCES, 1.0, machine.host)
+        session.find_sets = lambda: known_sets(os.environ, arguments.events)
+        for text in arguments.add:
+            session.add_all(text)
+        census, catalog = session.census, session.catalog
     if arguments.json:
         rows = [_row(column, census, why_absent(column, census, machine.topology)) for column in catalog.columns]
         report = {"machine": machine.host.name, "kind": machine.host.kind.value, "columns": rows}
@@ -45,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     for column in catalog.columns:
         absent = why_absent(column, census, machine.topology)
         mark = " " if absent is None else "-"
-        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {column.formula}")
+        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}")
         print(f"  {'':<{width}}  {column.help}" if absent is None else f"  {'':<{width}}  {absent.sentence()}")
     return 0
 
@@ -57,7 +70,7 @@ def _row(column: Column, census: Census, absent: Unavailable | None) -> dict[str
         "groups": list(column.groups),
         "scope": column.scope.value,
         "unit": column.unit,
-        "formula": column.formula,
+        "formula": formula_of(column),
         "help": column.help,
         "document": column.document,
         "sources": {

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from turbotui.errors import InternalError, TerminalError
 if TYPE_CHECKING:
     from turbotui.app import TurbotuiApp
     from turbotui.sampling.frame import Frame
+    from turbotui.sampling.session import Session
+    from turbotui.widgets.profiles import Profile
 
 _INTERVAL = 1.0
 _FIRST_INTERVAL = 0.15
@@ -27,6 +30,9 @@ _FIRST_INTERVAL = 0.15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_watching_arguments(parser, _INTERVAL)
+    parser.set_defaults(interval=None)  # so that one that was given can be told from the profile's
+    parser.add_argument("--profile", metavar="NAME", help="a view that was saved with the key s")
+    parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), followed when it changes")
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -41,14 +47,24 @@ def run(arguments: argparse.Namespace) -> int:
         raise TerminalError("the dashboard needs a terminal, and this is not one: use `turbotui stat` for text output")
     from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
 
+    profile = _profile(arguments)
+    if arguments.interval is None:
+        arguments.interval = str(_INTERVAL if profile is None else profile.interval)
     session, columns = open_session(arguments, extras=True)
+    if profile is not None:
+        profile = _chosen(profile, session, arguments)
+    if arguments.spy is not None:
+        from turbotui.sampling.spy_file import SpyFile  # noqa: PLC0415 - seldom used
+
+        session.spy_by(SpyFile(arguments.spy))
     # the first interval passes while Textual is loaded, which takes as long
     session.start(_unseen, first=_FIRST_INTERVAL)
     # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from turbotui.app import TurbotuiApp  # noqa: PLC0415 - as said
 
-    app = TurbotuiApp(session, columns, theme=arguments.theme)
+    app = TurbotuiApp(session, columns, theme=arguments.theme,
+                      profile=None if profile is None else (arguments.profile, profile))
     # modules, catalog and topology live for ever, and a frame has no cycles: collections need not walk the first, nor
     # come often for the second, in the middle of a key press
     gc.collect()
@@ -63,6 +79,39 @@ def run(arguments: argparse.Namespace) -> int:
     if failure is not None:
         raise InternalError(f"{type(failure).__name__}: {failure}") from failure
     return 0
+
+
+def _profile(arguments: argparse.Namespace) -> Profile | None:
+    """The saved view that the command line names.
+
+    Raises:
+        ProfileError: it is not there, or cannot be understood.
+    """
+    if arguments.profile is None:
+        return None
+    from turbotui.widgets.profiles import Profiles  # noqa: PLC0415 - as in run
+
+    return Profiles(os.environ).load(arguments.profile)
+
+
+def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -> Profile:
+    """The profile with what else the command line says, which comes after it; read from the first tick on.
+
+    Raises:
+        UsageError: an added counter of the profile is none, or a word names no column.
+    """
+    from turbotui.sampling.selection import choose_columns  # noqa: PLC0415 - as in run
+
+    for text in profile.added:
+        session.add(text)
+    named = {column.id for text in arguments.add for column in session.add_all(text)}
+    catalog = session.catalog
+    start = [column for column in catalog.columns if column.id in profile.columns or column.id in named]
+    columns = [column.id for column in choose_columns(catalog, start, arguments.choices)]
+    session.want(columns)
+    absent = [name for name in profile.columns if catalog.get(name) is None]
+    return replace(profile, columns=(*columns, *absent), interval=session.interval,
+                   theme=arguments.theme or profile.theme)
 
 
 def _unseen(_frame: Frame) -> None:

@@ -75,6 +75,20 @@ def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
                 table.add_row(Text(f"  {signal.id}", style="dim"), Text("✓" if signal.usable else "✗"), Text(""),
                               Text(text + other, style="dim"))
     console.print(table)
+    _print_remedies(console, diagnosis)
+
+
+def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
+    """Each remedy once and unbroken: in the table above, a long command is cut into lines that nobody can copy."""
+    helped: dict[str, list[str]] = {}
+    for source in diagnosis.sources:
+        if source.remedy:
+            helped.setdefault(source.remedy, []).append(source.title)
+    if helped:
+        console.print("\nTo have more (nothing of this was run):", style="bold")
+    for remedy, titles in helped.items():
+        console.print(Text(f"{', '.join(titles)}:"))
+        console.print(Text(f"  {remedy}"), soft_wrap=True)
 
 
 def _state(source: SourceReport) -> Text:

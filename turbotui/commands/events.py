@@ -29,8 +29,8 @@ _RINGS = "ukh"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the two verbs and their options."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|list")
+    """Declare the verbs and their options."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|list|sets")
     encode = verbs.add_parser("encode", help="what perf_event_open, or a register, is given for an event string")
     encode.add_argument("string", help="an event, a group in braces, or a comma list: perf's grammar, libpfm's names")
     encode.add_argument("--os", choices=[kind.value for kind in OsKind], default=OsKind.PERF_EXT.value,
@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("pattern", nargs="?", default="",
                          help="part of a name or PMU, or a glob; tracepoints are listed by SYSTEM:NAME only")
     listing.add_argument("--no-open", action="store_true", help="do not try to open them")
+    sets = verbs.add_parser("sets", help="sets of columns for --add set:NAME, and how each is counted on this machine")
+    sets.add_argument("name", nargs="?", default="", help="only this set, with every way to count it, and why not")
+    sets.add_argument("--events", metavar="FILE", default="", help="with the sets of this TOML file")
+    sets.add_argument("--json", action="store_true", help="as JSON, one object a column")
+    add_machine_arguments(sets)
     for verb in (encode, listing):
         verb.add_argument("--force-pmu", metavar="MODEL", help="libpfm's tables of this CPU model (LIBPFM_FORCE_PMU)")
         verb.add_argument("--json", action="store_true", help="as JSON, one object a line")
@@ -54,6 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     host = open_host(arguments)
     if arguments.verb == "encode":
         return _encode(arguments, host)
+    if arguments.verb == "sets":
+        from turbotui.commands.events_sets import list_sets  # noqa: PLC0415 - needs the census of the whole machine
+
+        return list_sets(arguments, host)
     return _list(arguments, host)
 
 

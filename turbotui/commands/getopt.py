@@ -22,6 +22,8 @@ class Option:
         help: its line in the help text.
         letter: short form, "" where there is none.
         argument: what stands for its argument in the help text; "" for an option without one.
+        prefix: one letter that means the option because no other begins with it: shown in the help like a short form,
+            though letters or an argument cannot follow at once.
         own: not turbostat's, so that it never makes one of turbostat's prefixes ambiguous.
     """
 
@@ -29,6 +31,7 @@ class Option:
     help: str
     letter: str = ""
     argument: str = ""
+    prefix: str = ""
     own: bool = False
 
     @property

@@ -17,6 +17,7 @@ from turbotui.commands.stat_opening import Opened, open_stat
 from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_options
 from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
+from turbotui.output.extremes import Extremes
 from turbotui.output.formats import make_format
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
@@ -24,6 +25,7 @@ from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 
+_EVERY_SOURCE = 2  # --debug twice: where each number comes from
 _LAST_READING_SECONDS = 10.0  # how long workers may take, twice over, for the reading at a command's end
 
 
@@ -45,12 +47,14 @@ def main(words: Sequence[str]) -> int:
             streams.notes([f"turbotui version {__version__}"])
             return 0
         opened = open_stat(options)
+        if options.debug >= _EVERY_SOURCE:
+            streams.notes(_where_read(opened))
         if options.task is Task.LIST:
             streams.rows([",".join(column.id for column in opened.layout.columns)])
             return 0
         _print_configuration(opened, options, streams)
         if options.task is Task.DUMP:
-            return _dump(opened, streams)
+            return _dump(opened, options, streams)
         if options.command:
             return _run_command(opened, options, streams)
         return _watch(opened, options, streams)
@@ -69,13 +73,23 @@ def _print_configuration(opened: Opened, options: StatOptions, streams: Streams)
     )
 
 
-def _dump(opened: Opened, streams: Streams) -> int:
+def _where_read(opened: Opened) -> Iterator[str]:
+    """For each column the counters behind it, and where each is read."""
+    census = opened.session.census
+    for column in opened.layout.columns:
+        for name in dict.fromkeys((*column.needs, *column.wants)):
+            signal = census.signals.get(name)
+            if signal is not None:
+                yield f"{column.id}: {name} by {census.provider[name].title}: {signal.origin}"
+
+
+def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Read everything once."""
     frames: Every[Frame] = Every()
     session = opened.session
     session.start(frames.put, intervals=0, on_end=frames.close)
     for frame in frames:
-        streams.rows(dump_lines(frame))
+        streams.rows(dump_lines(frame, opened.layout, options.format))
     _raise_failure(session)
     return 0
 
@@ -114,6 +128,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
     shown = make_format(options.format, opened.layout)
+    extremes = Extremes(opened.layout) if options.extremes else None
     frames: Every[Frame] = Every()
     with _signals(session):
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
@@ -124,8 +139,12 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
                     _warn_of_dropped(frame, opened)
                 else:
                     streams.rows(shown.lines(frame))
+                    if extremes is not None:
+                        extremes.take(frame)
         finally:
             session.stop()
+    if extremes is not None:
+        streams.rows(extremes.lines())
     _raise_failure(session)
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")

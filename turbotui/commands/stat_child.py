@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -45,16 +46,21 @@ def _patient() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def run_command(words: Sequence[str]) -> Ended:
-    """Run a command on any CPU and wait for it."""
+def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the command; on a thread of its own, whose CPUs it inherits: those of the first one are the process's."""
     try:
-        LinuxHost().pin_this_thread(range(_POSSIBLE))  # the command inherits it; workers are threads of their own
+        LinuxHost().pin_this_thread(range(_POSSIBLE))
     except HostError as error:
         warn(f"the command keeps turbotui's own CPUs: {error}")
-    with _patient():
+    return subprocess.Popen(words)  # noqa: S603 - running it is what was asked for
+
+
+def run_command(words: Sequence[str]) -> Ended:
+    """Run a command on any CPU and wait for it."""
+    with _patient(), ThreadPoolExecutor(1) as starter:
         started = time.monotonic()
         try:
-            process = subprocess.Popen(words)  # noqa: S603 - running it is what was asked for
+            process = starter.submit(_start, words).result()
         except OSError as error:
             warn(f"{words[0]}: {error.strerror or error}")
             return Ended(error.errno or 1, time.monotonic() - started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 
 from turbotui.commands.stat_columns import Choice, choose
@@ -10,13 +11,15 @@ from turbotui.commands.stat_streams import warn
 from turbotui.commands.watching import named_host
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.sparing import SparingHost
 from turbotui.output.layout import Layout
-from turbotui.quantities.added import EventAt, RegisterAt, parse_added
+from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import Column
+from turbotui.quantities.event_columns import SET
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
@@ -50,8 +53,13 @@ def open_stat(options: StatOptions) -> Opened:
     cpus = None if options.cpus is None else _effective(host, options.cpus)
     machine = replace(read_machine(host, cpus), tcc=options.tcc)
     interval = _COMMAND_SECONDS if options.command else options.interval
-    session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
-    refused = {_add(session, text, options) for text in options.added}
+    session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
+    session.find_sets = lambda: known_sets(os.environ, options.events)
+    refused = frozenset(name for text in options.added for name in _add(session, text, options))
+
+    shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
+    if shown:
+        options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
     def absent(column: Column) -> bool:
         return column.id in refused or why_absent(column, session.census, session.machine.topology) is not None
@@ -90,11 +98,37 @@ def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
     return asked & usable
 
 
-def _add(session: Session, text: str, options: StatOptions) -> str:
-    """Add one counter; its name if it cannot be had and is left out with a warning, else "".
+def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add what one --add names; the columns that cannot be had and are left out with a warning.
 
     Raises:
         StatError: it is no counter, or its file or region is not there (exit status 1).
+    """
+    if is_turbostats(text):
+        return _add_counter(session, text, options)
+    try:
+        columns = session.add_all(text)
+    except UsageError as error:
+        raise StatError(str(error), 1) from error
+    refused = set()
+    for column in columns:
+        why = why_absent(column, session.census, session.machine.topology)
+        if why is not None:
+            warn(f"{column.id} is not added: {why.sentence()}")
+            refused.add(column.id)
+    return frozenset(refused)
+
+
+def _of_set(session: Session, text: str) -> list[str]:
+    """The program's own columns that a set names; added ones are shown in any case."""
+    return [column.id for column in session.add_all(text) if "added" not in column.groups]
+
+
+def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add a counter in turbostat's grammar, as turbostat does.
+
+    Raises:
+        StatError: as `_add`.
     """
     counter = parse_added(text)
     if isinstance(counter.place, RegisterAt) and options.no_msr:
@@ -105,8 +139,8 @@ def _add(session: Session, text: str, options: StatOptions) -> str:
         raise StatError(str(error), 1) from error
     why = session.census.missing.get(counter.signal)
     if why is None:
-        return ""
+        return frozenset()
     if isinstance(counter.place, RegisterAt | EventAt):
         warn(f"{column.id} is not added: {why.sentence()}")
-        return column.id
+        return frozenset((column.id,))
     raise StatError(f"{column.id} cannot be added: {why.sentence()}", 1)

@@ -16,12 +16,15 @@ from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.output.formats import FORMATS
+from turbotui.quantities.units import parse_celsius
 
 SHORTEST = 0.001
 """Seconds: the shortest interval (turbostat-spec 1.1)."""
 
 DEFAULT_INTERVAL = 5.0
 """Seconds (turbostat-spec 1.1)."""
+
+_FOR_PEOPLE = ("text", "table")
 
 _TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (turbostat-spec 0)
 
@@ -54,31 +57,35 @@ class Task(Enum):
 
 OPTIONS: tuple[Option, ...] = (
     Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
-           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name", argument="SPEC"),
+           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a"),
     Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
            "c", "SET"),
-    Option("debug", "every column, and more in the header (twice is the same)", "d"),
-    Option("Dump", "print the raw counters once and exit; perf is not used", "D"),
+    Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),
+    Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
+           "text one a line, with where it was read", "D"),
     Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
-    Option("force", "accepted for scripts: no processor model is ever refused"),
+    Option("force", "accepted for scripts: no processor model is ever refused", prefix="f"),
     Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
     Option("help", "this text", "h"),
     Option("hide", "without these columns or categories", "H", "NAMES"),
     Option("interval", f"seconds between readings, from {SHORTEST:g} (default {DEFAULT_INTERVAL:g})", "i", "SECONDS"),
     Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
     Option("Joules", "energy in joules instead of power in watts", "J"),
-    Option("list", "print the names of the columns that are available here, and exit"),
+    Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
     Option("no-msr", "never open the MSR driver", "M"),
     Option("no-perf", "never open a perf counter", "P"),
     Option("num_iterations", "stop after N intervals", "n", "N"),
     Option("out", "write everything to FILE", "o", "FILE"),
     Option("quiet", "no configuration header", "q"),
     Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
-           argument="NAMES"),
+           argument="NAMES", prefix="s"),
     Option("Summary", "one line an interval: the whole machine", "S"),
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
+    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
     Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
@@ -93,8 +100,10 @@ class StatOptions:
     Attributes:
         choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
         added: texts of --add, in the order given.
+        events: file of --events.
         cpus: the set that --cpu restricts measuring to; None for every CPU.
         debug: how often --debug was given.
+        extremes: print least, mean and greatest at the end.
         header_every: --header_iterations; None: never again.
         tcc: --TCC in °C; None where not given.
         command: words of the command to run; empty in interval mode.
@@ -103,9 +112,11 @@ class StatOptions:
     task: Task = Task.WATCH
     choices: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
+    events: str = ""
     cpus: frozenset[int] | None = None
     rows: Rows = Rows.ALL
     debug: int = 0
+    extremes: bool = False
     header_every: int | None = None
     interval: float = DEFAULT_INTERVAL
     intervals: int | None = None
@@ -139,6 +150,9 @@ def parse_options(words: Sequence[str]) -> StatOptions:
                 return options
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
+    if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
+        raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
+                        "programs, which can work it out of every interval", 1)
     return options
 
 
@@ -180,6 +194,10 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
             return replace(options, tcc=_celsius(argument))
         case "version":
             return replace(options, task=Task.VERSION)
+        case "events":
+            return replace(options, events=argument)
+        case "extremes":
+            return replace(options, extremes=True)
         case "format":
             if argument not in FORMATS:
                 raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)
@@ -236,12 +254,9 @@ def _interval(text: str) -> float:
 
 def _celsius(text: str) -> int:
     try:
-        degrees = int(text)
-    except ValueError:
-        degrees = 0
-    if degrees <= 0:
-        raise StatError(f'--TCC "{text}" is not a temperature in whole °C', 1)
-    return degrees
+        return parse_celsius(text)
+    except UsageError as error:
+        raise StatError(f"--{error}", 1) from None
 
 
 def help_text() -> str:
@@ -262,16 +277,25 @@ def help_text() -> str:
 
 def _described(option: Option) -> Iterator[str]:
     """The lines of one option in the help text."""
-    short = f"-{option.letter}" if option.letter else "   "
+    letter = option.letter or option.prefix
+    short = f"-{letter}" if letter else "   "
     long = f"--{option.name}" if option.name else ""
-    spelled = f"{short}{', ' if option.letter and long else ' '}{long} {option.argument}"
+    spelled = f"{short}{', ' if letter and long else ' '}{long} {option.argument}"
     first, *more = option.help.split("\n")
     yield f"  {spelled:<28} {first}"
     for line in more:
         yield f"  {'':<28} {line}"
 
 
-_MORE = """NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
+_MORE = """--add beside turbostat's grammar, one column for each event; rows show the sum of the CPUs or PMUs in them:
+  EVENT[,name=TITLE][,rate][,EVENT...]    as perf -e takes it: cycles:u, r01c2, cpu/event=0x3c,umask=0/u, cs,
+                                          sched:sched_switch, mem:0xADDR:rw, {cycles,instructions}:u (one group),
+                                          uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY
+  TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / ( ) min max over events, 'names with - / or :' in quotes, signals
+                                          such as energy.pkg, and dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
+  set:NAME                                a set that turbotui ships or --events names: turbotui events sets
+
+NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
 cpuidle, pct_idle, power, cache, llc, other; and turbotui's own: extra (all that turbostat lacks), thermal, kernel,
 interrupt.
 --show, --hide and --enable work from left to right; the first --show clears what was on.

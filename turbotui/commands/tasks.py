@@ -5,31 +5,26 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import signal
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from types import FrameType
 
-from turbotui.analysis.tasks.ledger import RUN, Ledger
-from turbotui.analysis.tasks.tables import Grouping, TaskRow, difference, task_rows
-from turbotui.commands.watching import parse_interval
-from turbotui.errors import MachineError, UsageError
-from turbotui.machine.events.encoder import encode_event
-from turbotui.machine.host import HostError
+from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
+from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.watching import Report, Watched, Watching
+from turbotui.commands.tasks_text import Table, as_json, as_text, timeline_lines
+from turbotui.commands.watching import label, named_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.tasks.following import Follower, sentence
 from turbotui.machine.tasks.launching import Held
-from turbotui.machine.tasks.processes import cgroup_folder, name_of, processes, threads_of
-from turbotui.machine.tasks.sets import (
-    HARDWARE_COUNTERS,
-    SOFTWARE_COUNTERS,
-    Choice,
-    Counter,
-    Mode,
-    choose,
-    with_required,
-)
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
 
 _ROUND = 0.05  # seconds between two looks at the rings when none is half full
 
@@ -40,12 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
     what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")
     what.add_argument("--all", action="store_true", help="every thread, by watching whole CPUs (mode C)")
+    what.add_argument("--app", metavar="APP", action="append", default=[],
+                      help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
+                           "events stand last; may be given several times")
+    parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only at the end")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-e", "--event", metavar="EVENT", action="append", default=[],
-                        help="count this too, in perf's words; instead of instructions, cycles and cache misses")
+                        help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
+                             "flops stands for the FLOP events of this processor's recipe, double for those of double "
+                             "precision and the bytes")
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row stands for (default thread)")
+    parser.add_argument("--timeline", action="store_true",
+                        help="where each thread ran: time from left to right, CPU as number and colour")
     parser.add_argument("--json", action="store_true", help="one JSON object a table, in SI units")
     parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
@@ -53,132 +56,105 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Watch until the command or process ends, the intervals are over, or SIGINT."""
-    targets = sum((bool(arguments.pid), arguments.cgroup is not None, arguments.all, bool(arguments.command)))
-    if targets != 1:
-        raise UsageError("say what to watch: --pid N, --cgroup PATH, --all, or a command after --")
+    applications = _applications(arguments)
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
     if arguments.pages is not None and (arguments.pages < 1 or arguments.pages & (arguments.pages - 1)):
         raise UsageError(f"--pages {arguments.pages}: a ring has a power of two of pages")
-    return _Watch(arguments).run()
+    return _Watch(arguments, applications).run()
+
+
+def _applications(arguments: argparse.Namespace) -> list[Application]:
+    targets = (bool(arguments.pid), arguments.cgroup is not None, arguments.all, bool(arguments.app),
+               bool(arguments.command))
+    if sum(targets) != 1:
+        raise UsageError("say what to watch: --pid N, --cgroup PATH, --all, --app APP, or a command after --")
+    if arguments.app:
+        if arguments.event:
+            raise UsageError("--event belongs to --pid, --cgroup, --all and a command: an --app has its own events=")
+        found = [parse_application(text) for text in arguments.app]
+        refuse_twins(found)
+    else:
+        found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
+                             ",".join(arguments.event))]
+    if arguments.machine is not None and any(one.command for one in found):
+        raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
+    return found
 
 
 class _Watch:
     """One run of the command."""
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
+    def __init__(self, arguments: argparse.Namespace, applications: list[Application]) -> None:
         self._arguments = arguments
-        self._host = LinuxHost()
-        self._host.raise_descriptors()
-        listed = arguments.interval is not None or arguments.intervals is not None
+        self._applications = applications
+        host = named_host(arguments.machine, "/")
+        self._machine = read_machine(host)
+        listed = arguments.interval is not None or arguments.intervals is not None or host.kind is not HostKind.REAL
         self._interval = parse_interval(arguments.interval or "1") if listed else None
-        self._by = Grouping(arguments.by)
+        self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
         self._ended = False
-        self._older: list[TaskRow] = []
+        self._held: dict[str, Held] = {}
+        self._spent = Energy({}, {}, {})
 
     def run(self) -> int:
-        cpus = tuple(read_machine(self._host).topology.cpus)
-        for pid in self._arguments.pid or ():
-            if not threads_of(self._host, pid):
-                raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
-        choice = self._choose(cpus[0])
-        follower = Follower(self._host, choice, cpus, self._arguments.pages)
+        watching = Watching(self._machine, self._arguments.pages)
         try:
-            return self._watch(follower, Ledger(choice, follower.roots))
+            self._open(watching)
+            session = Session(self._machine, SOURCES, max(_ROUND, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
+            meter = EnergyMeter(session.census)
+            columns = energy_columns(session.catalog, session.census)
+            session.want(column.id for column in columns)
+            if columns:
+                session.start(meter.feed, first=_ROUND)
+            for held in self._held.values():
+                watching.waiting.add(held.descriptor)
+                held.go()
+            try:
+                return self._watch(watching, meter)
+            finally:
+                if columns:
+                    session.stop()
         finally:
-            follower.close()
+            watching.close()
 
-    def _choose(self, cpu: int) -> Choice:
-        asked = [Counter(one.string, one.attr) for text in self._arguments.event
-                 for one in encode_event(self._host, text)]
-        names = [one.name for one in asked]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
-        whole = self._arguments.all or self._arguments.cgroup is not None
-        target = (self._arguments.pid or [0])[0]
-        what = "the whole machine" if whole else f"process {target}" if target else "a command"
-        wanted = [*SOFTWARE_COUNTERS, *(() if asked else HARDWARE_COUNTERS)]
+    def _open(self, watching: Watching) -> None:
         try:
-            choice = choose(self._host, cpu, wanted, whole_cpus=whole, target=target)
-            return with_required(self._host, choice, cpu, asked, target) if asked else choice
-        except HostError as error:
-            raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
-
-    def _watch(self, follower: Follower, ledger: Ledger) -> int:
-        arguments = self._arguments
-        held = Held(arguments.command) if arguments.command else None
-        pids = tuple(arguments.pid or ()) if held is None else (held.pid,)
-        try:
-            folder = self._target(follower, ledger, pids, on_exec=held is not None)
+            for application in self._applications:
+                held = Held(application.command) if application.command else None
+                if held is not None:
+                    self._held[application.name] = held
+                watching.add(application, child=None if held is None else held.pid)
         except BaseException:
-            if held is not None:
+            for held in self._held.values():
                 held.give_up()
             raise
-        if held is not None:
-            follower.watch(held.descriptor)
-            held.go()
-        status = 0
+
+    def _watch(self, watching: Watching, meter: EnergyMeter) -> int:
+        codes: dict[str, int] = {}
         number = 0
         began = time.monotonic()
         with self._signals():
             while not self._ended:
                 due = None if self._interval is None else began + (number + 1) * self._interval
                 pause = _ROUND if due is None else max(0.0, min(_ROUND, due - time.monotonic()))
-                follower.wait(pause)
-                code = None if held is None else held.status()
-                ledger.feed(follower.take())
-                follower.look(pids)
-                self._ended |= code is not None or (held is None and self._gone(pids, folder))
-                status = code or status
+                watching.round(pause)
+                for name, held in self._held.items():
+                    if name not in codes and (code := held.status()) is not None:
+                        codes[name] = code
+                        watching.waiting.remove(held.descriptor)
+                self._ended |= all(self._over(watching, one, codes) for one in watching.watched)
                 if due is not None and (time.monotonic() >= due or self._ended):
                     number += 1
-                    self._ended |= number == arguments.intervals
+                    self._ended |= number == self._arguments.intervals
                     if not self._ended:
-                        self._show(follower, ledger, number)
-        follower.stop()
-        ledger.feed(follower.take())
-        ledger.close(follower.close_books())
-        self._show(follower, ledger, None)
-        return status
+                        self._show(watching, meter, number)
+        watching.close_books()
+        self._show(watching, meter, None)
+        return next(iter(codes.values()), 0)
 
-    def _target(self, follower: Follower, ledger: Ledger, pids: Sequence[int], *, on_exec: bool) -> str | None:
-        """Open the counters; returns the cgroup's folder."""
-        if self._arguments.all or self._arguments.cgroup is not None:
-            for pid in processes(self._host):
-                for tid in threads_of(self._host, pid):
-                    ledger.name(tid, name_of(self._host, pid, tid))
-        if self._arguments.all:
-            follower.add_cpus()
-            return None
-        if self._arguments.cgroup is not None:
-            folder = cgroup_folder(self._host, self._arguments.cgroup)
-            descriptor = self._host.open_file(folder)
-            try:
-                follower.add_cpus(descriptor)
-            finally:
-                self._host.close(descriptor)
-            return folder
-        for pid in pids:
-            follower.add_process(pid, on_exec=on_exec)
-            for tid in threads_of(self._host, pid):
-                ledger.name(tid, name_of(self._host, pid, tid))
-        return None
-
-    def _gone(self, pids: Sequence[int], folder: str | None) -> bool:
-        """Whether what is watched has ended; a process that nobody has waited for yet has ended too."""
-        if folder is not None:
-            return not self._host.exists(folder)
-        return bool(pids) and all(self._is_over(pid) for pid in pids)
-
-    def _is_over(self, pid: int) -> bool:
-        if len(threads_of(self._host, pid)) > 1:
-            return False
-        try:
-            text = self._host.read_text(f"/proc/{pid}/stat")
-        except HostError:
-            return True
-        return text.rpartition(") ")[2][:1] in ("Z", "X", "")  # proc(5): the state follows the name
+    def _over(self, watching: Watching, one: Watched, codes: Mapping[str, int]) -> bool:
+        return one.application.name in codes if one.application.command else watching.gone(one)
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -194,90 +170,20 @@ class _Watch:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _show(self, follower: Follower, ledger: Ledger, number: int | None) -> None:
-        rows = task_rows(ledger, self._by)
-        shown = rows if number is None else difference(rows, self._older)
-        self._older = rows
-        notes = _notes(follower, ledger)
-        if self._arguments.json:
-            print(json.dumps(_report(follower, ledger, shown, number, notes)), flush=True)
-            return
-        title = "whole run" if number is None else f"interval {number}"
-        print(f"# {title}; mode {ledger.choice.mode.value}")
-        print(f"# sampled {ledger.choice.when.value}")
-        print("\n".join(_table(ledger, shown)))
-        if any(row.incomplete for row in shown):
-            print("# > marks counts that are too low: another profiler held the counters for a part of the time")
-        for note in notes:
-            print(f"# {note}")
-        print(end="" if number is None else "\n", flush=True)
-
-
-def _notes(follower: Follower, ledger: Ledger) -> list[str]:
-    found = []
-    if ledger.lost:
-        harm = ("counts of the threads before and after are booked on one of them"
-                if ledger.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
-        found.append(f"{ledger.lost} samples LOST for want of room in the ring ({harm}): --pages gives more")
-    if ledger.throttled:
-        found.append(f"the kernel held samples back {ledger.throttled} times (kernel.perf_event_max_sample_rate)")
-    if follower.damaged:
-        found.append(f"{follower.damaged} records could not be understood")
-    if ledger.choice.mode is Mode.THREADS:
-        unseen = len(ledger.forked - follower.followed)
-        if unseen:
-            found.append(f"{unseen} threads ended between two looks at /proc, or are of other processes: not counted")
-    if ledger.read is not None and any(ledger.tail):
-        rest = ", ".join(f"{name} {_plain(name, value)}"
-                         for name, value in zip(ledger.names, ledger.tail, strict=True) if value)
-        found.append(f"after the last samples of threads, in the final read only: {rest}")
-    if not {"instructions", "cycles"} & set(ledger.names):
-        found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
-    return found
-
-
-def _plain(name: str, value: int) -> str:
-    return f"{value / 1e6:.3f} ms" if name == RUN else str(value)
-
-
-def _table(ledger: Ledger, rows: Sequence[TaskRow]) -> list[str]:
-    counts = [name for name in ledger.names if name != RUN]
-    ipc = any(row.ipc is not None for row in rows)
-    lines = [["pid", "tid", "threads", "command", "run s", *counts, *(["IPC"] if ipc else []), "CPUs"]]
-    for row in rows:
-        mark = ">" if row.incomplete else ""
-        lines.append([
-            "" if row.pid is None else str(row.pid), "" if row.tid is None else str(row.tid), str(row.threads),
-            row.name, f"{row.run_seconds:.6f}", *(f"{mark}{row.counts[name]}" for name in counts),
-            *(["" if row.ipc is None else f"{row.ipc:.2f}"] if ipc else []), ",".join(map(str, row.cpus)),
-        ])
-    widths = [max(len(line[number]) for line in lines) for number in range(len(lines[0]))]
-    left = lines[0].index("command")
-    return ["  ".join(word.ljust(width) if number in (left, len(widths) - 1) else word.rjust(width)
-                      for number, (word, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-            for line in lines]
-
-
-def _report(follower: Follower, ledger: Ledger, rows: Sequence[TaskRow], number: int | None,
-            notes: Sequence[str]) -> dict[str, object]:
-    def plain(counts: dict[str, int]) -> dict[str, float]:
-        return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN else value
-                for name, value in counts.items()}
-
-    def named(values: Sequence[int]) -> dict[str, float]:
-        return plain(dict(zip(ledger.names, values, strict=True)))
-
-    return {
-        "interval": number,
-        "mode": ledger.choice.mode.name,
-        "sampled": ledger.choice.when.name,
-        "tasks": [{"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
-                   "incomplete": row.incomplete, "ipc": row.ipc, **plain(row.counts)} for row in rows],
-        "sum": named(ledger.sums()),
-        "after_last_samples": named(ledger.tail),
-        "final_read": None if ledger.read is None else named(ledger.read),
-        "lost": ledger.lost,
-        "throttled": ledger.throttled,
-        "damaged": follower.damaged,
-        "notes": list(notes),
-    }
+    def _show(self, watching: Watching, meter: EnergyMeter, number: int | None) -> None:
+        energy = meter.take()
+        self._spent = self._spent.plus(energy)
+        energy = self._spent if number is None else energy
+        for one in watching.watched:
+            report: Report = watching.report(one, self._by, whole=number is None)
+            joules = share_out(report.rows, energy, self._machine.topology, by_cycles="cycles" in report.names,
+                               everything=one.application.everything)
+            table = Table(report, one.ledger, number, joules, energy, label(self._machine.host))
+            if self._arguments.json:
+                print(json.dumps(as_json(table)), flush=True)
+                continue
+            print("\n".join(as_text(table)))
+            if self._arguments.timeline:
+                width = shutil.get_terminal_size((100, 24)).columns
+                print("\n".join(timeline_lines(table, width, colour=sys.stdout.isatty())))
+            print(end="" if number is None else "\n", flush=True)

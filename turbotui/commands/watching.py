@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+from dataclasses import replace
 
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import Column
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
 from turbotui.sampling.session import Session
@@ -70,10 +74,17 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
     """
     interval = parse_interval(arguments.interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
-    machine = read_machine(open_host(arguments), cpus)
+    tcc = None if arguments.tcc is None else parse_celsius(arguments.tcc)
+    machine = replace(read_machine(open_host(arguments), cpus), tcc=tcc)
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
+    session.find_sets = lambda: known_sets(os.environ, arguments.events)
+    added = [column for text in arguments.add for column in session.add_all(text)]
     start = default_columns(session.catalog, session.census, machine.topology, extras=extras)
     columns = choose_columns(session.catalog, start, arguments.choices)
+    if added:  # they were asked for by name: shown whatever --show says, unless --hide names them
+        hidden = {name for verb, words in arguments.choices if verb == "hide" for name in words.split(",")}
+        shown = {column.id for column in (*columns, *added)} - hidden
+        columns = tuple(column for column in session.catalog.columns if column.id in shown)
     session.want(column.id for column in columns)
     return session, columns
 

@@ -173,7 +173,7 @@ class Host(Protocol):
         """
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """CPUs of this process's cpuset and affinity, None if unrestricted or unknown."""
+        """CPUs of this process's cpuset and affinity as they are now, None if unrestricted or unknown."""
 
     def privileges(self) -> Privileges:
         """What this process may do on it."""

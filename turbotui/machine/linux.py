@@ -52,7 +52,6 @@ class LinuxHost:
             ) from error
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
-        self._affinity = self._restricted_affinity() if self._live else None
 
     @property
     def kind(self) -> HostKind:
@@ -185,13 +184,14 @@ class LinuxHost:
             raise HostError(error.errno or errno.EINVAL, what) from error
 
     def usable_cpus(self) -> frozenset[int] | None:
-        """CPUs this process may run on, by its affinity when the host was made and its cgroup's cpuset now.
+        """CPUs this process may run on now, by its affinity and its cgroup's cpuset; both may change while it runs.
 
         None when neither restricts it below the online CPUs, so that a CPU that comes online later counts too.
         """
         if not self._live:
             return None
-        sets = [cpus for cpus in (self._affinity, self._restricted_cpuset()) if cpus is not None]
+        online = self._online()
+        sets = [cpus for cpus in (_affinity(), _cpuset()) if cpus is not None and not cpus >= online]
         return frozenset.intersection(*sets) if sets else None
 
     def raise_descriptors(self) -> None:
@@ -234,14 +234,20 @@ class LinuxHost:
         except ValueError:
             return frozenset()
 
-    def _restricted_affinity(self) -> frozenset[int] | None:
-        # Threads of ours get pinned later, so the mask is that of the thread that makes the host, at that moment.
-        mask = frozenset(os.sched_getaffinity(0))
-        return None if mask >= self._online() else mask
 
-    def _restricted_cpuset(self) -> frozenset[int] | None:
-        mask = effective_cpuset(_read_or_empty("/proc/self/cgroup"), _read_or_empty)
-        return None if mask is None or mask >= self._online() else mask
+def _affinity() -> frozenset[int] | None:
+    """The affinity of the process's first thread: what taskset, a batch system or a cpuset gave and may change.
+
+    No thread of ours is told apart from it: those that are pinned to a CPU to read there are never the first one.
+    """
+    try:
+        return frozenset(os.sched_getaffinity(os.getpid()))  # a process's number is that of its first thread
+    except OSError:  # a sandbox may forbid the question; sysfs and the cpuset then decide alone
+        return None
+
+
+def _cpuset() -> frozenset[int] | None:
+    return effective_cpuset(_read_or_empty("/proc/self/cgroup"), _read_or_empty)
 
 
 def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[int] | None:

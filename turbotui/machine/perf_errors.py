@@ -130,9 +130,18 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
     return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
 
 
+_CAPABILITIES = ((CAP_PERFMON, "cap_perfmon"), (CAP_SYS_RAWIO, "cap_sys_rawio"))  # capabilities(7)
+
+
 def _interpreter() -> str:
     """The file that capabilities have to be given to; the kernel ignores them on links."""
     return os.path.realpath(sys.executable)
+
+
+def _setcap(facts: Circumstances, *wanted: int) -> str:
+    """The line that gives the interpreter capabilities, with those of ours that it has: setcap(8) replaces the set."""
+    kept = [name for number, name in _CAPABILITIES if number in wanted or facts.privileges.has(number)]
+    return f"setcap {','.join(kept)}+ep {_interpreter()}"
 
 
 def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
@@ -143,7 +152,7 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
             f"{what}: refused although this process has the capability",
             "allow perf_event_open in the container's seccomp profile, or in the security module's policy",
         )
-    setcap = f"setcap cap_perfmon+ep {_interpreter()}"
+    setcap = _setcap(facts, CAP_PERFMON)
     if level is None:
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", f"run as root, or: {setcap}")
     if level <= 0:
@@ -218,6 +227,10 @@ def _not_supported(what: str, facts: Circumstances, _type: int) -> Unavailable:
     return Unavailable(reason, f"{what}: the PMU cannot count it this way")
 
 
+def _left_alone(what: str, _facts: Circumstances, _type: int) -> Unavailable:
+    return Unavailable(Reason.NOT_READ, f"{what}: perf is left alone, as --no-perf asks", "leave --no-perf out")
+
+
 _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
     errno.EACCES: _refused,
     errno.EPERM: _refused,
@@ -230,6 +243,7 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
     errno.EBUSY: _busy,
     errno.ENOSYS: _no_call,
     errno.EOPNOTSUPP: _not_supported,
+    errno.ECANCELED: _left_alone,  # machine.sparing
 }
 
 
@@ -264,15 +278,22 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",
-        f"run as root, or: setcap cap_sys_rawio+ep {_interpreter()} (and read permission on the device)",
+        # cap_perfmon too: whoever takes the remedies of a report one after the other keeps what perf needs
+        f"run as root, or: {_setcap(facts, CAP_PERFMON, CAP_SYS_RAWIO)} (and read permission on the device)",
     )
 
 
-def _no_mode(device: str, _facts: Circumstances) -> Unavailable:
+def _no_mode(device: str, facts: Circumstances) -> Unavailable:
+    kind = os.path.basename(device)  # msr or cpuid; udev(7) knows the devices as msr0, msr1 ...
+    rule = f'KERNEL=="{kind}[0-9]*", GROUP="GROUP", MODE="0440"'
+    lines = (
+        f"let a GROUP of yours read it: echo '{rule}' > /etc/udev/rules.d/70-{kind}.rules && udevadm control --reload "
+        f"&& udevadm trigger --subsystem-match={kind}"
+    )
+    if kind == "msr" and not facts.privileges.has(CAP_SYS_RAWIO):
+        lines += f", and {_setcap(facts, CAP_PERFMON, CAP_SYS_RAWIO)}"
     return Unavailable(
-        Reason.NOT_PERMITTED,
-        f"{device}: its file mode refuses this user",
-        f'run as root, or: chmod o+r {device} (for good: a udev rule for KERNEL=="msr[0-9]*")',
+        Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", f"run as root, or {lines}"
     )
 
 

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbotui.machine.host import HostError
 
@@ -30,6 +30,8 @@ _OFFSET: Final = 1040
 _HEADER: Final = struct.Struct("IHH")  # perf_event_header: type, misc, size
 _SWITCH_OUT: Final = 1 << 13  # PERF_RECORD_MISC_SWITCH_OUT
 _PREEMPTED: Final = 1 << 14  # PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
+_SAMPLE: Final = struct.Struct("QIIQII")  # what SAMPLE_TYPE puts before the counters
+_COUNTS: Final = struct.Struct("QQQ")  # a group's block: how many counters, ns enabled, ns running
 _PAIR: Final = struct.Struct("II")
 _FOUR: Final = struct.Struct("IIII")
 _WORD: Final = struct.Struct("Q")
@@ -69,6 +71,7 @@ class RecordType(IntEnum):
     SWITCH = 14
 
 
+_SAMPLE_KIND: Final = int(RecordType.SAMPLE)
 SAMPLE_TYPE: Final = (
     SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER
 )
@@ -79,8 +82,7 @@ class RecordError(ValueError):
     """Bytes that are no record of this layout."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A group's counters at one instant, in the order in which they were opened.
 
     Attributes:
@@ -96,8 +98,7 @@ class Reading:
     lost: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The counters of a thread at a switch or a tick; time in ns of the perf clock."""
 
     event: int
@@ -192,7 +193,7 @@ def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[Readin
         RecordError: it does not fit into the bytes.
     """
     try:
-        count, enabled, running = struct.unpack_from("QQQ", data, start)
+        count, enabled, running = _COUNTS.unpack_from(data, start)
         stride = 1 + bool(read_format & ReadFormat.ID) + bool(read_format & ReadFormat.LOST)
         end = start + 24 + 8 * stride * count
         if end > len(data):
@@ -215,7 +216,7 @@ def parse_record(data: bytes, read_format: int) -> Record:
         if size != len(data):
             raise RecordError(f"a record of {size} bytes in {len(data)}")
         if kind == RecordType.SAMPLE:
-            event, pid, tid, time, cpu, _reserved = struct.unpack_from("QIIQII", data, 8)
+            event, pid, tid, time, cpu, _reserved = _SAMPLE.unpack_from(data, 8)
             reading, end = parse_reading(data, read_format, 40)
             if end != size:
                 raise RecordError(f"a sample of {size} bytes ends at {end}")
@@ -301,6 +302,41 @@ class Ring:
         """Bytes that the kernel has written and nobody has taken."""
         head: int = _WORD.unpack_from(self._map, _HEAD)[0]
         return head - self._tail.value
+
+    def records(self, read_format: int, counters: int) -> tuple[list[Record], int]:
+        """As `take`, parsed; samples of a set that is complete, which is nearly all there is, without a copy.
+
+        Args:
+            read_format: of the events.
+            counters: in a complete set.
+
+        Returns:
+            The records, and how many could not be understood.
+        """
+        head: int = _WORD.unpack_from(self._map, _HEAD)[0]
+        tail, size, start, memory = self._tail.value, self.size, self._start, self._map
+        stride = 1 + bool(read_format & ReadFormat.ID) + bool(read_format & ReadFormat.LOST)
+        tells_lost = bool(read_format & ReadFormat.LOST)
+        whole = struct.Struct(f"{_HEADER.format}{_SAMPLE.format}{_COUNTS.format}{stride * counters}Q")
+        found: list[Record] = []
+        damaged = 0
+        while tail < head:
+            place = start + tail % size
+            kind, _misc, length = _HEADER.unpack_from(memory, place)
+            if kind == _SAMPLE_KIND and length == whole.size and place + length <= start + size:
+                words = whole.unpack_from(memory, place)
+                reading = Reading(words[10], words[11], words[12::stride], words[11 + stride :: stride] if tells_lost
+                                  else ())
+                found.append(Sample(words[3], words[4], words[5], words[6], words[7], reading))
+            else:
+                data = next(split_records(memory, start, size, tail, head))
+                try:
+                    found.append(parse_record(data, read_format))
+                except RecordError:
+                    damaged += 1
+            tail += length
+        self._tail.value = head
+        return found, damaged
 
     def take(self) -> list[bytes]:
         """All whole records that are there now, in the order in which they were written; their room is given back."""

@@ -1,4 +1,4 @@
-"""Performance monitoring units as sysfs describes them, and the encoding of their events.
+"""Performance monitoring units as sysfs describes them; `turbotui.machine.events` encodes their events.
 
 Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}. A PMU's type number
 differs from boot to boot, so nothing here is remembered across machines.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.host import Host, HostError
 
 DEVICES = "/sys/bus/event_source/devices"
 
@@ -142,67 +142,6 @@ def parse_format(name: str, text: str) -> Format | None:
     if word >= len(_WORDS):
         return None
     return Format(name, word, tuple(sorted(bits)))
-
-
-def encode(pmu: Pmu, event: str) -> PerfAttr:
-    """Encode an event of a PMU for counting.
-
-    Args:
-        pmu: the PMU whose formats place the terms.
-        event: a name of the PMU's events, or terms "event=0x1,umask=0x2"; a name among terms brings its own terms,
-            which yield to the ones written out.
-
-    Raises:
-        EventError: an unknown name or term, a missing or unreadable value, a value too large for its field.
-    """
-    words = [0] * len(_WORDS)
-    chosen: dict[str, int] = {}
-    from_alias: dict[str, int] = {}
-    for term, value in _terms(event):
-        if value is None and term in pmu.events:
-            for inner, inner_value in _terms(pmu.events[term].text):
-                from_alias[inner] = _number(pmu, inner, inner_value, written=False)
-        else:
-            chosen[term] = _number(pmu, term, value, written=True)
-    for term, number in (from_alias | chosen).items():
-        if term in _WORDS:
-            words[_WORDS.index(term)] |= number
-        else:
-            place = pmu.formats[term]
-            words[place.word] |= place.place(number)
-    config, config1, config2, config3, config4 = words
-    return PerfAttr(pmu.type, config, config1, config2, config3, config4=config4)
-
-
-def _terms(text: str) -> list[tuple[str, str | None]]:
-    """(term, value or None) pairs of a comma list."""
-    pairs: list[tuple[str, str | None]] = []
-    for part in text.strip().split(","):
-        term, equals, value = part.strip().partition("=")
-        if not term:
-            raise EventError(f"The event {text!r} has an empty term.")
-        pairs.append((term, value.strip() if equals else None))
-    return pairs
-
-
-def _number(pmu: Pmu, term: str, value: str | None, *, written: bool) -> int:
-    """The value of a term. A term without one is 1, except where a person writes it of a field of several bits."""
-    if term not in pmu.formats and term not in _WORDS:
-        known = ", ".join(sorted((*pmu.formats, *pmu.events))) or "none"
-        raise EventError(f"The PMU {pmu.name!r} has no event or term {term!r}; it has: {known}.")
-    if value is None:
-        if written and (term in _WORDS or len(pmu.formats[term].bits) > 1):
-            raise EventError(f"The term {term!r} of the PMU {pmu.name!r} needs a value, such as {term}=0x1.")
-        return 1
-    if value == "?":
-        raise EventError(f"The term {term!r} of the PMU {pmu.name!r} is a parameter: give it a value, {term}=0x1.")
-    try:
-        number = int(value, 16 if value[:2].lower() == "0x" else 10)
-    except ValueError:
-        raise EventError(f"The value {value!r} of the term {term!r} is neither decimal nor 0x hexadecimal.") from None
-    if number < 0 or number >> 64:
-        raise EventError(f"The value {value} of the term {term!r} does not fit 64 bits.")
-    return number
 
 
 def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> PmuEvent:

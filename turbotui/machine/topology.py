@@ -105,6 +105,7 @@ class _Level:
     """The instances of one scope and the position of the instance that holds each CPU."""
 
     instances: tuple[Instance, ...]
+    rows: tuple[RowId, ...]
     positions: Mapping[int, int]
     by_key: Mapping[Key, int]
 
@@ -150,7 +151,8 @@ class Topology:
             Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus)) for key, cpus in members.items()
         )
         by_key = {instance.row.key: position for position, instance in enumerate(instances)}
-        return _Level(instances, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
+        rows = tuple(instance.row for instance in instances)
+        return _Level(instances, rows, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
 
     def instances(self, scope: Scope) -> tuple[Instance, ...]:
         """All instances of a scope, in the order of their first CPU.
@@ -159,6 +161,10 @@ class Topology:
         a core, an L3 a die, a die a package; see `varies` for whether a level is real and worth a column.
         """
         return self._levels[scope].instances
+
+    def rows(self, scope: Scope) -> tuple[RowId, ...]:
+        """The rows of all instances of a scope, in the same order; the same tuple whenever it is asked for."""
+        return self._levels[scope].rows
 
     def index(self, scope: Scope, cpu: int) -> int:
         """Position in `instances(scope)` of the instance that holds a measured CPU.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from turbotui.quantities.columns import Column
+from turbotui.quantities.formula_text import formula_of
 
 BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
 
@@ -19,5 +20,5 @@ def glossary_lines(columns: Iterable[Column]) -> Iterator[str]:
             continue
         seen.add(column.id)
         mark = "" if column.default else " ¹"
-        cells = (f"`{column.id}`{mark}", column.scope.value, column.unit, column.help, column.formula)
+        cells = (f"`{column.id}`{mark}", column.scope.value, column.unit, column.help, formula_of(column))
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from turbotui.output.layout import Layout, place_of
 from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 
@@ -63,7 +64,7 @@ class OpenMetricsText:
                 common: dict[str, str]) -> Iterator[str]:
         name = self._names[column.id]
         unit, factor = _UNITS.get(column.unit, ("", 1.0))
-        text = f"{column.help} ({column.id}, {column.formula})"
+        text = f"{column.help} ({column.id}, {formula_of(column)})"
         if column.decimals < 0:
             yield from _head(name, "info", "", text)
             for place, value in samples:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from turbotui.machine.topology import Topology
 from turbotui.output.layout import Layout
 from turbotui.output.text import UNKNOWN, format_cell
 from turbotui.quantities.columns import Category, Cell, Column, ColumnId
@@ -34,6 +35,7 @@ class TurbostatText:
         self._layout = layout
         self._printed = 0
         self._wide = False
+        self._firsts: tuple[Topology | None, dict[ColumnId, frozenset[RowId]]] = (None, {})
 
     def lines(self, frame: Frame) -> Iterator[str]:
         """Header if due, summary, rows."""
@@ -48,12 +50,26 @@ class TurbostatText:
             yield "\t".join(self._title(column) for column in layout.columns)
         self._printed += 1
         yield self._line([(column, self._summary(frame, column)) for column in layout.columns])
-        for row in layout.row_ids(frame):
+        rows = tuple(layout.row_ids(frame))
+        firsts = self._rows_with_values(frame, rows)
+        values = [frame.cells(column, rows) for column in layout.columns]
+        for number, row in enumerate(rows):
             yield self._line([
-                (column, self._cell(frame, column, row))
-                if not column.whole_only and frame.first_of_home(column, row) else (column, "")
-                for column in layout.columns
+                (column, self._text(frame, column, row, cells[number], hexadecimal=True)
+                 if row in firsts[column.id] else "")
+                for column, cells in zip(layout.columns, values, strict=True)
             ])  # fmt: skip
+
+    def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
+        """For each column the rows that it stands in: the first of each core or package; found once a topology."""
+        topology, firsts = self._firsts
+        if topology is not frame.topology:
+            firsts = {
+                column.id: frozenset(row for row in rows if not column.whole_only and frame.first_of_home(column, row))
+                for column in self._layout.columns
+            }
+            self._firsts = (frame.topology, firsts)
+        return firsts
 
     def _header_due(self) -> bool:
         """Before every interval; with only a summary before the first, and then before every n-th line if asked."""
@@ -78,9 +94,6 @@ class TurbostatText:
         if column.category is Category.TOPOLOGY:
             return UNKNOWN
         return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
-
-    def _cell(self, frame: Frame, column: Column, row: RowId) -> str:
-        return self._text(frame, column, row, frame.cell(column, row), hexadecimal=True)
 
     def _text(self, frame: Frame, column: Column, row: RowId, value: Cell, *, hexadecimal: bool = False) -> str:
         if value is None and column.unit == "%":

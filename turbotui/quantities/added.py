@@ -139,6 +139,13 @@ _MSR = re.compile(r"msr(?:0[xX]([0-9a-fA-F]+)|(\d+))\Z", re.ASCII)
 _TERM = re.compile(r"\w+=(?:0[xX][0-9a-fA-F]+|\d+)\Z", re.ASCII)
 
 
+def is_turbostats(text: str) -> bool:
+    """Whether an --add argument is in turbostat's grammar: some token of it names a place as turbostat does."""
+    if text == "pmt" or text.startswith("pmt,"):
+        return True
+    return any(_MSR.match(token) or token.startswith(("perf/", "/")) for token in text.split(","))
+
+
 def parse_added(text: str) -> AddedCounter:
     """One --add argument.
 

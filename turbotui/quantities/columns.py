@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -91,10 +91,12 @@ class Column:
         decimals: fixed number of decimals; -1 for texts.
         needs: all of these must be had. A column whose need is missing is listed greyed with that signal's reason.
         wants: used when they can be had.
-        formula: in words and symbols, for people.
+        formula: in words, where the arithmetic of `compute` does not say what is done; empty: it does, and
+            `formula_text.formula_of` writes it down.
         help: one or more sentences.
         document: what it follows.
-        compute: the formula; returns the display unit. Must not raise on zero deltas.
+        compute: the formula; returns the display unit. Must not raise on zero deltas. Run on `traced.Traced` numbers it
+            tells its arithmetic, so it is plain arithmetic on what it asks for: no float(), int() or max() of it.
         width: of the number at its widest, without separators; the title may be wider.
         priority: 0 stays longest when the terminal is narrow.
         default: shown from the start.
@@ -102,6 +104,8 @@ class Column:
         scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
         whole_only: has a value on the summary row only.
         hexadecimal: turbostat prints it in hexadecimal.
+        bits: for a register that is told in words: what each bit of each signal means.
+        doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
     """
 
     id: ColumnId
@@ -111,9 +115,9 @@ class Column:
     decimals: int
     needs: tuple[SignalId, ...]
     compute: Callable[[Inputs], Cell]
-    formula: str
-    help: str
-    document: str
+    formula: str = ""
+    help: str = ""
+    document: str = ""
     wants: tuple[SignalId, ...] = ()
     groups: tuple[str, ...] = ()
     width: int = 6
@@ -124,6 +128,8 @@ class Column:
     scale_max: float | None = None
     whole_only: bool = False
     hexadecimal: bool = False
+    bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
+    doubt: Callable[[Inputs], str] | None = None
 
     @property
     def title(self) -> str:

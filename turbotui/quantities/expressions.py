@@ -76,7 +76,7 @@ class Expression:
                 value = values.get(step.name)
                 if value is None:
                     return None
-                stack.append(float(value))
+                stack.append(value)  # as it is: a number may remember where it came from
             else:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
@@ -84,6 +84,28 @@ class Expression:
                     return None
                 stack.append(_result(step.kind, operands))
         return stack[0] if math.isfinite(stack[0]) else None
+
+    def fault(self, values: Mapping[str, float | None]) -> str:
+        """What keeps `evaluate` from a value, as a clause; "" where it is not a divisor of zero.
+
+        Args:
+            values: of each name.
+        """
+        if any(values.get(name) is None for name in self.names):
+            return ""
+        stack: list[tuple[float, str]] = []
+        for step in self.steps:
+            if step.kind == "number":
+                stack.append((step.number, f"{step.number:g}"))
+            elif step.kind == "name":
+                stack.append((float(values[step.name] or 0.0), step.name))
+            else:
+                operands = stack[-step.count :]
+                del stack[-step.count :]
+                if step.kind == "/" and operands[1][0] == 0.0:
+                    return f"{self.text}: {operands[1][1] or 'a divisor'} is 0 in this interval"
+                stack.append((_result(step.kind, [value for value, _name in operands]), ""))
+        return "" if math.isfinite(stack[0][0]) else f"{self.text} is too large for a number"
 
     def dimension(self, units: Mapping[str, Dimension]) -> Dimension:
         """The unit of the value.

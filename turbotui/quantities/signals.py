@@ -5,11 +5,13 @@ A recording keeps the raw values; everything else here is recomputed, so a corre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
 
 SignalId: TypeAlias = str
@@ -66,6 +68,8 @@ class Signal:
             in ns; empty where multiplexing cannot happen.
         wrap_seconds: the shortest time in which this counter can wrap at full rate, 0 where it does not matter. While
             it is read at all, it is read more often than that, however long the interval.
+        absent: reading CPUs whose instance has no such counter, and why: the other socket of a PMU that is there once,
+            the other kind of core. They are not read, and are no gap in a sum.
     """
 
     id: SignalId
@@ -84,6 +88,7 @@ class Signal:
     enabled: SignalId = ""
     running: SignalId = ""
     wrap_seconds: float = 0.0
+    absent: Mapping[int, Unavailable] = field(default_factory=dict, hash=False)
 
     def bits(self, raw: int) -> int:
         """The field of the raw word, unscaled."""

@@ -38,7 +38,7 @@ class Speed:
 def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed | None:
     """What one CPU does each second, by the recipe of its core; None where its operations are not counted."""
     bits = row.value(VECTOR_BITS)
-    how = sizing if not bits else Sizing(sizing.model, sizing.given, round(bits))
+    how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
     for recipe in recipes:
         rates = {key: rate for key, signal in recipe.signals if (rate := row.rate(signal)) is not None}
         found = counted(recipe, rates, how) if rates else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from turbotui.errors import UsageError
+
 
 class Unit(Enum):
     """The SI unit of a signal after `Signal.scale` has been applied. The value is the symbol."""
@@ -20,3 +22,18 @@ class Unit(Enum):
     FLOP = "flop"
     BITS = "bits"
     TEXT = "text"
+
+
+def parse_celsius(text: str) -> int:
+    """A temperature as people type it.
+
+    Raises:
+        UsageError: it is none in whole °C.
+    """
+    try:
+        degrees = int(text)
+    except ValueError:
+        degrees = 0
+    if degrees <= 0:
+        raise UsageError(f'TCC "{text}" is not a temperature in whole °C, such as 95')
+    return degrees

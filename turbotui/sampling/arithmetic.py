@@ -1,9 +1,13 @@
-"""Arithmetic on columns of readings: increases, elapsed times, and how the values of several instances make one."""
+"""Arithmetic on columns of readings: increases, elapsed times, and how the values of several instances make one.
+
+A machine of a thousand CPUs has a hundred thousand readings an interval. What can be done for a whole column by one
+call of the interpreter's own loops is done so, and item by item only where one is missing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import sub
+from operator import le, sub, truediv
 from typing import TypeAlias, cast
 
 from turbotui.quantities.signals import Raw, Reduce
@@ -17,16 +21,42 @@ def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
 
+def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
+    """Whether every counter is known at both ends and none went back. Texts are not counters: all are integers."""
+    if len(older) != len(newer):
+        return False
+    try:
+        return all(map(le, cast("Sequence[int]", older), cast("Sequence[int]", newer)))
+    except TypeError:  # None has no order: one is missing
+        return False
+
+
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
-    """Increase of 64-bit counters; None where one is missing or went back. Texts are not counters: all are integers."""
-    if None not in older and None not in newer:
-        plain = list(map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older)))
-        if plain and min(plain) >= 0:
-            return plain if scale == 1.0 else [item * scale for item in plain]
+    """Increase of 64-bit counters; None where one is missing or went back."""
     return [
         (b - a) * scale if isinstance(a, int) and isinstance(b, int) and b >= a else None
         for a, b in zip(older, newer, strict=True)
     ]
+
+
+def risen_increases(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> Numbers:
+    """Increase of 64-bit counters that are known to have `risen`; without a factor they stay integers."""
+    plain = map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older))
+    return list(plain) if factor is None else [item * factor for item in plain]
+
+
+def risen_total(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None) -> float:
+    """Sum of the increases of counters that are known to have `risen`, without a list of them."""
+    total = sum(cast("Sequence[int]", newer)) - sum(cast("Sequence[int]", older))
+    return total if factor is None else total * factor
+
+
+def quotients(deltas: Numbers, spans: Numbers) -> Numbers:
+    """Increase per second; None where either is unknown or no time passed."""
+    try:
+        return list(map(truediv, cast("Sequence[float]", deltas), cast("Sequence[float]", spans)))
+    except (TypeError, ZeroDivisionError):  # some are None, or 0 s long
+        return [None if d is None or not t else d / t for d, t in zip(deltas, spans, strict=True)]
 
 
 def _same(values: Sequence[float]) -> float | None:
@@ -49,3 +79,11 @@ REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
     Reduce.SAME: _same,
     Reduce.NONE: lambda _values: None,
 }
+
+
+def reduced(items: Numbers, rule: Reduce) -> float | None:
+    """One number of those of several instances; unknown ones are left out, None if none is known."""
+    have = [item for item in items if item is not None] if None in items else cast("Sequence[float]", items)
+    if not have:
+        return None
+    return have[0] if len(have) == 1 else REDUCERS[rule](have)

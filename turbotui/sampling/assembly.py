@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.sampling.census import Census
+from turbotui.sampling.layout import Layouts, Places
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.workers import SHARED, Answer
+from turbotui.sampling.workers import SHARED, Answer, Readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,6 @@ class Beat:
     late: frozenset[int]
     overruns: int
     late_total: int
-
-
-_Places: TypeAlias = tuple[tuple[tuple[int, SignalId, int], ...], tuple[tuple[int, int], ...]]
-"""(index in the reading, signal, position in its column) of every value, and (clock, position) of every time stamp."""
 
 
 class Assembler:
@@ -47,7 +43,8 @@ class Assembler:
         numbers = {home: number for number, home in enumerate(dict.fromkeys(homes.values()))}
         self._clocks: dict[SignalId, int] = {name: numbers[home] for name, home in homes.items()}
         self._clock_sizes = [self._sizes[scope] for _source, scope in numbers]
-        self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], _Places]] = {}
+        self._layouts = Layouts(self._place)
+        self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], Places]] = {}
         self._reading_cpus = {
             name: reading_cpus(census.signals[name], topology)
             for name in self._signals
@@ -59,31 +56,21 @@ class Assembler:
         sizes, signals = self._sizes, self._census.signals
         values: dict[SignalId, list[Raw]] = {name: [None] * sizes[signals[name].scope] for name in self._signals}
         clocks: list[list[int]] = [[0] * size for size in self._clock_sizes]
-        known_places = self._places
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         spans: list[tuple[int, int]] = []
-        for answer in answers:
+        ordered = sorted(answers, key=_first_cpu)  # as they came in the tick before, whoever was quicker this time
+        self._put([answer.readings for answer in ordered if answer.readings.cpus], values, clocks)
+        for answer in ordered:
             gone |= answer.gone
             failures.update(answer.failures)
-            began = answer.began
-            if answer.readings:  # in the order of time: a worker reads one after the other
-                spans.append((answer.readings[0].started_ns, answer.readings[-1].ended_ns))
-            for cpu, source, names, started, ended, raw in answer.readings:
-                if raw is None:
-                    continue
-                known = known_places.get((source, cpu))
-                places, moments = (
-                    known[1] if known is not None and known[0] is names else self._place(source, cpu, names)
-                )
-                for index, name, position in places:
-                    values[name][position] = raw[index]
-                middle = (started + ended) >> 1
-                for clock, position in moments:
-                    clocks[clock][position] = middle
+            readings, began = answer.readings, answer.began
+            if readings.cpus:  # in the order of time: a worker reads one after the other
+                spans.append((readings.started_ns[0], readings.ended_ns[-1]))
+            for (cpu, source), names, _began, _ended, _raw in readings.each() if began else ():
                 if (source, cpu) in began:
-                    for _index, name, position in places:
+                    for _index, name, position in self._place(source, cpu, names)[0]:
                         fresh.setdefault(name, set()).add(position)
             for shared in answer.shared:
                 spans.append((shared.started_ns, shared.ended_ns))
@@ -108,20 +95,28 @@ class Assembler:
             failures=failures,
         )
 
+    def _put(self, parts: Sequence[Readings], values: Mapping[SignalId, list[Raw]],
+             clocks: Sequence[list[int]]) -> None:
+        """Put values and time stamps into their columns; failed readings leave nothing."""
+        readings = parts[0] if len(parts) == 1 else Readings()
+        if len(parts) > 1:
+            for part in parts:
+                readings.extend(part)
+        if None in readings.raws:
+            readings = readings.known()
+        self._layouts.put(readings, values, clocks)
+
     def note(self, answers: Iterable[Answer]) -> None:
         """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""
         wrapping = frozenset(self._wrapping)
         for answer in answers:
-            for reading in answer.readings:
-                if reading.raw is None:
-                    continue
-                middle = (reading.started_ns + reading.ended_ns) >> 1
-                places, _moments = self._place(reading.source, reading.cpu, reading.signals)
+            for (cpu, source), names, began, ended, raw in answer.readings.each():
+                places, _moments = self._place(source, cpu, names)
                 for index, name, position in places:
                     if name in wrapping:
                         signal = self._census.signals[name]
                         row = self._topology.instances(signal.scope)[position].row
-                        self._turns.see(signal, row, reading.raw[index], middle)
+                        self._turns.see(signal, row, raw[index], (began + ended) >> 1)
 
     def _turned(
         self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]]
@@ -141,7 +136,7 @@ class Assembler:
                 unsure[name] = missed
         return turns, unsure
 
-    def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> _Places:
+    def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> Places:
         """Where the values and the time stamp of a reading go: what is read for another CPU to keep is left out.
 
         Readers return the same tuple of names as long as they read the same, so it is compared by identity.
@@ -164,6 +159,10 @@ class Assembler:
             return -1
         position = self._topology.index(self._census.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
+
+
+def _first_cpu(answer: Answer) -> int:
+    return answer.readings.cpus[0] if answer.readings.cpus else -1
 
 
 def _wraps(signal: Signal) -> bool:

@@ -18,7 +18,7 @@ class Latest(Generic[T]):
         skipped: items that were replaced before anybody took them.
     """
 
-    def __init__(self, wake: Callable[[], None] | None = None) -> None:
+    def __init__(self, wake: Callable[[], object] | None = None) -> None:
         self._lock = threading.Lock()
         self._item: T | None = None
         self._wake = wake

@@ -51,18 +51,39 @@ class Census:
         )
 
     def plus(self, machine: Machine, source: Source) -> Census:
-        """The same census with one more source, probed now; what it gives takes the place of what was there."""
-        probe = source.probe(machine)
+        """The same census with one more source, probed now; what it gives takes the place of what was there.
+
+        A source that is there already is probed anew: what it gave before and gives no more is forgotten.
+        """
+        known = tuple(other for other in self.sources if other.id == source.id)
+        return self.exchange(machine, known, (source,))
+
+    def exchange(self, machine: Machine, gone: Sequence[Source], come: Sequence[Source]) -> Census:
+        """The same census without some sources and what they gave, and with others, probed now.
+
+        What those others give takes the place of what was there.
+        """
+        away = {source.id for source in gone}
         signals, provider, missing = dict(self.signals), dict(self.provider), dict(self.missing)
-        for name, found in probe.signals.items():
-            for known in (signals, provider, missing):
-                known.pop(name, None)
-            if isinstance(found, Signal):
-                signals[name], provider[name] = found, source
-            else:
-                missing[name] = found
-        others = tuple(other for other in self.sources if other.id != source.id)
-        return Census((*others, source), {**self.probes, source.id: probe}, signals, provider, missing)
+        probes = dict(self.probes)
+        for source in gone:
+            probe = probes.pop(source.id, None)
+            for name in () if probe is None else probe.signals:
+                if name not in provider or provider[name].id == source.id:
+                    for known in (signals, provider, missing):
+                        known.pop(name, None)
+        for source in come:
+            probe = probes[source.id] = source.probe(machine)
+            for name, found in probe.signals.items():
+                for known in (signals, provider, missing):
+                    known.pop(name, None)
+                if isinstance(found, Signal):
+                    signals[name], provider[name] = found, source
+                else:
+                    missing[name] = found
+        away |= {source.id for source in come}
+        others = tuple(other for other in self.sources if other.id not in away)
+        return Census((*others, *come), probes, signals, provider, missing)
 
 
 def take_census(machine: Machine, sources: Sequence[Source]) -> Census:

@@ -96,9 +96,9 @@ class History:
         length = length or self.length
         lengthen = length > self.length
         for column in columns:
-            frame.fill(column, len(rows))
+            values = frame.cells(column, rows)
             rings = self._rings.setdefault(column.id, {})
-            for row in rows:
+            for row, value in zip(rows, values, strict=True):
                 ring = rings.get(row)
                 if ring is None:
                     ring = rings[row] = Ring(length)
@@ -112,7 +112,6 @@ class History:
                     for _ in range(min(seq - last - 1, ring.length)):
                         ring.push(None)
                 ring.last = seq
-                value = frame.cell(column, row)
                 if value is None or isinstance(value, str):
                     ring.push(None)
                     continue

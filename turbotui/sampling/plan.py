@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
@@ -51,6 +52,8 @@ class Plan:
 
 def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
     """The CPU that reads each instance of a signal: one of its PMU's cpumask, else the instance's first CPU."""
+    if signal.scope is Scope.SYSTEM and len(signal.readers) == 1 and signal.readers[0] in topology.places:
+        return signal.readers  # one of many counters of its kind: not looked for among a thousand CPUs
     allowed = set(signal.readers)
     return tuple(
         next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
@@ -70,14 +73,13 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     shared: list[tuple[Source, frozenset[SignalId]]] = []
     dropped: dict[SignalId, Unavailable] = {}
     used = 0
+    alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
+    by_source: dict[str, set[SignalId]] = {}
+    for name in wanted:
+        if name in census.signals and census.signals[name].behavior is not Behavior.CONSTANT:
+            by_source.setdefault(census.provider[name].id, set()).add(name)
     for source in census.sources:
-        mine = frozenset(
-            name
-            for name in wanted
-            if name in census.signals
-            and census.provider[name] is source
-            and census.signals[name].behavior is not Behavior.CONSTANT
-        )
+        mine = frozenset(by_source.get(source.id, ()))
         if not mine:
             continue
         if source.shared:
@@ -87,14 +89,16 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
         by_cpu: dict[int, set[SignalId]] = {}
         for name in mine:
             for cpu in reading_cpus(census.signals[name], topology):
-                by_cpu.setdefault(cpu, set()).add(name)
+                if cpu not in census.signals[name].absent:
+                    by_cpu.setdefault(cpu, set()).add(name)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
             dropped.update(dict.fromkeys(mine, _too_many(source, need, used, budget)))
             continue
         used += need
         for cpu, names in by_cpu.items():
-            tasks[cpu].append(Task(source, cpu, frozenset(names)))
+            chosen = frozenset(names)
+            tasks[cpu].append(Task(source, cpu, alike.setdefault(chosen, chosen)))
     return Plan({cpu: tuple(items) for cpu, items in tasks.items()}, tuple(shared), dropped, used)
 
 

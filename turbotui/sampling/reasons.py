@@ -12,6 +12,8 @@ from turbotui.sampling.workers import SHARED
 if TYPE_CHECKING:  # a frame answers why by asking here
     from turbotui.sampling.frame import Frame
 
+_NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # how the text of a HostError ends
+
 
 def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
     """What went wrong with one signal on these CPUs in this interval; None if it has a number."""
@@ -54,6 +56,9 @@ def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) 
     else:
         reading = reading_cpus(signal, frame.topology)
         readers = {reading[position] for position in positions}
+        nowhere = [signal.absent[reader] for reader in sorted(readers) if reader in signal.absent]
+        if len(nowhere) == len(readers):
+            return nowhere[0]
     late, gone = newer.late & readers, newer.failed & readers
     if late:
         return Unavailable(Reason.LATE, f"cpu {min(late)} did not answer in time")
@@ -61,4 +66,10 @@ def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) 
         return Unavailable(Reason.OFFLINE, f"cpu {min(gone)} went offline")
     said = (newer.failures.get((provider.id, reader)) for reader in sorted(readers))
     detail = next((text for text in said if text), "")
+    if detail.endswith(_NO_DESCRIPTOR):
+        return Unavailable(
+            Reason.NO_DESCRIPTORS,
+            f"{origin} could not be opened: no file descriptor is left",
+            "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)",
+        )
     return Unavailable(Reason.FAILED, f"{origin} could not be read this time{': ' + detail if detail else ''}")

@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import threading
@@ -24,6 +23,7 @@ from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
@@ -35,7 +35,9 @@ _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the 
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
+_CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
@@ -56,6 +58,9 @@ class Sampler:
         self._wanted = wanted
         self._next_wanted = wanted
         self._next_sources: tuple[Source, ...] = ()
+        self._next_tcc = machine.tcc
+        self._beside: tuple[Source, ...] = ()
+        self._next_beside: tuple[Source, ...] = ()
         self._workers: dict[int, Worker] = {}
         self._turnstile = Turnstile()
         self._turns = Turns()
@@ -73,6 +78,7 @@ class Sampler:
         self._end_first = False
         self._patience: asyncio.Timeout | None = None
         self._looked = 0.0
+        self._checked = -_CHECK_NS
         self._stopping = False
         self._handover = threading.Lock()
 
@@ -85,6 +91,16 @@ class Sampler:
         """Have one more source from the next tick on."""
         with self._handover:
             self._next_sources = (*self._next_sources, source)
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
+        with self._handover:
+            self._next_tcc = degrees
+
+    def beside(self, sources: Sequence[Source]) -> None:
+        """Have exactly these sources beside those of the census from the next tick on."""
+        with self._handover:
+            self._next_beside = tuple(sources)
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
@@ -196,7 +212,9 @@ class Sampler:
         self._last = snapshot
         self.bus.publish(frame)
         # after the readings, not before: they come first, and the machine is at rest again
-        self._found = self._new_topology()
+        if self._recheck or started - self._checked >= _CHECK_NS:
+            self._checked = started
+            self._found = self._new_topology()
 
     async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,
                    look: bool = False) -> tuple[list[Answer], frozenset[int]]:
@@ -209,14 +227,13 @@ class Sampler:
             InternalError: a source broke its contract.
         """
         collector = _Collector(loop)
-        asked: dict[Worker, tuple[int, ...]] = {}
+        asked: dict[Worker, tuple[int, Work]] = {}
         late: set[int] = set()
         for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive):
-            cpus = tuple(sorted({task.cpu for task in work.tasks})) or (cpu,)
             if worker.busy:
-                late.update(cpus)
+                late |= work.cpus or {cpu}
                 continue
-            asked[worker] = cpus
+            asked[worker] = (cpu, work)
             collector.expect(worker)
             worker.ask(work)
             if work.tasks:
@@ -237,9 +254,9 @@ class Sampler:
                     f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
                 ) from worker.crash
         answered = {answer.worker for answer in answers}
-        for worker, cpus in asked.items():
+        for worker, (cpu, work) in asked.items():
             if worker not in answered:
-                late.update(cpus)
+                late |= work.cpus or {cpu}
         return answers, frozenset(late)
 
     def _requests(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
@@ -250,8 +267,7 @@ class Sampler:
                 if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
                     requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply)))
         else:
-            every = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
-            requests.append((0, self._worker(0, ()), Work(every, (), machine, reply)))
+            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply)))
         if self._plan.shared or SHARED in self._workers:
             requests.append((SHARED, self._worker(SHARED, ()), Work((), self._plan.shared, machine, reply)))
         return requests
@@ -278,10 +294,12 @@ class Sampler:
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
         with self._handover:
-            wanted, added = self._next_wanted, self._next_sources
+            wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
+            beside = self._next_beside
             self._next_sources = ()
         topology, self._found = self._found, None
-        if wanted == self._wanted and topology is None and not added:
+        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside
+        if same and topology is None and not added:
             return
         self._wanted = wanted
         if topology is not None:
@@ -290,19 +308,27 @@ class Sampler:
                 self._workers.pop(cpu).end()
                 self._holding.discard(cpu)
             self._machine = self._machine.with_topology(topology)
-            # Which CPU reads a PMU's counters may have changed with the CPUs.
+        if topology is not None or tcc != self._machine.tcc:
+            self._machine = replace(self._machine, tcc=tcc)
+            # Which CPU reads a PMU's counters may have changed with the CPUs; readouts count down from another target.
             self._offered = take_census(self._machine, self._offered.sources)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)
+        if beside != self._beside:
+            gone = [source for source in self._beside if source not in beside]
+            come = [source for source in beside if source not in self._beside]
+            self._offered = self._offered.exchange(self._machine, gone, come)
+            self._beside = beside
         self._replan()
 
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
         self._plan: Plan = make_plan(self._machine, self._offered, self._wanted)
+        self._every_task = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
-        self._look_every = max(min(wraps, default=math.inf) / 2, _LOOK_FLOOR)
+        self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)
 
     def _new_topology(self) -> Topology | None:
         """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
+import difflib
+import math
 import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from turbotui.errors import UsageError
+from turbotui.machine.allocator import share_one_arena
+from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, join_homes, parse_added
+from turbotui.quantities.added import AddedCounter, AddError, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.catalog.added import with_added
+from turbotui.quantities.catalog.added import with_added, with_events
+from turbotui.quantities.catalog.spies import with_spies
 from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.event_columns import SET, parse_requests
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan
+from turbotui.sampling.adding import AddedEvents, open_request, open_set
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.loop import asyncio
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
+from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
+from turbotui.sources.spies import Effort, Spies
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
+_RESIDENT_SECONDS = 0.25  # between two looks at our own memory, however short the interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,10 @@ class OwnCost:
         sample_ms: from the first read's start to the last one's end in the last tick.
         late: worker answers that came too late, since the start.
         overruns: beats skipped because a tick was still under way, since the start.
+        cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
+        wakeups: how often a thread of this process was woken in the last interval; None likewise.
+        reads: counter groups that spies read in the last interval.
+        opened: counters that they opened in it.
     """
 
     cpu_percent: float | None
@@ -44,6 +61,10 @@ class OwnCost:
     sample_ms: float
     late: int
     overruns: int
+    cpu_us: float | None = None
+    wakeups: int | None = None
+    reads: int = 0
+    opened: int = 0
 
 
 class Session:
@@ -53,9 +74,13 @@ class Session:
         machine: as it was at the start; `latest.topology` is what it is now.
         census: which signals it offers.
         catalog: its columns, with those that were added.
-        added: counters that were added by hand, in that order.
+        added: counters that were added by hand in turbostat's grammar, in that order.
+        events: events and formulas that were added, in that order.
+        find_sets: gives the event sets that `add` knows by name, when one is first asked for.
         latest: the newest frame, None before the first.
         failure: what ended the sampler, if anything did.
+        spied: columns of the events that spies count; read as long as they are spied on.
+        spy_note: what is wrong with the spies' file, whose last good content goes on being followed; "" for nothing.
     """
 
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
@@ -65,15 +90,25 @@ class Session:
         self._known: Catalog = catalog_for(self.census.signals)
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
+        self.events: tuple[AddedEvents, ...] = ()
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = shipped_sets
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
+        self.spied: tuple[Column, ...] = ()
+        self.spy_note = ""
+        self._spies = Spies(SpyPlan())
+        self._spy_file: SpyFile | None = None
+        self._spy_effort = Effort()
+        self._resident_at = -math.inf
+        self._resident_bytes: int | None = None
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
+        self._also: frozenset[SignalId] = frozenset()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
         self._on_end: Callable[[], None] = _nothing
-        self._cost_mark: tuple[float, float] | None = None
+        self._cost_mark: tuple[float, float, int] | None = None
         self._cost: OwnCost = OwnCost(None, None, 0.0, 0, 0)
 
     @property
@@ -85,27 +120,88 @@ class Session:
         """Read what these columns need, and nothing else, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
-        self._sampler.want(signals_of(self._columns, self.census))
+        self._want()
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside the columns' from the next tick on, and none of earlier calls.
+
+        They are no part of `census`: only frames know them, for as long as somebody looks at them.
+        """
+        self._also = signals
+        self._sampler.beside(sources)
+        self._want()
+
+    def _want(self) -> None:
+        self._sampler.want(signals_of((*self._columns, *self.spied), self.census) | self._also)
 
     def add(self, text: str) -> Column:
-        """Add a counter by hand, read from the next tick on if its column is wanted.
+        """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
 
         Args:
-            text: as --add takes it (turbostat-spec 1.6).
+            text: as --add takes it (turbostat-spec 1.6; `quantities.event_columns`).
 
         Returns:
-            Its column; whether it can be had is for `selection.why_absent` to say.
+            Its column, the first of several; whether it can be had is for `selection.why_absent` to say.
 
         Raises:
             AddError: it is no counter as written, or its name is taken by another one.
             UsageError: its name is that of another column.
         """
-        counter = parse_added(text)
+        return self.add_all(text)[0]
+
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        """As `add`, with all columns that the text stands for.
+
+        Raises:
+            AddError, UsageError: as `add`; nothing is added then.
+        """
+        if is_turbostats(text):
+            return (self._add_counter(parse_added(text)),)
+        before = self.census, self.events, self.catalog
+        if text.startswith(SET):
+            return self._add_set(text.removeprefix(SET).strip())
+        sources = []
+        columns: list[Column] = []
+        try:
+            for request in parse_requests(text):
+                known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
+                if known is None:
+                    known, self.census = open_request(
+                        self.machine, self.census, request, self.catalog.by_id, self.events)
+                    self._keep(self.added, (*self.events, known))
+                    sources.append(known.source)
+                columns += known.columns
+        except UsageError:
+            self.census, self.events, self.catalog = before
+            raise
+        for source in sources:
+            self._sampler.add(source)
+        return tuple(columns)
+
+    def _add_set(self, name: str) -> tuple[Column, ...]:
+        sets = self.find_sets()
+        wanted = sets.get(name)
+        if wanted is None:
+            near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
+            hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
+            raise AddError(f"there is no event set {name!r}; {hint}")
+        known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
+        if not known:
+            chosen, self.census = open_set(self.machine, self.census, wanted, self.catalog.by_id)
+            known = [one.added for one in chosen if one.added is not None]
+            self._keep(self.added, (*self.events, *known))
+            for one in known:
+                self._sampler.add(one.source)
+        shown = {column.id for one in known for column in one.columns}
+        return tuple(self.catalog.by_id[column.name] for column in wanted.columns
+                     if column.name in shown or not column.alternatives)
+
+    def _add_counter(self, counter: AddedCounter) -> Column:
         rival = next((one for one in self.added if one.name == counter.name), None)
         if rival is not None:
             counter = rival if rival == counter else join_homes(rival, counter)
         known = (*self.added, counter) if rival is None else self.added
-        self._keep(tuple(counter if one is rival else one for one in known))
+        self._keep(tuple(counter if one is rival else one for one in known), self.events)
         if counter is not rival:
             source = added_source(counter)
             self.census = self.census.plus(self.machine, source)
@@ -114,12 +210,83 @@ class Session:
 
     def remove(self, name: ColumnId) -> None:
         """Take a column away that was added by hand; any other name changes nothing."""
-        self._keep(tuple(one for one in self.added if one.name != name))
+        events = (one.without(name) for one in self.events)
+        self._keep(tuple(one for one in self.added if one.name != name), tuple(one for one in events if one.columns))
 
-    def _keep(self, counters: tuple[AddedCounter, ...]) -> None:
-        columns = with_added(self._known.columns, counters)
-        self.added = counters
+    @property
+    def spies(self) -> SpyPlan:
+        """What spies count, or will from the next interval on."""
+        return self._spies.plan
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """What could not be done of it here, a sentence each."""
+        found = self._spies.arrangement
+        return (*found.notes, *(why.sentence() for why in found.refused.values()))
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this from the next interval on; what they go on counting loses nothing.
+
+        Raises:
+            UsageError: an event has the name of a column; what was spied on before goes on.
+        """
+        before = self._spies.plan
+        self._spies.follow(plan)
+        census = self.census.plus(self.machine, self._spies)
+        try:
+            columns = self._composed(self.added, self.events, plan, census)
+        except UsageError:
+            self._spies.follow(before)
+            raise
+        self.census = census
         self.catalog = Catalog(columns, {column.id: column for column in columns})
+        self.spied = tuple(column for column in columns if "spies" in column.groups)
+        self._sampler.add(self._spies)
+        self._want()
+
+    def spy_by(self, file: SpyFile) -> None:
+        """Follow a file that says what to spy on, now and whenever it changes.
+
+        Raises:
+            UsageError: it cannot be read, or says what cannot be done.
+        """
+        self.spy(file.read())
+        self._spy_file = file
+
+    def _look_at_spy_file(self) -> None:
+        """Between two intervals: has somebody changed the file?"""
+        if self._spy_file is None:
+            return
+        try:
+            plan = self._spy_file.changed()
+            if plan is not None:
+                self.spy(plan)
+                self.spy_note = ""
+        except UsageError as error:
+            self.spy_note = str(error)
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """What was added and not removed: each column's name, and what it shows in the words it was asked for with."""
+        counters = tuple((one.name, str(one.place)) for one in self.added)
+        return counters + tuple(
+            (column.id, asked.source_text)
+            for one in self.events
+            for column in one.columns
+            for asked in one.request.columns
+            if asked.name == column.id
+        )
+
+    def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
+        columns = self._composed(counters, events, self._spies.plan, self.census)
+        self.added, self.events = counters, events
+        self.catalog = Catalog(columns, {column.id: column for column in columns})
+
+    def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
+                  census: Census) -> tuple[Column, ...]:
+        """The machine's columns, with those added by hand in place, and those of spies behind."""
+        columns = with_added(self._known.columns, counters)
+        columns = with_events(columns, [column for one in events for column in one.columns])
+        return with_spies(columns, plan, frozenset(census.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None) -> None:
@@ -140,6 +307,7 @@ class Session:
                 self._on_end()
             return
         sys.setswitchinterval(_SWITCH_SECONDS)
+        share_one_arena()
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()
@@ -151,6 +319,16 @@ class Session:
     def set_interval(self, seconds: float) -> None:
         """Change the nominal interval, and end the one under way."""
         self._sampler.set_interval(max(SHORTEST_INTERVAL, seconds))
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take the thermal readouts as counting down from this temperature from now on; None: as the machine says.
+
+        Args:
+            degrees: in °C.
+        """
+        self.machine = replace(self.machine, tcc=degrees)
+        self._sampler.tell_tcc(degrees)
+        self._sampler.end_interval()
 
     def stop(self, wait_seconds: float = 5.0) -> None:
         """End the interval, publish it, close every counter."""
@@ -173,17 +351,26 @@ class Session:
     def _publish(self, frame: Frame) -> None:
         self.latest = frame
         self._measure(frame)
+        self._look_at_spy_file()
         self._on_frame(frame)
 
     def _measure(self, frame: Frame) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        mark = (time.monotonic(), usage.ru_utime + usage.ru_stime)
-        percent: float | None = None
-        if self._cost_mark is not None and mark[0] > self._cost_mark[0]:
-            percent = 100.0 * (mark[1] - self._cost_mark[1]) / (mark[0] - self._cost_mark[0])
-        self._cost_mark = mark
+        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+        mark = (time.monotonic(), usage.ru_utime + usage.ru_stime, usage.ru_nvcsw)
+        before, self._cost_mark = self._cost_mark, mark
+        effort, done = self._spies.effort(), self._spy_effort
+        self._spy_effort = effort
         newer = frame.newer
-        self._cost = OwnCost(percent, self._resident(), newer.span_ns / 1e6, newer.late_total, newer.overruns)
+        if mark[0] - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = mark[0], self._resident()
+        cost = OwnCost(None, self._resident_bytes, newer.span_ns / 1e6, newer.late_total, newer.overruns,
+                       reads=effort.reads - done.reads, opened=effort.opened - done.opened)
+        if before is not None and mark[0] > before[0]:
+            used = mark[1] - before[1]
+            cost = replace(cost, cpu_percent=100.0 * used / (mark[0] - before[0]), cpu_us=1e6 * used,
+                           wakeups=mark[2] - before[2])
+        self._cost = cost
 
     def _resident(self) -> int | None:
         try:

@@ -1,16 +1,17 @@
-"""One column for all rows of a level at once: what sorting and history need of a thousand CPUs every interval.
+"""One column for many rows at once: what a screenful of cells, sorting and histories need every interval.
 
 The same numbers as row by row, from lists that are put in row order once instead of being looked up for each cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from turbotui.machine.topology import Instance
-from turbotui.quantities.columns import Inputs
-from turbotui.quantities.scope import Scope
+from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.columns import Cell, Column, ColumnId, Inputs
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.arithmetic import Numbers
 
@@ -18,89 +19,199 @@ if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
 
 
-class Sweep:
-    """`columns.Inputs` that stands on one row of a level after the other.
+@dataclass(slots=True)
+class _Homes:
+    """The instances of one scope that some rows lie in, and their signals in that order.
 
     Attributes:
-        at: position of the row it stands on.
+        instances: each once.
+        positions: theirs among all of the scope; None: they are all of them.
+        places: for each row its instance's place in `instances`, -1 for a row that is coarser or not there; None:
+            the rows are the instances.
+        deltas, rates, values: of signals, gathered so far.
+        around: scope -> positions of the instances of that scope that hold these.
     """
 
-    __slots__ = ("_deltas", "_frame", "_rates", "_rows", "_scope", "_values", "at")
+    scope: Scope
+    instances: Sequence[Instance]
+    positions: Sequence[int] | None
+    places: Sequence[int] | None
+    deltas: dict[SignalId, Numbers] = field(default_factory=dict)
+    rates: dict[SignalId, Numbers] = field(default_factory=dict)
+    values: dict[SignalId, Numbers] = field(default_factory=dict)
+    around: dict[Scope, Sequence[int]] = field(default_factory=dict)
 
-    def __init__(self, frame: Frame, scope: Scope) -> None:
+
+class Selection:
+    """Rows of one frame that are asked for together, column after column.
+
+    It holds no frame, and the frame that holds it is handed in: see `Interval` on cycles.
+    """
+
+    __slots__ = ("_cells", "_homes", "_whole", "rows")
+
+    def __init__(self, rows: tuple[RowId, ...], *, whole: bool = False) -> None:
+        """Whole: the rows are all of their level, in topology order."""
+        self.rows = rows
+        self._whole = whole
+        self._homes: dict[Scope, _Homes] = {}
+        self._cells: dict[ColumnId, Sequence[Cell]] = {}
+
+    def cells(self, frame: Frame, column: Column) -> Sequence[Cell]:
+        """The cells of a column, in the order of the rows."""
+        found = self._cells.get(column.id)
+        if found is None:
+            found = self._cells[column.id] = self._compute(frame, column)
+        return found
+
+    def known(self, column: ColumnId) -> Sequence[Cell] | None:
+        """The cells of a column if they were asked for before."""
+        return self._cells.get(column)
+
+    def _compute(self, frame: Frame, column: Column) -> Sequence[Cell]:
+        if column.whole_only or not frame.can(column):
+            return [frame.cell(column, row) for row in self.rows]
+        homes = self._homes.get(column.scope)
+        if homes is None:
+            homes = self._homes[column.scope] = self._find(frame.topology, column.scope)
+        values = self._at_homes(frame, column, homes)
+        if homes.places is None:
+            return values
+        return [
+            frame.cell(column, row) if place < 0 else values[place]
+            for row, place in zip(self.rows, homes.places, strict=True)
+        ]
+
+    @staticmethod
+    def _at_homes(frame: Frame, column: Column, homes: _Homes) -> Sequence[Cell]:
+        if homes.positions is not None:
+            level = frame.known_level(column)
+            if level is not None:
+                return [level[position] for position in homes.positions]
+        sweep, compute = Sweep(frame, homes), column.compute
+        values: list[Cell] = []
+        for at in range(len(homes.instances)):
+            sweep.at = at
+            values.append(compute(sweep))
+        return values
+
+    def _find(self, topology: Topology, scope: Scope) -> _Homes:
+        everything = topology.instances(scope)
+        if self._whole and self.rows and self.rows[0].scope is scope:
+            return _Homes(scope, everything, None, None)
+        places: list[int] = []
+        found: dict[int, int] = {}
+        for row in self.rows:
+            instance = topology.instance(row) if row.scope.rank <= scope.rank else None
+            if instance is None or not instance.cpus:
+                places.append(-1)
+                continue
+            places.append(found.setdefault(topology.index(scope, instance.cpus[0]), len(found)))
+        positions = tuple(found)
+        return _Homes(scope, [everything[position] for position in positions], positions, places)
+
+
+def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
+    """What may be asked about every row of a level, one after the other; each holds until the next is taken."""
+    instances = frame.topology.instances(scope)
+    sweep = Sweep(frame, _Homes(scope, instances, None, None))
+    for sweep.at, instance in enumerate(instances):
+        yield instance.row, sweep
+
+
+class Sweep:
+    """`columns.Inputs` that stands on one instance of a level after the other.
+
+    Attributes:
+        at: place of the instance it stands on.
+    """
+
+    __slots__ = ("_deltas", "_frame", "_homes", "_rates", "_values", "at")
+
+    def __init__(self, frame: Frame, homes: _Homes) -> None:
         self.at = 0
         self._frame = frame
-        self._scope = scope
-        self._rows: Sequence[Instance] = frame.topology.instances(scope)
-        self._deltas: dict[SignalId, Numbers] = {}
-        self._rates: dict[SignalId, Numbers] = {}
-        self._values: dict[SignalId, Numbers] = {}
+        self._homes = homes
+        self._deltas = homes.deltas
+        self._rates = homes.rates
+        self._values = homes.values
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
         known = self._deltas.get(signal)
         if known is None:
-            known = self._deltas[signal] = self._spread(signal, self._frame.deltas, self._row_delta)
+            frame = self._frame
+            known = self._deltas[signal] = self._spread(signal, frame.deltas, frame.deltas_at, self._row_delta)
         return known[self.at]
 
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
         known = self._rates.get(signal)
         if known is None:
-            known = self._rates[signal] = self._spread(signal, self._frame.rates, self._row_rate)
+            frame = self._frame
+            known = self._rates[signal] = self._spread(signal, frame.rates, frame.rates_at, self._row_rate)
         return known[self.at]
 
     def value(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.value`."""
         known = self._values.get(signal)
         if known is None:
-            known = self._values[signal] = self._spread(signal, self._frame.levels, self._row_value)
+            frame = self._frame
+            known = self._values[signal] = self._spread(signal, frame.levels, frame.levels_at, self._row_value)
         return known[self.at]
 
     def total(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total`."""
-        return self._frame.inputs(self._rows[self.at].row).total(signal)
+        return self._frame.inputs(self._row).total(signal)
 
     def text(self, signal: SignalId) -> str | None:
         """See `columns.Inputs.text`."""
-        return self._frame.inputs(self._rows[self.at].row).text(signal)
+        return self._frame.inputs(self._row).text(signal)
 
     def elapsed(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.elapsed`."""
-        return self._frame.inputs(self._rows[self.at].row).elapsed(signal)
+        return self._frame.inputs(self._row).elapsed(signal)
 
     def place(self, scope: Scope) -> int | None:
         """See `columns.Inputs.place`."""
-        return self._frame.inputs(self._rows[self.at].row).place(scope)
+        return self._frame.inputs(self._row).place(scope)
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
         """See `columns.Inputs.each`."""
-        if self._scope.rank <= scope.rank:
+        if self._homes.scope.rank <= scope.rank:
             return (self,)
-        return self._frame.inputs(self._rows[self.at].row).each(scope)
+        return self._frame.inputs(self._row).each(scope)
 
     def core_type(self) -> str | None:
         """See `columns.Inputs.core_type`."""
-        return self._frame.inputs(self._rows[self.at].row).core_type()
+        return self._frame.inputs(self._row).core_type()
+
+    @property
+    def _row(self) -> RowId:
+        return self._homes.instances[self.at].row
 
     def _spread(self, name: SignalId, numbers: Callable[[SignalId], Numbers],
+                at: Callable[[SignalId, Sequence[int]], Numbers],
                 reduced: Callable[[Instance, SignalId], float | None]) -> Numbers:
         """The values of a signal in row order: its own order, that of the instances around the rows, or reduced."""
-        signal = self._frame.census.signals.get(name)
+        signal, homes = self._frame.census.signals.get(name), self._homes
         if signal is None:
-            return [None] * len(self._rows)
-        if signal.scope is self._scope:
-            return numbers(name)
-        if signal.scope.rank > self._scope.rank:
-            items, index, scope = numbers(name), self._frame.topology.index, signal.scope
-            return [items[index(scope, row.cpus[0])] for row in self._rows]
-        return [reduced(row, name) for row in self._rows]
+            return [None] * len(homes.instances)
+        if signal.scope is homes.scope:
+            return numbers(name) if homes.positions is None else at(name, homes.positions)
+        if signal.scope.rank > homes.scope.rank:
+            around = homes.around.get(signal.scope)
+            if around is None:
+                index, scope = self._frame.topology.index, signal.scope
+                around = homes.around[scope] = [index(scope, instance.cpus[0]) for instance in homes.instances]
+            return at(name, around)
+        return [reduced(instance, name) for instance in homes.instances]
 
-    def _row_delta(self, row: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(row.row).delta(name)
+    def _row_delta(self, instance: Instance, name: SignalId) -> float | None:
+        return self._frame.inputs(instance.row).delta(name)
 
-    def _row_rate(self, row: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(row.row).rate(name)
+    def _row_rate(self, instance: Instance, name: SignalId) -> float | None:
+        return self._frame.inputs(instance.row).rate(name)
 
-    def _row_value(self, row: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(row.row).value(name)
+    def _row_value(self, instance: Instance, name: SignalId) -> float | None:
+        return self._frame.inputs(instance.row).value(name)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from turbotui.quantities.columns import Cell, Column
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Signal
-from turbotui.sampling.frame import Frame, RowInputs
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_inputs import RowInputs
 
 
 class TaggedInputs(RowInputs):
@@ -24,7 +25,8 @@ class TaggedInputs(RowInputs):
         known = frame.topology.places
         self._chosen = tuple(cpu for cpu in cpus if cpu in known)
 
-    def _positions(self, signal: Signal) -> Sequence[int] | None:
+    def positions(self, signal: Signal) -> Sequence[int] | None:
+        """See `RowInputs.positions`; of the instances that have a CPU of the set."""
         if signal.scope is Scope.SYSTEM:
             return None
         topology = self._frame.topology

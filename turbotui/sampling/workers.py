@@ -10,29 +10,79 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.plan import Task
-from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source
+from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source, Turning
 
 SHARED = -1
 """Stands for a CPU number where a reading holds all CPUs."""
 
 
-class CpuReading(NamedTuple):
-    """What one reader of one CPU gave: when, and one raw value per signal; None where the read failed."""
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What readers gave, one item for each of them in every list, in the order of time.
 
-    cpu: int
-    source: str
-    signals: tuple[SignalId, ...]
-    started_ns: int
-    ended_ns: int
-    raw: Sequence[Raw] | None
+    Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
+    runs on another CPU: it then touches the lists and the values, and nothing else.
+
+    Attributes:
+        cpus: for which CPU.
+        sources: id of the source.
+        signals: what it returns; the same tuple for as long as the reader returns the same.
+        started_ns, ended_ns: host monotonic time around the read.
+        raws: one raw value per signal; None where the read failed.
+    """
+
+    cpus: list[int] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    signals: list[tuple[SignalId, ...]] = field(default_factory=list)
+    started_ns: list[int] = field(default_factory=list)
+    ended_ns: list[int] = field(default_factory=list)
+    raws: list[Sequence[Raw] | None] = field(default_factory=list)
+
+    def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
+            raw: Sequence[Raw] | None) -> None:
+        """Append the reading of a CPU by a source."""
+        self.cpus.append(head[0])
+        self.sources.append(head[1])
+        self.signals.append(signals)
+        self.started_ns.append(started_ns)
+        self.ended_ns.append(ended_ns)
+        self.raws.append(raw)
+
+    def extend(self, other: Readings) -> None:
+        """Append those of another worker."""
+        self.cpus.extend(other.cpus)
+        self.sources.extend(other.sources)
+        self.signals.extend(other.signals)
+        self.started_ns.extend(other.started_ns)
+        self.ended_ns.extend(other.ended_ns)
+        self.raws.extend(other.raws)
+
+    def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
+        """Those that did not fail, with CPU and source, as `add` takes them."""
+        heads = zip(self.cpus, self.sources, strict=True)
+        for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
+                                                  strict=True):
+            if raw is not None:
+                yield head, names, began, ended, raw
+
+    def known(self) -> Readings:
+        """These without those that failed."""
+        found = Readings()
+        for one in self.each():
+            found.add(*one)
+        return found
+
+    def alike(self, other: Readings) -> bool:
+        """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
+        return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
 
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
@@ -62,7 +112,7 @@ class Answer:
     """
 
     worker: Worker
-    readings: tuple[CpuReading, ...] = ()
+    readings: Readings = field(default_factory=Readings)
     shared: tuple[SharedReading, ...] = ()
     gone: frozenset[int] = frozenset()
     began: frozenset[tuple[str, int]] = frozenset()
@@ -84,6 +134,11 @@ class Work:
     machine: Machine
     reply: Callable[[Answer], None]
     look: bool = False
+
+    @property
+    def cpus(self) -> set[int]:
+        """The CPUs that the tasks are about."""
+        return {task.cpu for task in self.tasks}
 
 
 _TOGETHER = 16  # workers at once: enough to hide how long a busy CPU takes to wake one (a few ms)
@@ -131,6 +186,15 @@ class Turnstile:
             worker.take(work)
 
 
+@dataclass(slots=True)
+class _Held:
+    """An open reader, what it was opened for, and ns of its quickest read so far, 0 before the first."""
+
+    wanted: frozenset[SignalId]
+    reader: Reader
+    quickest: int = 0
+
+
 class Worker(threading.Thread):
     """Reads the counters of `cpus` (one on a real machine) whenever asked.
 
@@ -150,10 +214,9 @@ class Worker(threading.Thread):
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
-        self._pinned = False
+        self._pinned: Topology | None = None
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._quickest: dict[tuple[str, int], int] = {}
-        self._readers: dict[tuple[str, int], tuple[frozenset[SignalId], Reader]] = {}
+        self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
 
     def ask(self, work: Work) -> None:
@@ -181,23 +244,26 @@ class Worker(threading.Thread):
                 self.crash = error
                 answer = Answer(self, crash=error)
             work.reply(answer)
+            del answer, work  # a thousand workers that wait would keep a thousand old readings
             if self._turnstile is not None:
                 self._turnstile.leave(self)
         self._close_all()
 
     def _close_all(self) -> None:
         while self._readers:
-            self._readers.popitem()[1][1].close()
+            self._readers.popitem()[1].reader.close()
         while self._shared:
             self._shared.popitem()[1][2].close()
 
     def _serve(self, work: Work) -> Answer:
-        if self._pin_to and not self._pinned:
+        if self._pin_to and self._pinned is not work.machine.topology:
+            # anew whenever CPUs came or went: what took CPUs away from us may have moved this thread too
             try:
                 work.machine.host.pin_this_thread(self._pin_to)
-            except HostError:  # the CPU went offline, or left our cpuset, before the first read
+            except HostError:  # the CPU went offline, or left our cpuset
+                self._close_all()
                 return Answer(self, gone=frozenset(self._pin_to))
-            self._pinned = True
+            self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
@@ -206,23 +272,23 @@ class Worker(threading.Thread):
         answer = self._read(work, gone, failures, began)
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
-            self._readers.pop(key)[1].close()
-            self._pinned = False
+            self._readers.pop(key).reader.close()
+            self._pinned = None
         return answer
 
     def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
               began: set[tuple[str, int]]) -> Answer:
         now = work.machine.host.now_ns
-        readings: list[CpuReading] = []
+        readings = Readings()
         for task in work.tasks:
             key = (task.source.id, task.cpu)
             held = self._readers.get(key)
             if held is None or task.cpu in gone:
                 continue
-            reader = held[1]
+            reader = held.reader
             raw: Sequence[Raw] | None
             try:
-                started, raw, ended = _undisturbed(reader, self._quickest.get(key, 0), now)
+                started, raw, ended = _undisturbed(reader, held.quickest, now)
             except CpuGone:
                 gone.add(task.cpu)
                 continue
@@ -231,8 +297,16 @@ class Worker(threading.Thread):
                 started = ended = now()
                 raw = None
             else:
-                self._quickest[key] = min(self._quickest.get(key, ended - started), ended - started)
-            readings.append(CpuReading(task.cpu, task.source.id, reader.signals, started, ended, raw))
+                took = ended - started
+                held.quickest = min(held.quickest or took, took)
+            readings.add((task.cpu, task.source.id), reader.signals, started, ended, raw)
+            if isinstance(reader, Turning) and not work.look:
+                try:
+                    reader.turn()
+                except CpuGone:
+                    gone.add(task.cpu)
+                except HostError as error:
+                    failures[key] = str(error)
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
             held_shared = self._shared.get(source.id)
@@ -245,20 +319,20 @@ class Worker(threading.Thread):
                 failures[source.id, SHARED] = str(error)
                 rows = None
             shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
-        return Answer(self, tuple(readings), tuple(shared), frozenset(gone), frozenset(began), failures)
+        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
 
     def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
         """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
         tasks = {(task.source.id, task.cpu): task for task in work.tasks}
         for key in [key for key in self._readers if key not in tasks]:
-            self._readers.pop(key)[1].close()
+            self._readers.pop(key).reader.close()
         began: set[tuple[str, int]] = set()
         for key, task in tasks.items():
             held = self._readers.get(key)
-            if held is not None and held[0] == task.wanted:
+            if held is not None and held.wanted == task.wanted:
                 continue
-            if held is not None and isinstance(held[1], Adjustable) and held[1].choose(task.wanted):
-                self._readers[key] = (task.wanted, held[1])
+            if held is not None and isinstance(held.reader, Adjustable) and held.reader.choose(task.wanted):
+                held.wanted = task.wanted
                 continue
             try:
                 reader = task.source.open(work.machine, task.cpu, task.wanted)
@@ -269,8 +343,8 @@ class Worker(threading.Thread):
                 failures[key] = str(error)
                 continue
             if held is not None:
-                held[1].close()
-            self._readers[key] = (task.wanted, reader)
+                held.reader.close()
+            self._readers[key] = _Held(task.wanted, reader)
             if task.source.counts_from_open:
                 began.add(key)
         return began

@@ -14,8 +14,11 @@ class Where(Enum):
     APP = "Everywhere"
     TABLE = "CPUs and topology"
     MAP = "Map"
+    POWER = "Power"
+    UNCORE = "Uncore"
     LIST = "Info and doctor"
     ROOFLINE = "Roofline"
+    TASKS = "Tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,17 @@ class Action:
 
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
-_ROWS = (Where.TABLE, Where.MAP, Where.LIST)
+_TASKS = (Where.TASKS,)
+_UNCORE = (Where.UNCORE,)
+_FIND = (Where.TABLE, Where.TASKS)
+_SORT = (Where.TABLE, Where.MAP, Where.TASKS, Where.UNCORE)
+_REVERSE = (*_FIND, Where.UNCORE)
 _ROOFLINE = (Where.ROOFLINE,)
+_POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
+_GRAPHED = (*_CELLS, Where.POWER)
+_GRIDS = (*_CELLS, Where.UNCORE)
+_TABLES = (*_TABLE, Where.UNCORE)
+_ROWS = (Where.TABLE, Where.MAP, Where.POWER, Where.UNCORE, Where.LIST, Where.TASKS)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -59,14 +71,14 @@ ACTIONS: tuple[Action, ...] = (
         "C F2",
         "Choose columns: search, show, hide, read what they mean.",
         "columns",
-        _TABLE,
+        _TABLES,
         rank=0,
     ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
     Action(
-        "search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _TABLE, rank=2
+        "search", "search", ("slash", "f3"), "/ F3", "Find a CPU, core or type as you type.", "find", _FIND, rank=2
     ),
-    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _TABLE),
+    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _FIND),
     Action(
         "filter",
         "filter",
@@ -74,11 +86,13 @@ ACTIONS: tuple[Action, ...] = (
         "\\ F4",
         "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.",
         "filter",
-        _TABLE,
+        _FIND,
         rank=3,
     ),
+    Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", _TABLE),
     Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
     Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "", _TABLE),
+    Action("spies", "spies", ("S",), "S", "Event sets of each CPU's own, changed while they count.", "", _TABLE),
     Action(
         "group",
         "group",
@@ -96,7 +110,7 @@ ACTIONS: tuple[Action, ...] = (
         "o F6",
         "Choose the column to sort by, or to colour the map by.",
         "sort",
-        _CELLS,
+        _SORT,
         rank=1,
     ),
     Action(
@@ -106,7 +120,7 @@ ACTIONS: tuple[Action, ...] = (
         ">",
         "Sort (colour the map) by the next column.",
         "",
-        _CELLS,
+        _SORT,
     ),
     Action(
         "sort_previous",
@@ -115,9 +129,9 @@ ACTIONS: tuple[Action, ...] = (
         "<",
         "Sort (colour the map) by the previous column.",
         "",
-        _CELLS,
+        _SORT,
     ),
-    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _TABLE),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _REVERSE),
     Action(
         "explain",
         "explain",
@@ -125,14 +139,17 @@ ACTIONS: tuple[Action, ...] = (
         "e",
         "Explain the cell: formula, numbers, sources, or why it is missing.",
         "explain",
-        (*_CELLS, Where.ROOFLINE),
+        _POINTED,
         rank=1,
     ),
-    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _CELLS, rank=2),
+    Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
+           "filters", _UNCORE, rank=0),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _GRAPHED, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _TABLE),
+    Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "", _TABLE),
     Action(
         "follow",
         "follow",
@@ -143,7 +160,17 @@ ACTIONS: tuple[Action, ...] = (
         _TABLE,
         rank=5,
     ),
-    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLE),
+    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _TABLES),
+    Action("watch", "watch", ("w",), "w", "Choose what to watch: all, a process, a control group, applications.",
+           "watch", _TASKS, rank=0),
+    Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
+           "stop/start", _TASKS, rank=2),
+    Action("rows", "rows", ("t", "f5"), "t F5", "Rows are threads, processes or commands.", "rows", _TASKS,
+           rank=1),
+    Action("timeline", "timeline", ("v",), "v", "Numbers, or where each thread ran: time from left to right.",
+           "timeline", _TASKS, rank=1),
+    Action("window_longer", "window(1)", ("right_square_bracket",), "]", "A longer timeline.", "", _TASKS),
+    Action("window_shorter", "window(-1)", ("left_square_bracket",), "[", "A shorter timeline.", "", _TASKS),
     Action(
         "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
     ),
@@ -151,6 +178,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
     Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
+    Action("tcc", "tcc", ("D",), "D", "Tell the temperature that thermal readouts count down from (TCC)."),
     Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
     Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
@@ -158,14 +186,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
-    Action("up", "move(-1)", ("up", "k"), "↑ k", "Up; above the first row stand the pinned ones.", "", _ROWS),
-    Action("down", "move(1)", ("down", "j"), "↓ j", "Down.", "", _ROWS),
-    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column; on a group: fold.", "", _CELLS),
-    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column; on a group: unfold.", "", _CELLS),
+    Action("up", "move(-1)", ("up", "k"), "↑ k",
+           "Up (a package on power); above the first row stand the pinned ones.", "",
+           _ROWS),
+    Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _ROWS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column, or number on power; on a group: fold.", "",
+           _POINTED),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
+           _POINTED),
     Action(
-        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _CELLS
+        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
-    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _CELLS),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _GRIDS),
     Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
     Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),

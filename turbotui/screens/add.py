@@ -1,4 +1,4 @@
-"""a: a form that adds a counter by hand as --add takes it, completes what is typed, and removes what was added."""
+"""a: a form that adds counters, events and formulas as --add takes them, completes what is typed, and removes them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from turbotui.errors import UsageError
+from turbotui.quantities.added import is_turbostats
+from turbotui.quantities.columns import Column
 from turbotui.sampling.completion import complete_added
+from turbotui.sampling.event_completion import Following, complete_events
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
 
 _REMOVE = "remove "
-_INTRODUCTION = "perf/PMU/EVENT, msr0xADDRESS, /sys/PATH or pmt,...; then ,NAME ,cpu|core|package ,raw|delta|percent"
+_INTRODUCTION = (
+    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate\n"
+    "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
+    "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
+)
+_WIDE = 34  # columns of a completion before its note
 
 
 class AddCounter(Window[None]):
@@ -26,7 +34,7 @@ class AddCounter(Window[None]):
 
     Args:
         watch: where the counters go.
-        changed: called when a column came or went.
+        changed: called when a column came or went, with the one that came.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,10 +48,10 @@ class AddCounter(Window[None]):
 
     DEFAULT_CSS = """
     AddCounter > .window { width: 90; max-width: 100%; height: 70%; }
-    AddCounter #said { height: auto; max-height: 4; color: $tui-dim; }
+    AddCounter #said { height: auto; max-height: 6; color: $tui-dim; }
     """
 
-    def __init__(self, watch: Watch, changed: Callable[[], None]) -> None:
+    def __init__(self, watch: Watch, changed: Callable[[Column | None], None]) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed
@@ -51,9 +59,9 @@ class AddCounter(Window[None]):
     def compose(self) -> ComposeResult:
         """Field, sentence, completions and added counters."""
         with Vertical(classes="window") as window:
-            window.border_title = "add a counter"
+            window.border_title = "add a column"
             window.border_subtitle = "Tab complete · Enter add · Delete remove · Esc close"
-            yield Input(placeholder="perf/ msr0x /sys/ pmt,", select_on_focus=False)
+            yield Input(placeholder="event, NAME=formula, set:, msr0x, perf/, /sys/, pmt,", select_on_focus=False)
             yield Static(_INTRODUCTION, id="said", markup=False)
             yield Listing()
 
@@ -65,21 +73,44 @@ class AddCounter(Window[None]):
         self._fill()
 
     def _fill(self) -> None:
-        items: list[Item] = []
-        added = self._watch.session.added
-        if added:
-            items.append(Item((("added", Tone.TITLE),)))
-            items += [
-                Item(((f" {one.name}", Tone.PLAIN), (f"  {one.place}", Tone.DIM)), f"{_REMOVE}{one.name}")
-                for one in added
-            ]
-        found = complete_added(self._watch.session.machine.host, self.query_one(Input).value)
-        items.append(Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),)))
-        items += [Item(((f" {text}", Tone.PLAIN),), text) for text in found]
+        text = self.query_one(Input).value
+        there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
+        if there:
+            there.insert(0, Item((("added", Tone.TITLE),)))
+        found = self._following(text)
+        follow = [Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),))]
+        follow += [
+            Item(((f" {one.text:<{_WIDE}}", Tone.PLAIN), (f" {one.note}", Tone.DIM)), one.text) for one in found
+        ]
+        # while somebody types, what may follow is looked for; before, what is there
+        items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
-        if found and not listing.key.startswith(tuple(found)):
-            listing.select(found[0])
+        texts = [one.text for one in found]
+        if texts and listing.key not in texts:
+            listing.select(texts[0])
+
+    def _there(self, name: str, what: str) -> Item:
+        """A column that was added, with why it cannot be had if so."""
+        column = self._watch.session.catalog.by_id[name]
+        why = self._watch.why_absent(column)
+        tone, said = (Tone.PLAIN, what) if why is None else (Tone.DIM, f"{what}: {why.sentence()}")
+        return Item(((f"{' ' if why is None else '-'}{name}", tone), (f"  {said}", Tone.DIM)), f"{_REMOVE}{name}")
+
+    def _following(self, text: str) -> list[Following]:
+        """Ways to go on: events first, then turbostat's places."""
+        host = self._watch.session.machine.host
+        try:
+            sets = self._watch.session.find_sets()
+        except UsageError as error:
+            self._say(str(error))
+            sets = {}
+        counters = [Following(one) for one in complete_added(host, text)]
+        if is_turbostats(text):
+            return counters
+        events = complete_events(host, text, sets)
+        known = {one.text for one in events}
+        return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 
     def _say(self, text: str) -> None:
         self.query_one("#said", Static).update(text)
@@ -93,14 +124,17 @@ class AddCounter(Window[None]):
         if not event.value:
             return
         try:
-            column = self._watch.add(event.value)
+            columns = self._watch.add(event.value)
         except UsageError as error:
             self._say(str(error))
             return
-        why = self._watch.why_absent(column)
-        self._say(f"{column.id} is shown" if why is None else f"{column.id} cannot be had: {why.sentence()}")
+        reasons = {column.id: self._watch.why_absent(column) for column in columns}
+        shown = [name for name, why in reasons.items() if why is None]
+        said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
+        said += [f"{name} cannot be had: {why.sentence()}" for name, why in reasons.items() if why is not None]
+        self._say("\n".join(said))
         self.query_one(Input).value = ""
-        self._changed()
+        self._changed(columns[0])
         self._fill()
 
     def on_listing_chosen(self) -> None:
@@ -126,5 +160,10 @@ class AddCounter(Window[None]):
             name = key.removeprefix(_REMOVE)
             self._watch.remove(name)
             self._say(f"{name} is removed")
-            self._changed()
+            self._changed(None)
             self._fill()
+
+
+def _is_place(text: str) -> bool:
+    """Whether a completion of turbostat's grammar names a place; its other words only follow one."""
+    return text.startswith(("perf/", "msr", "/", "pmt,"))

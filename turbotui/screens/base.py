@@ -14,12 +14,14 @@ from textual.widget import Widget
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, alarm
-from turbotui.widgets.painter import HISTORY, Piece
+from turbotui.widgets.painter import Piece
 from turbotui.widgets.piece_lines import Hot, PieceLines
 from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.summary import Gauge, Place, gauge_line, place_line, short_model
 
 SMALLEST = (40, 10)
@@ -74,6 +76,12 @@ class WatchScreen(Screen[None]):
         """
         self.show_summary()
 
+    def take(self, frame: Frame) -> None:
+        """Keep of a frame what this screen needs later.
+
+        Called for every frame while this screen is on top or under a window, also while the picture is paused.
+        """
+
     def show_columns(self) -> None:
         """The choice of columns has changed."""
 
@@ -96,6 +104,10 @@ class WatchScreen(Screen[None]):
     def wanted(self) -> Sequence[Column]:
         """Columns that have to be read for this screen."""
         return self.watch_state.columns
+
+    def read_beside(self) -> None:
+        """Read what this screen needs beside columns: nothing, unless it says otherwise."""
+        self.watch_state.session.read_also((), frozenset())
 
     # Texts
 
@@ -250,7 +262,9 @@ class WatchScreen(Screen[None]):
 
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
-        return ["PAUSED"] if self.watch_state.paused else []
+        watch = self.watch_state
+        found = ["PAUSED" if watch.paused else "", watch.tcc_flag(), watch.spy_flag()]
+        return [flag for flag in found if flag]
 
     # Events
 

@@ -10,95 +10,34 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from turbotui.quantities.columns import Column
-from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.signals import Reduce
-from turbotui.quantities.units import Unit
-from turbotui.sampling.frame import Evidence
+from turbotui.quantities.scope import RowId
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
-from turbotui.widgets.cells import said, scope_word
-from turbotui.widgets.painter import HISTORY, nice_top
+from turbotui.widgets.cells import said
+from turbotui.widgets.comparison import difference_said
+from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.rows import row_name
-from turbotui.widgets.spark import spark
-
-_SUMMARY = {
-    Reduce.SUM: "summed in summary rows",
-    Reduce.MEAN: "averaged in summary rows",
-    Reduce.MAX: "the greatest in summary rows",
-    Reduce.MIN: "the least in summary rows",
-    Reduce.UNION: "all bits together in summary rows",
-    Reduce.SAME: "in summary rows only if all agree",
-    Reduce.NONE: "not in summary rows",
-}
 
 
-def _quantity(evidence: Evidence) -> str:
-    if evidence.delta is not None:
-        amount = evidence.delta
-        name = f"Δ{evidence.signal.id}"
-    elif evidence.value is not None:
-        amount = evidence.value
-        name = evidence.signal.id
-    else:
-        return f"{evidence.signal.id} = — (unknown in this interval)"
-    text = f"{amount:,.0f}" if abs(amount) >= 1000 or amount == int(amount) else f"{amount:.6g}"
-    unit = "" if evidence.signal.unit is Unit.RATIO else f" {evidence.signal.unit.value}"
-    return f"{name} = {text}{unit}"
-
-
-def _words(evidence: Evidence, cpu: int | None) -> list[str]:
-    signal = evidence.signal
-    origin = signal.origin.format(cpu=cpu) if cpu is not None and "{cpu}" in signal.origin else signal.origin
-    per = f"per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}"
-    lines = [_quantity(evidence), f"    {origin}   by {evidence.source}, {per}"]
-    if signal.document:
-        lines.append(f"    {signal.document}")
-    return lines
-
-
-def explanation(watch: Watch, column: Column, row: RowId) -> list[str]:
-    """The lines of the window."""
+def explanation_of(watch: Watch, column: Column, row: RowId, width: int = 96) -> list[str]:
+    """The lines of the window, with what the cell was since the start."""
     frame = watch.frame
-    lines = [column.help, f"    {column.id} = {column.formula}"]
     if frame is None:
-        return [*lines, "no reading yet"]
-    value = frame.cell(column, row)
-    home = frame.home(column, row) or row
-    instance = frame.topology.instance(home)
-    if value is None:
-        why = frame.why(column, row)
-        lines += ["", f"unknown: {why.sentence()}" if why else "unknown"]
-    else:
-        marks = [word for word, is_so in (
-            ("estimated: a counter ran only part of the interval and was scaled", frame.estimated(column, row)),
-            ("partial: a CPU inside this row did not answer", frame.partial(column, row)),
-        ) if is_so]
-        lines += [f"    {' ' * len(column.id)} = {said(column, value)}", *marks]
-    lines.append("")
-    cpu = instance.cpus[0] if instance is not None and instance.cpus else None
-    for evidence in frame.evidence(column, row):
-        lines += _words(evidence, cpu)
-    lines.append("")
-    if home != row:
-        lines.append(f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs")
-    elif row.scope is not Scope.CPU and row.scope.rank > column.scope.rank:
-        count = 0 if instance is None else len(frame.topology.parts(row, column.scope))
-        lines.append(f"recomputed from the counters of {count} x {scope_word(column.scope)}, never a mean of ratios")
-    seconds = frame.seconds
-    if seconds is not None:
-        lines.append(f"over {seconds:.6f} s, #{frame.seq}; the readings took {frame.newer.span_ns / 1e3:,.0f} µs")
-    lines.append(f"follows {column.document}")
-    ring = watch.history.ring(column.id, home)
-    if ring is not None and ring.count and ring.mean is not None:
-        top = watch.tops().get(column.id) or nice_top(ring.high)
-        low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))
-        lines.append(f"over {ring.count} intervals: min {low}  mean {mean}  max {high}")
-        lines.append(f"{spark(ring.values(HISTORY), top, 30, frame.seq)}  0 to {said(column, top)}")
-    return lines
+        return explanation(None, column, row, width=width)
+    ring = watch.history.ring(column.id, frame.home(column, row) or row)
+    past = past_lines(column, ring, watch.tops().get(column.id), frame.seq)
+    if watch.mark is not None:
+        words = difference_said(column, frame.cell(column, row), watch.mark.cell(column, row))
+        past.append(f"  compared with #{watch.mark.seq}: {words}")
+    return explanation(frame, column, row, past, width)
 
 
 class Explain(Window[None]):
-    """Explains one cell, and goes on explaining it while frames come."""
+    """Explains one cell, and goes on explaining it while frames come: the answer in bright, the readings below it."""
+
+    DEFAULT_CSS = """
+    Explain #text { color: $tui-strong; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "close", "close", show=False),
@@ -120,6 +59,7 @@ class Explain(Window[None]):
         with VerticalScroll(classes="window", can_focus=True) as window:
             window.border_subtitle = "g graph · Esc close"
             yield Static("", id="text", markup=False)
+            yield Static("", id="readings", markup=False)
 
     def on_mount(self) -> None:
         """Show it."""
@@ -132,7 +72,11 @@ class Explain(Window[None]):
         value = None if frame is None else frame.cell(self._column, self._row)
         window = self.query_one(".window", VerticalScroll)
         window.border_title = f"{self._column.id} · {name} · {said(self._column, value)}".replace("[", "\\[")
-        self.query_one("#text", Static).update("\n".join(explanation(self._watch, self._column, self._row)))
+        width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
+        lines = explanation_of(self._watch, self._column, self._row, width)
+        at = lines.index("") if "" in lines else len(lines)
+        self.query_one("#text", Static).update("\n".join(lines[:at]))
+        self.query_one("#readings", Static).update("\n".join(lines[at:]))
 
     def action_graph(self) -> None:
         """The same cell over time."""

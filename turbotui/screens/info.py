@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import ClassVar
 
 from textual.widget import Widget
 
 from turbotui.analysis.configuration import Section, configuration
+from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
@@ -28,11 +28,24 @@ class InfoScreen(WatchScreen):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._list = Listing(id="info")
+        self._machine: Machine | None = None
+        self._sections: tuple[Section, ...] = ()
 
-    @cached_property
-    def _sections(self) -> tuple[Section, ...]:
-        """Read when the screen is first shown, and once: configuration does not change by itself."""
-        return configuration(self.watch_state.session.machine)
+    def _read(self) -> None:
+        """Read when the screen is first shown, and once: configuration changes only by what a person tells (TCC)."""
+        machine = self.watch_state.session.machine
+        if machine is self._machine:
+            return
+        self._machine = machine
+        self._sections = configuration(machine)
+        items: list[Item] = []
+        for section in self._sections:
+            items.append(Item(((f" {section.title}", Tone.TITLE),)))
+            for number, line in enumerate(section.lines):
+                parts = line.text.splitlines() or [""]
+                items += [Item(((f"   {part.expandtabs()}", Tone.PLAIN),), f"{section.title} {number} {at}")
+                          for at, part in enumerate(parts)]
+        self._list.show(items)
 
     def body(self) -> Iterable[Widget]:
         """The lines."""
@@ -50,17 +63,11 @@ class InfoScreen(WatchScreen):
 
     def on_mount(self) -> None:
         """Fill the list."""
-        items: list[Item] = []
-        for section in self._sections:
-            items.append(Item(((f" {section.title}", Tone.TITLE),)))
-            for number, line in enumerate(section.lines):
-                parts = line.text.splitlines() or [""]
-                items += [Item(((f"   {part.expandtabs()}", Tone.PLAIN),), f"{section.title} {number} {at}")
-                          for at, part in enumerate(parts)]
-        self._list.show(items)
+        self._read()
 
     def show_columns(self) -> None:
-        """Nothing here depends on columns but what is read."""
+        """Nothing here depends on columns but what is read; the temperature target may be another one."""
+        self._read()
         self.watch_state.want(self.wanted)
 
     def on_listing_moved(self) -> None:

@@ -10,7 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from turbotui.errors import UsageError
+from turbotui.machine.events.set_files import EventSet
 from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.event_columns import SET
+from turbotui.quantities.formula_text import formula_of
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, scope_word
@@ -48,6 +52,7 @@ class Picker(Window[None]):
         self._watch = watch
         self._changed = changed
         self._current = current
+        self._said = ""
         self._wide = max(len(column.id) for column in watch.session.catalog.columns)
 
     def compose(self) -> ComposeResult:
@@ -79,7 +84,27 @@ class Picker(Window[None]):
             if members:
                 items.append(Item(((category.value, Tone.TITLE),)))
                 items += [self._item(column) for column in members]
+        items += self._sets(wanted)
         self.query_one(Listing).show(items)
+
+    def _sets(self, wanted: str) -> list[Item]:
+        """Event sets, each shown and hidden as a whole."""
+        try:
+            sets = self._watch.session.find_sets()
+        except UsageError as error:
+            return [Item((("event sets", Tone.TITLE),)), Item(((f" -  {error}", Tone.DIM),))]
+        found = [one for one in sets.values() if wanted in f"{SET}{one.name} {one.title}".lower()]
+        items = [Item((("event sets", Tone.TITLE),))] if found else []
+        for one in found:
+            mark = "✓" if self._added_of(one) else " "
+            name = (f"{SET + one.name:<{self._wide}} ", Tone.PLAIN)
+            items.append(Item(((f" {mark}  ", Tone.KEY), name, (one.title, Tone.DIM)), SET + one.name))
+        return items
+
+    def _added_of(self, one: EventSet) -> list[str]:
+        """The columns of a set that are there."""
+        names = {name for name, _what in self._watch.session.by_hand()}
+        return [column.name for column in one.columns if column.name in names]
 
     @staticmethod
     def _matches(column: Column, wanted: str) -> bool:
@@ -100,13 +125,19 @@ class Picker(Window[None]):
 
     def on_listing_moved(self) -> None:
         """Say what the column means."""
-        column = self._watch.session.catalog.get(self.query_one(Listing).key)
+        key = self.query_one(Listing).key
+        if key.startswith(SET):
+            one = self._watch.session.find_sets()[key.removeprefix(SET)]
+            lines = [f"{one.name}: {one.title}", ", ".join(column.name for column in one.columns), one.origin]
+            self.query_one("#about", Static).update("\n".join((*lines, self._said)))
+            return
+        column = self._watch.session.catalog.get(key)
         if column is None:
             self.query_one("#about", Static).update("no column matches")
             return
         unit = f", {column.unit}" if column.unit else ""
         first = f"{column.id}: per {scope_word(column.scope)}{unit}"
-        lines = [first, column.help, f"= {column.formula}", column.document]
+        lines = [first, column.help, f"= {formula_of(column)}", column.document]
         why = self._watch.why_absent(column)
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")
@@ -122,7 +153,30 @@ class Picker(Window[None]):
 
     def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""
-        column = self._watch.session.catalog.get(self.query_one(Listing).key)
+        key = self.query_one(Listing).key
+        if key.startswith(SET):
+            self._toggle_set(self._watch.session.find_sets()[key.removeprefix(SET)])
+            self._changed()
+            self._fill()
+            self.on_listing_moved()
+            return
+        column = self._watch.session.catalog.get(key)
         if column is not None and self._watch.toggle(column):
             self._changed()
             self._fill()
+
+    def _toggle_set(self, one: EventSet) -> None:
+        """Add a set, or take it away where it is there."""
+        there = self._added_of(one)
+        self._said = ""
+        if there:
+            for name in there:
+                self._watch.remove(name)
+            return
+        try:
+            columns = self._watch.add(SET + one.name)
+        except UsageError as error:
+            self._said = str(error)
+            return
+        absent = [column.id for column in columns if self._watch.why_absent(column) is not None]
+        self._said = f"not here, for the reasons above: {', '.join(absent)}" if absent else ""

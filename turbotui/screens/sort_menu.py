@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from turbotui.quantities.columns import Column
 from turbotui.screens.modal import Window
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
 
 _TOPOLOGY = "(topology order)"
+
+
+class Listed(Protocol):
+    """A column, as far as the list shows it."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def unit(self) -> str:
+        """Of its numbers."""
+
+    @property
+    def help(self) -> str:
+        """A sentence."""
 
 
 class SortMenu(Window[str]):
@@ -33,7 +48,7 @@ class SortMenu(Window[str]):
     SortMenu > .window { width: 60; height: 80%; }
     """
 
-    def __init__(self, columns: Sequence[Column], current: str, word: str = "sort by") -> None:
+    def __init__(self, columns: Sequence[Listed], current: str, word: str = "sort by") -> None:
         super().__init__()
         self._word = word
         self._columns = columns

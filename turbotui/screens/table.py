@@ -1,4 +1,4 @@
-"""Screens with a counter table: the CPUs, and the topology tree."""
+"""What both screens with a counter table do: keys change the view, the view is shown."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from turbotui.screens.explain import Explain
 from turbotui.screens.graph import Graph
 from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
+from turbotui.screens.saved import name_prompt, profile_of, view_of
 from turbotui.screens.sort_menu import SortMenu
+from turbotui.screens.spies import SpyForm
 from turbotui.screens.watch import Watch
-from turbotui.widgets.cells import identity, said
+from turbotui.widgets.cells import Tone, identity, said
+from turbotui.widgets.comparison import difference_said, mark_line
 from turbotui.widgets.counter_table import CounterTable
-from turbotui.widgets.filter import Filter, FilterError, parse_filter
-from turbotui.widgets.rows import GROUPINGS, TREE_LEVELS, levels_of, row_name
+from turbotui.widgets.filter import FilterError, parse_filter
+from turbotui.widgets.piece_lines import PieceLines
+from turbotui.widgets.profiles import Profile
+from turbotui.widgets.rows import GROUPINGS, levels_of, row_name
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 
 _FOLLOW = tuple(Follow)
@@ -33,19 +38,25 @@ class TableScreen(WatchScreen):
     """A table of the visible columns. What a key changes is a new `TableView`."""
 
     where: ClassVar[Where] = Where.TABLE
+    mode: ClassVar[str] = ""
+    grouped: ClassVar[bool] = False
     BINDINGS = bindings_for(Where.TABLE)
+
+    DEFAULT_CSS = "TableScreen #compared { display: none; }"
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._table = CounterTable(self.first_view(), watch.history, seconds=watch.interval, id="table")
         self._query = ""
+        self._profile: Profile | None = None
 
     def first_view(self) -> TableView:
         """How the table starts."""
         return TableView(columns=self.watch_state.columns, targets=self._targets())
 
     def body(self) -> Iterable[Widget]:
-        """The table."""
+        """The line that says so when differences are shown, and the table."""
+        yield PieceLines(base=Tone.CELL, id="compared")
         yield self._table
 
     @property
@@ -82,8 +93,15 @@ class TableScreen(WatchScreen):
             if not self._table.view.tops or self._table.frame is None or self._table.frame.older is None:
                 self._show(self._table.view)
             self._table.show_frame(frame)
+        self._show_mark()
         super().show_frame()
         self.show_status()
+
+    def _show_mark(self) -> None:
+        watch = self.watch_state
+        if watch.mark is not None:
+            text = mark_line(watch.mark, watch.frame)
+            self.query_one("#compared", PieceLines).show([[(text.center(self.size.width), Tone.CELL)]])
 
     def show_columns(self) -> None:
         """Take over which columns are visible, and the sparks that fit."""
@@ -91,9 +109,15 @@ class TableScreen(WatchScreen):
 
     def _show(self, view: TableView) -> None:
         watch = self.watch_state
+        if watch.profile is not self._profile:
+            self._profile = watch.profile
+            if watch.profile is not None and watch.profile.screen == self.mode:
+                view = view_of(watch.profile, watch, view, grouped=self.grouped)
         view = replace(
-            view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(),
+            view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(), mark=watch.mark,
         )
+        for line in self.query("#compared").results(PieceLines):
+            line.display = watch.mark is not None
         self._table.show_view(view, watch.interval)
         watch.want(view.needed)
         self.show_status()
@@ -119,7 +143,9 @@ class TableScreen(WatchScreen):
         if value is None:
             why = frame.why(column, row)
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
-        return f"{column.id} · {name} · {said(column, value)} · {column.help}"
+        mark = self.watch_state.mark
+        words = said(column, value) if mark is None else difference_said(column, value, mark.cell(column, row))
+        return f"{column.id} · {name} · {words} · {column.help}"
 
     def flags(self) -> list[str]:
         """Filter, follow and grouping, where they are not what they were at the start."""
@@ -286,7 +312,20 @@ class TableScreen(WatchScreen):
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
-        self.app.push_screen(AddCounter(self.watch_state, self.show_columns))
+        def changed(column: Column | None) -> None:
+            self.show_columns()
+            if column is not None and self.watch_state.is_visible(column):
+                self._table.select_column(column)  # else it would stand somewhere beyond the edge
+
+        self.app.push_screen(AddCounter(self.watch_state, changed))
+
+    def action_spies(self) -> None:
+        """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
+        watch = self.watch_state
+        if watch.spied_on is None:
+            self.notice("no spies can be sent here: frames come from elsewhere")
+            return
+        self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
 
     def action_category(self) -> None:
         """Wait for the letter of a category."""
@@ -299,6 +338,25 @@ class TableScreen(WatchScreen):
                 self.notice(sentence)
 
         self.app.push_screen(CategoryKeys(self.watch_state), done)
+
+    def action_mark(self) -> None:
+        """Compare with the frame that is shown now, or show values again."""
+        watch = self.watch_state
+        if watch.mark is None and (watch.frame is None or watch.frame.older is None):
+            self.notice("nothing to compare with yet: the first interval is not over")
+            return
+        watch.mark = watch.frame if watch.mark is None else None
+        self._show(self._table.view)
+        self._show_mark()
+        self.notice("values again" if watch.mark is None else "cells are differences from this moment on; b ends it")
+
+    def action_save(self) -> None:
+        """Save this view under a name."""
+
+        def now() -> Profile:
+            return profile_of(self.watch_state, self._table.view, self.mode, self.app.theme)
+
+        self.app.push_screen(*name_prompt(now, self.notice))
 
     # Search and filter
 
@@ -343,10 +401,19 @@ class TableScreen(WatchScreen):
 
     def action_explain(self) -> None:
         """Explain the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])  # whoever asks about a row wants to find it again
             self.app.push_screen(Explain(self.watch_state, *cell))
+
+    def _cell_of_one_row(self) -> tuple[Column, RowId] | None:
+        """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
+        cell = self._table.selected
+        if cell is not None and cell[1] == TAGS_ROW:
+            count = len(self._table.view.tags)
+            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
+            return None
+        return cell
 
     def on_counter_table_cell_opened(self) -> None:
         """Two clicks explain."""
@@ -354,42 +421,7 @@ class TableScreen(WatchScreen):
 
     def action_graph(self) -> None:
         """Graph the cell under the cursor."""
-        cell = self._table.selected
-        if cell is not None and cell[1] != TAGS_ROW:
+        cell = self._cell_of_one_row()
+        if cell is not None:
             self._table.select(cell[1])
             self.app.push_screen(Graph(self.watch_state, *cell))
-
-
-class CpuScreen(TableScreen):
-    """Every CPU, one line each."""
-
-    number = "1"
-    word = "CPUs"
-
-    def first_view(self) -> TableView:
-        """Topology order where all CPUs can be looked over, the busiest first where they cannot."""
-        view = super().first_view()
-        watch = self.watch_state
-        if len(watch.session.machine.topology.cpus) > 16 and watch.busy is not None:  # half a small screen
-            return replace(view, sort=watch.busy, reverse=True)
-        return view
-
-
-class TopologyScreen(TableScreen):
-    """Packages, dies, caches, cores and CPUs as a tree, each with the value of the whole group."""
-
-    number = "2"
-    word = "topology"
-
-    def first_view(self) -> TableView:
-        """All levels that divide this machine; cores folded where there are too many for a screen."""
-        topology = self.watch_state.session.machine.topology
-        levels = levels_of(topology, TREE_LEVELS)
-        folded: frozenset[RowId] = frozenset()
-        if len(topology.cpus) > 16 and len(levels) > 1:
-            folded = frozenset(instance.row for instance in topology.instances(levels[-2]))
-        return replace(super().first_view(), levels=levels, folded=folded, filter=Filter())
-
-    def action_group(self) -> None:
-        """The tree has all levels already."""
-        self.notice("the tree shows every level; → ← fold and unfold, * all")

@@ -17,6 +17,15 @@ TUI_DEFAULTS = {
     "tui-red": "#f0706a",
     "tui-band": "#8a4fb3",
     "tui-on-band": "#ffffff",
+    "tui-on-lane": "#0d1117",
+    "tui-lane-0": "#5fa8d3",
+    "tui-lane-1": "#e0a458",
+    "tui-lane-2": "#7fb069",
+    "tui-lane-3": "#c77dba",
+    "tui-lane-4": "#d9635b",
+    "tui-lane-5": "#58c4b8",
+    "tui-lane-6": "#b7b35e",
+    "tui-lane-7": "#9a8fd8",
 }
 """The variables that widgets use, for themes that are not ours."""
 
@@ -91,6 +100,15 @@ SIXTEEN = Theme(
         "tui-red": "ansi_red",
         "tui-band": "ansi_magenta",
         "tui-on-band": "ansi_white",
+        "tui-on-lane": "ansi_black",
+        "tui-lane-0": "ansi_cyan",
+        "tui-lane-1": "ansi_yellow",
+        "tui-lane-2": "ansi_green",
+        "tui-lane-3": "ansi_magenta",
+        "tui-lane-4": "ansi_blue",
+        "tui-lane-5": "ansi_red",
+        "tui-lane-6": "ansi_bright_cyan",
+        "tui-lane-7": "ansi_bright_yellow",
     },
 )
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
+from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sampling.session import OwnCost
+from turbotui.sources.source import Source
 from turbotui.widgets.cells import identity
+from turbotui.widgets.profiles import Profile
 
 
 class WatchedSession(Protocol):
@@ -27,7 +33,7 @@ class WatchedSession(Protocol):
     census: Census
     catalog: Catalog
     latest: Frame | None
-    added: tuple[AddedCounter, ...]
+    find_sets: Callable[[], Mapping[str, EventSet]]
 
     @property
     def interval(self) -> float:
@@ -40,8 +46,14 @@ class WatchedSession(Protocol):
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Read what these columns need from the next tick on."""
 
-    def add(self, text: str) -> Column:
-        """Add a counter by hand."""
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
+
+    def add_all(self, text: str) -> tuple[Column, ...]:
+        """Add counters, events, a formula or a set by hand."""
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Columns that were added, each with what it shows."""
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
@@ -52,11 +64,33 @@ class WatchedSession(Protocol):
     def set_interval(self, seconds: float) -> None:
         """Change the nominal interval."""
 
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take thermal readouts as counting down from here."""
+
     def stop(self) -> None:
         """Close every counter."""
 
     def own_cost(self) -> OwnCost:
         """What watching costs."""
+
+
+@runtime_checkable
+class SpiedSession(Protocol):
+    """A session whose CPUs can be given event sets of their own."""
+
+    spied: tuple[Column, ...]
+    spy_note: str
+
+    @property
+    def spies(self) -> SpyPlan:
+        """What spies count, or will from the next interval on."""
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """What could not be done of it, a sentence each."""
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this from the next interval on."""
 
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -80,6 +114,9 @@ class Watch:
         self.history = History()
         self.frame: Frame | None = None
         self.paused = False
+        self.mark: Frame | None = None
+        self.profile: Profile | None = None
+        self._added: dict[ColumnId, tuple[str, ...]] = {}
         self.interval = session.interval
         topology = self._topology = session.machine.topology
         catalog = session.catalog
@@ -88,6 +125,9 @@ class Watch:
         defaults = default_columns(catalog, session.census, topology, extras=True)
         start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
         self._visible = {column.id for column in start if self.why_absent(column) is None}
+        self.spied_on = session if isinstance(session, SpiedSession) else None
+        self._spied: tuple[Column, ...] = ()
+        self.follow_spies()
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
         self.watts = self._first(_WATTS)
@@ -207,21 +247,74 @@ class Watch:
 
     # Counters added by hand
 
-    def add(self, text: str) -> Column:
-        """Add a counter and show its column if it can be had.
+    def add(self, text: str) -> tuple[Column, ...]:
+        """Add what the text names and show those of its columns that can be had.
 
         Raises:
-            UsageError: it is no counter as written, or its name is taken.
+            UsageError: it is no counter or event as written, or its name is taken.
         """
-        column = self.session.add(text)
-        if self.why_absent(column) is None:
-            self._visible.add(column.id)
-        return column
+        columns = self.session.add_all(text)
+        for column in columns:
+            known = self._added.get(column.id, ())
+            self._added[column.id] = (*(one for one in known if one != text), text)
+            if self.why_absent(column) is None:
+                self._visible.add(column.id)
+        return columns
 
     def remove(self, name: ColumnId) -> None:
         """Take an added column away."""
         self.session.remove(name)
+        self._added.pop(name, None)
         self._visible.discard(name)
+
+    @property
+    def added_texts(self) -> tuple[str, ...]:
+        """What was added by hand, as it was typed."""
+        return tuple(dict.fromkeys(text for texts in self._added.values() for text in texts))
+
+    # Spies
+
+    def follow_spies(self) -> bool:
+        """Show the columns that spies give now, and no longer those that they gave before; true if they changed."""
+        if self.spied_on is None or self.spied_on.spied is self._spied:
+            return False
+        before, self._spied = {column.id for column in self._spied}, self.spied_on.spied
+        now = {column.id for column in self._spied if column.default and self.why_absent(column) is None}
+        self._visible = (self._visible - before) | (self._visible & now) | (now - before)
+        return True
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this, and show its columns.
+
+        Raises:
+            UsageError: an event has the name of a column.
+        """
+        if self.spied_on is not None:
+            self.spied_on.spy(plan)
+            self.follow_spies()
+
+    def spy_flag(self) -> str:
+        """That the spies' file cannot be followed, "" where nothing is wrong."""
+        wrong = self.spied_on is not None and self.spied_on.spy_note
+        return "SPIES: THEIR FILE IS WRONG, SEE S" if wrong else ""
+
+    # Profiles
+
+    def take(self, profile: Profile) -> None:
+        """Show the columns of a profile, and measure at its interval; tables take the rest of it when they are shown.
+
+        Raises:
+            UsageError: one of its added counters is none, or its name is taken.
+        """
+        for text in profile.added:
+            self.add(text)
+        self.profile = profile
+        found = [self.find(name) for name in profile.columns]
+        self._visible = {column.id for column in found if column is not None}
+        seconds = max(SHORTEST_INTERVAL, profile.interval)
+        if seconds != self.interval:
+            self.interval = seconds
+            self.session.set_interval(seconds)
 
     @property
     def headline(self) -> tuple[Column, ...]:
@@ -277,8 +370,8 @@ class Watch:
         if self.frame is None or self.heat is None:
             return None
         best: tuple[RowId, float] | None = None
-        for row in self.frame.rows(self.heat.scope):
-            value = self.frame.cell(self.heat, row)
+        rows = self.frame.rows(self.heat.scope)
+        for row, value in zip(rows, self.frame.cells(self.heat, rows), strict=True):
             if isinstance(value, int | float) and (best is None or value > best[1]):
                 best = (row, value)
         return best
@@ -305,7 +398,8 @@ class Watch:
             column = self.session.catalog.get(name)
             if column is not None:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
-                self.history.push(frame, (column,), (SYSTEM_ROW, *frame.rows(column.scope), *coarser))
+                self.history.push(frame, (column,), frame.rows(column.scope))
+                self.history.push(frame, (column,), (SYSTEM_ROW, *coarser))
         numbers = [column for column in self.columns if not identity(column) and column.decimals >= 0]
         self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         columns, rows = shown
@@ -322,6 +416,39 @@ class Watch:
         if (column, row) not in self.kept:
             # The oldest are forgotten: nobody looks at more than a screenful of cells.
             self.kept = (*self.kept[-63:], (column, row))
+
+    # Temperature target
+
+    def tell_tcc(self, text: str) -> str:
+        """Have temperatures count down from another target.
+
+        Args:
+            text: whole °C; empty: as the machine says.
+
+        Returns:
+            A sentence about what is so from now on.
+
+        Raises:
+            UsageError: it is no temperature.
+        """
+        degrees = parse_celsius(text) if text.strip() else None
+        self.session.tell_tcc(degrees)
+        if degrees is None:
+            return "temperatures count down from the target that the machine tells"
+        if not self._counts_down():
+            return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
+        return f"temperatures count down from {degrees} °C, as you told"
+
+    def tcc_flag(self) -> str:
+        """The state that must not be overlooked: temperatures are computed with a target that a person told."""
+        degrees = self.session.machine.tcc
+        if degrees is None:
+            return ""
+        return f"TCC {degrees} °C BY HAND" if self._counts_down() else f"TCC {degrees} °C NOT USED"
+
+    def _counts_down(self) -> bool:
+        signals = self.session.census.signals
+        return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)
 
     # Interval
 

@@ -13,6 +13,7 @@ from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
 from turbotui.sources.graphics import Graphics
+from turbotui.sources.hsmp import Hsmp
 from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
@@ -56,6 +57,7 @@ SOURCES: tuple[Source, ...] = (
     Hwmon(),
     AmdEnergy(),
     Powercap(),
+    Hsmp(),
     MsrSettings(),
     ProcStat(),
     ProcInterrupts(),

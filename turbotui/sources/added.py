@@ -7,6 +7,7 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.events import EncodedEvent, EventEncoder
 from turbotui.machine.events.errors import GroupError, UnknownPmuError
 from turbotui.machine.host import Host, HostError
@@ -214,6 +215,7 @@ class AddedEvent(PerfSource):
         refusals: list[Unavailable] = []
         scales: set[float] = set()
         readers: tuple[int, ...] = ()
+        absent: dict[int, Unavailable] = {}
         for each in encoded:
             event = Event(signal, each.attr, str(self._place))
             on = frozenset(each.cpus) or None
@@ -222,6 +224,7 @@ class AddedEvent(PerfSource):
                 every = mask_readers(machine, each.cpus, counter.scope)
                 readers = tuple(cpu for cpu in every if not each.covers or cpu in each.covers)
                 on = frozenset(readers)
+                absent = {cpu: self._elsewhere(each) for cpu in every if cpu not in on}
                 if not readers:
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
             usable, refused = try_offers(machine, (Offer(event, on),), facts)
@@ -238,7 +241,7 @@ class AddedEvent(PerfSource):
         found = replace(
             _signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers, reduce=Reduce.MEAN,
             behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
-            enabled="" if raw else times.enabled, running="" if raw else times.running,
+            enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent,
         )  # fmt: skip
         return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
 
@@ -255,6 +258,12 @@ class AddedEvent(PerfSource):
             raise GroupError(f"The name stands for {len(uncore)} PMUs: add one of them, such as {uncore[0]}.")
         measured = frozenset(machine.topology.cpus)
         return [event for event in found if event.uncore or not event.cpus or measured.intersection(event.cpus)]
+
+    def _elsewhere(self, event: EncodedEvent) -> Unavailable:
+        return Unavailable(
+            Reason.NO_HARDWARE,
+            f"{self._place}: the PMU {event.pmu} counts for CPUs {format_cpulist(event.covers)} only",
+        )
 
     def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
         near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)

@@ -71,7 +71,15 @@ class MsrReader:
         Raises:
             CpuGone: the CPU went offline.
         """
-        words = {address: self._read(address) for address in self._addresses}
+        read_at, descriptor = self._host.read_at, self._descriptor
+        words: dict[int, int | None] = {}
+        for address in self._addresses:
+            try:
+                words[address] = decode(read_at(descriptor, 8, address))
+            except HostError as error:
+                if error.errno in _GONE:
+                    raise CpuGone(str(error)) from error
+                words[address] = None
         for address, other in self._less.items():
             word, deeper = words[address], words[other]
             words[address] = None if word is None or deeper is None else word - deeper
@@ -80,15 +88,6 @@ class MsrReader:
             word = words[address]
             found.append(None if word is None or (valid_bit >= 0 and not word >> valid_bit & 1) else word)
         return found
-
-    def _read(self, address: int) -> int | None:
-        try:
-            data = self._host.read_at(self._descriptor, 8, address)
-        except HostError as error:
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
-            return None
-        return decode(data)
 
     def close(self) -> None:
         """Close the device."""

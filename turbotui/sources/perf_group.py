@@ -10,6 +10,8 @@ import errno
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
@@ -20,6 +22,7 @@ from turbotui.sources.source import CpuGone
 _HEADER_WORDS = 3  # nr, enabled, running
 _SLACK_NS = 10_000_000  # a millisecond, ten times over: time_enabled may lag by that and by a tenth
 _GONE = (errno.ENODEV, errno.ENXIO)
+_PINNED = 1 << 2  # of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
@@ -38,6 +41,55 @@ class Times:
 
     enabled: SignalId
     running: SignalId
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """What a read of a group looks like: one object for all CPUs that open the same events, compared by identity.
+
+    Attributes:
+        count: how many events.
+        places: the word of each signal.
+        words: the whole of a read.
+    """
+
+    count: int
+    places: Mapping[SignalId, int]
+    words: struct.Struct
+
+
+@lru_cache(maxsize=256)
+def _layout_of(signals: tuple[SignalId, ...], times: Times | None) -> _Layout:
+    places = {signal: _HEADER_WORDS + index for index, signal in enumerate(signals)}
+    if times is not None:
+        places[times.enabled] = 1
+        places[times.running] = 2
+    return _Layout(len(signals), MappingProxyType(places), struct.Struct(f"={_HEADER_WORDS + len(signals)}Q"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """What is read of some groups: one object for all CPUs with the same groups.
+
+    Attributes:
+        signals: in the order of the groups; last those that were refused, so that their absence stays visible.
+        places: for each its group and the word there; None for one that was refused.
+    """
+
+    signals: tuple[SignalId, ...]
+    places: tuple[tuple[int, int] | None, ...]
+
+
+@lru_cache(maxsize=256)
+def _choice_of(layouts: tuple[_Layout, ...], wanted: frozenset[SignalId]) -> _Choice:
+    open_at = {
+        signal: (number, word) for number, layout in enumerate(layouts) for signal, word in layout.places.items()
+    }
+    signals = (*(signal for signal in open_at if signal in wanted), *sorted(wanted - open_at.keys()))
+    return _Choice(signals, tuple(open_at.get(signal) for signal in signals))
+
+
+_NOTHING = _Choice((), ())
 
 
 def probe_events(
@@ -75,6 +127,8 @@ class PerfGroupReader:
         HostError: events were refused and none of the wanted ones is open.
     """
 
+    __slots__ = ("_choice", "_host", "_open_groups")
+
     def __init__(
         self,
         host: Host,
@@ -84,10 +138,8 @@ class PerfGroupReader:
         times: Mapping[int, Times] | None = None,
     ) -> None:
         self._host = host
-        self._cpu = cpu
-        self._open_groups: list[_Group] = []
-        self._picks: tuple[tuple[int, int] | None, ...] = ()
-        self._signals: tuple[SignalId, ...] = ()
+        self._open_groups: list[CounterGroup] = []
+        self._choice = _NOTHING
         refusals: list[HostError] = []
         for position, events in enumerate(groups):
             pair = (times or {}).get(position)
@@ -96,7 +148,7 @@ class PerfGroupReader:
             except CpuGone:
                 self.close()
                 raise
-        if refusals and wanted and not any(wanted & group.places.keys() for group in self._open_groups):
+        if refusals and wanted and not any(wanted & group.layout.places.keys() for group in self._open_groups):
             self.close()
             raise refusals[0]
         self._pick(wanted)
@@ -104,7 +156,7 @@ class PerfGroupReader:
     @property
     def signals(self) -> tuple[SignalId, ...]:
         """What `read` returns, in this order."""
-        return self._signals
+        return self._choice.signals
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Change what `read` returns, without opening or closing anything.
@@ -112,7 +164,7 @@ class PerfGroupReader:
         Returns:
             False, and nothing changes, if one of `wanted` is not open here.
         """
-        if not all(any(signal in group.places for group in self._open_groups) for signal in wanted):
+        if not all(any(signal in group.layout.places for group in self._open_groups) for signal in wanted):
             return False
         self._pick(wanted)
         return True
@@ -125,7 +177,8 @@ class PerfGroupReader:
         """
         words = [group.read(self._host) for group in self._open_groups]
         return [
-            None if place is None or (found := words[place[0]]) is None else found[place[1]] for place in self._picks
+            None if place is None or (found := words[place[0]]) is None else found[place[1]]
+            for place in self._choice.places
         ]
 
     def close(self) -> None:
@@ -133,52 +186,48 @@ class PerfGroupReader:
         for group in self._open_groups:
             group.close(self._host)
         self._open_groups = []
-        self._picks = ()
-        self._signals = ()
+        self._choice = _NOTHING
 
     def _pick(self, wanted: frozenset[SignalId]) -> None:
-        open_at = {
-            signal: (number, word)
-            for number, group in enumerate(self._open_groups)
-            for signal, word in group.places.items()
-        }
-        known = [signal for signal in open_at if signal in wanted]
-        # What was refused is still answered, with None, so that its absence stays visible.
-        self._signals = (*known, *sorted(wanted - open_at.keys()))
-        self._picks = tuple(open_at.get(signal) for signal in self._signals)
+        self._choice = _choice_of(tuple(group.layout for group in self._open_groups), wanted)
 
 
-class _Group:
+class CounterGroup:
     """A leader, its siblings, and where each signal is in the words of a read."""
 
-    def __init__(self, descriptors: list[int], events: Sequence[Event], times: Times | None) -> None:
-        self.places: dict[SignalId, int] = {}
-        for index, event in enumerate(events):
-            self.places[event.signal] = _HEADER_WORDS + index
-        if times is not None:
-            self.places[times.enabled] = 1
-            self.places[times.running] = 2
-        self._descriptors = descriptors
-        self._count = len(events)
-        self._layout = struct.Struct(f"={_HEADER_WORDS + self._count}Q")
+    __slots__ = ("_descriptors", "_enabled", "_ended", "_pinned", "layout")
+
+    def __init__(self, descriptors: Iterable[int], events: Iterable[Event], times: Times | None) -> None:
+        members = tuple(events)
+        self._pinned = bool(members[0].attr.flags & _PINNED)
+        self.layout = _layout_of(tuple(event.signal for event in members), times)
+        self._descriptors = tuple(descriptors)
         self._enabled = -1
         self._ended = 0
 
     def read(self, host: Host) -> tuple[int, ...] | None:
-        """The words of one read, None if the group counts no more although its CPU is there."""
+        """The words of one read, None if the group counts no more although its CPU is there.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: a pinned group has lost its counters to another one.
+        """
         started = host.now_ns()
+        layout = self.layout
         try:
-            data = host.read_counter(self._descriptors[0], self._layout.size)
+            data = host.read_counter(self._descriptors[0], layout.words.size)
         except HostError as error:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             return None
-        if len(data) != self._layout.size:
+        if not data and self._pinned:
+            raise HostError(errno.EBUSY, "a pinned counter found no place")
+        if len(data) != layout.words.size:
             # End of file: the counter is in error state (perf_event_open(2)). A shorter read: the kernel took the
             # group apart, as it does when the CPU goes offline.
             raise CpuGone("the counter group ended")
-        words = self._layout.unpack(data)
-        if words[0] != self._count:
+        words = layout.words.unpack(data)
+        if words[0] != layout.count:
             raise CpuGone("the counter group was taken apart")
         # Once its CPU was offline a counter stands still for good, even when the CPU is back [seen on Linux 6.18]: that
         # would show as an idle CPU. Its time_enabled stands still too; on a CPU that is there it keeps up with time.
@@ -190,14 +239,15 @@ class _Group:
         return words
 
     def close(self, host: Host) -> None:
+        """Close every descriptor."""
         for descriptor in reversed(self._descriptors):
             host.close(descriptor)
-        self._descriptors = []
+        self._descriptors = ()
 
 
 def _open_groups(
     host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
-) -> list[_Group]:
+) -> list[CounterGroup]:
     """Open events as one group; what does not fit is opened on its own.
 
     Events whose group carries times stay together or are left out: a count cannot be scaled by another group's times.
@@ -207,7 +257,7 @@ def _open_groups(
     """
     descriptors: list[int] = []
     members: list[Event] = []
-    alone: list[_Group] = []
+    alone: list[CounterGroup] = []
 
     def give_up(error: HostError) -> CpuGone:
         for descriptor in reversed(descriptors):
@@ -228,15 +278,15 @@ def _open_groups(
             except HostError as error:
                 if error.errno in _GONE:
                     raise give_up(error) from error
-                refused = error
+                refused = error.with_traceback(None)  # which knows this frame: a cycle for each CPU
             if leader == -1 or times is not None:
                 refusals.append(refused)
                 continue
         try:
-            alone.append(_Group([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
+            alone.append(CounterGroup([host.perf_event_open(event.attr, _EVERY_CPU, cpu, -1)], (event,), None))
         except HostError as error:
             if error.errno in _GONE:
                 raise give_up(error) from error
-            refusals.append(error)
-    groups = [_Group(descriptors, members, times)] if members else []
+            refusals.append(error.with_traceback(None))
+    groups = [CounterGroup(descriptors, members, times)] if members else []
     return groups + alone

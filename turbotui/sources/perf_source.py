@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from turbotui.errors import InternalError
+from turbotui.machine.events.encoder import attr_of
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances
-from turbotui.machine.pmus import EventError, Pmu, encode
+from turbotui.machine.pmus import EventError, Pmu
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
@@ -157,7 +158,7 @@ def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) ->
         reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, f"{title}: the kernel does not offer it here")
     try:
-        return Event(signal, encode(pmu, event), title)
+        return Event(signal, attr_of(pmu, event), title)
     except EventError as error:
         return Unavailable(Reason.FAILED, f"{title}: {error}")
 

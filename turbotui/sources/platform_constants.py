@@ -1,4 +1,4 @@
-"""Constants of the machine that formulas need: base clock, TSC clock, their ratio, tj_max. Known at probe time."""
+"""Constants of the machine: base clock, TSC clock, their ratio, turbo clocks, tj_max. Known at probe time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, Known, base_hz, tj_max, tsc_hz, tsc_tweak
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.turbo import turbo_hz
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
@@ -30,6 +31,8 @@ _ROWS = {
     "tsc_hz": _Row(Unit.HERTZ, 1.0, "Intel SDM vol. 2, CPUID 0x15"),
     # A raw value is an integer, so the ratio is kept in parts of 10^12.
     "tsc_tweak": _Row(Unit.RATIO, 1e-12, "turbostat(8); Intel SDM vol. 4, MSR_PLATFORM_INFO"),
+    "turbo.single": _Row(Unit.HERTZ, 1.0, "Intel SDM vol. 4, MSR_TURBO_RATIO_LIMIT"),
+    "turbo.all": _Row(Unit.HERTZ, 1.0, "Intel SDM vol. 4, MSR_TURBO_RATIO_LIMIT"),
     "tj_max": _Row(Unit.CELSIUS, 1.0, "Intel SDM vol. 4, MSR_TEMPERATURE_TARGET"),
 }
 
@@ -51,7 +54,7 @@ class PlatformConstants:
 
     id = "platform-constants"
     title = "platform constants"
-    gives = "base clock, TSC clock, tj_max"
+    gives = "base clock, TSC clock, turbo clocks, tj_max"
     shared = False
     counts_from_open = False
 
@@ -59,10 +62,13 @@ class PlatformConstants:
         """Read each once."""
         facts = circumstances(machine)
         base, tsc = base_hz(machine, facts), tsc_hz(machine, facts)
+        single, everyone = turbo_hz(machine, facts)
         answers: dict[SignalId, Constant] = {
             "base_hz": base,
             "tsc_hz": tsc,
             "tsc_tweak": tsc_tweak(machine, base, tsc, facts),
+            "turbo.single": single,
+            "turbo.all": everyone,
             "tj_max": tj_max(machine, facts),
         }
         return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})

@@ -44,7 +44,11 @@ _LIMITS: dict[str, SignalId] = {
     "short_term": "limit.pkg.pl2",
     "peak_power": "limit.pkg.pl4",
 }
-_SIGNALS = (*_WORDS, *_LIMITS.values())
+_TDP: SignalId = "limit.pkg.tdp"
+# The driver gives the thermal design power as the most that the long-term limit can be (intel_rapl_common.c,
+# get_max_power).
+_LONG_TERM = "long_term"
+_SIGNALS = (*_WORDS, *_LIMITS.values(), _TDP)
 
 _NO_LIMIT_WATTS = 1000.0  # taken as full rate where no limit says less: above the largest package sold
 _OVER_LIMIT = 2.0  # short peaks exceed a limit that is kept on average
@@ -244,6 +248,9 @@ def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:
             break
         if word in _LIMITS:
             found.append(_Zone(_LIMITS[word], row, f"{CLASS}/{name}/constraint_{place}_power_limit_uw"))
+        most = f"{CLASS}/{name}/constraint_{place}_max_power_uw"
+        if word == _LONG_TERM and read_number(host, most):
+            found.append(_Zone(_TDP, row, most))
     return found
 
 

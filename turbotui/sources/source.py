@@ -48,6 +48,19 @@ class Adjustable(Protocol):
         """Return `wanted` from now on; False, with nothing changed, if some of it is not open here."""
 
 
+@runtime_checkable
+class Turning(Protocol):
+    """A reader that counts something else in the next interval."""
+
+    def turn(self) -> None:
+        """An interval has ended, and its counts were read.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: what is to be counted next does not open.
+        """
+
+
 class SharedReader(Protocol):
     """As `Reader`, for a file that holds every CPU at once: one sequence per signal, one item per instance."""
 

@@ -32,6 +32,22 @@ class Tone(Enum):
     TAGGED = "tagged"
     BAND = "band"
     KEY = "key"
+    LANE_0 = "lane-0"
+    LANE_1 = "lane-1"
+    LANE_2 = "lane-2"
+    LANE_3 = "lane-3"
+    LANE_4 = "lane-4"
+    LANE_5 = "lane-5"
+    LANE_6 = "lane-6"
+    LANE_7 = "lane-7"
+    LANE_0_FULL = "lane-0-full"
+    LANE_1_FULL = "lane-1-full"
+    LANE_2_FULL = "lane-2-full"
+    LANE_3_FULL = "lane-3-full"
+    LANE_4_FULL = "lane-4-full"
+    LANE_5_FULL = "lane-5-full"
+    LANE_6_FULL = "lane-6-full"
+    LANE_7_FULL = "lane-7-full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +95,12 @@ def number(value: float, decimals: int, width: int) -> str:
         return text
     for suffix in "kMGTP":
         value /= 1000
-        text = f"{value:.1f}{suffix}"
-        if len(text) > width:
-            text = f"{value:.0f}{suffix}"
+        shorter = f"{value:.1f}{suffix}"
+        if len(shorter) > width:
+            shorter = f"{value:.0f}{suffix}"
+        if not any(digit in shorter for digit in "123456789"):
+            return text  # too wide for its column is better than a zero
+        text = shorter
         if len(text) <= width:
             return text
     return text

@@ -15,23 +15,13 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.geometry import Geometry, offset_showing
-from turbotui.widgets.painter import Painter, Piece, slots_of
+from turbotui.widgets.cells import Slot, Tone
+from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.row_list import RowList
 from turbotui.widgets.rows import Line
+from turbotui.widgets.table_canvas import TableCanvas
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
-from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
-
-
-@dataclass(slots=True)
-class _Painted:
-    """A row as it was last drawn."""
-
-    generation: int
-    base: Tone
-    pieces: list[Piece]
-    strip: Strip
+from turbotui.widgets.toned import TONE_CLASSES, tone_css
 
 
 class CounterTable(ScrollView):
@@ -91,60 +81,44 @@ class CounterTable(ScrollView):
         self.cursor: RowId | None = None
         self._seconds = seconds
         self._slot: int | None = None  # until a person chooses a column
-        self._generation = 0
-        self._painted: dict[RowId, _Painted] = {}
+        self._canvas = TableCanvas(self, view, history, seconds)
         self._shown: dict[int, Strip] = {}
-        self._palette = Palette(self)
-        self._painter = self._new_painter()
-        self._geometry: Geometry = self._painter.geometry()
-        self._header: Strip | None = None
-        self._empty: tuple[int, Strip] | None = None
 
     # What is shown
 
     def show_frame(self, frame: Frame) -> None:
         """Show a newer frame: rows find their places, changed lines are repainted, the cursor keeps its row."""
         self.frame = frame
-        self._generation += 1
+        self._canvas.new_frame()
         self._relist()
         self._repaint()
 
     def show_view(self, view: TableView, seconds: float | None = None) -> None:
         """Show other columns, another order, other rows."""
-        chosen = None if self._slot is None else self._painter.moving[self._slot].column.id
-        self._generation += 1
+        chosen = None if self._slot is None else self._slots[self._slot].column.id
         self.view = view
         self._seconds = seconds or self._seconds
-        offset = self._painter.offset
-        self._painter = self._new_painter(offset)
-        self._slot = next((at for at, slot in enumerate(self._painter.moving) if slot.column.id == chosen), None)
-        self._rearrange()
+        self._canvas.show(view, self._seconds, self.scrollable_content_region.width, self._canvas.painter.offset)
+        self._slot = next((at for at, slot in enumerate(self._slots) if slot.column.id == chosen), None)
+        self._canvas.arrange(self._slot)
         self._relist()
         self._repaint(everything=True)
 
-    def _new_painter(self, offset: int = 0) -> Painter:
-        width = self.scrollable_content_region.width
-        fixed, moving = slots_of(self.view, self._seconds, width)
-        return Painter(self.view, fixed, moving, self.history, width, min(offset, len(moving)))
+    @property
+    def _slots(self) -> tuple[Slot, ...]:
+        """The slots after the ids, drawn or not."""
+        return self._canvas.painter.moving
 
-    def _rearrange(self) -> None:
-        painter = self._painter
-        if painter.offset and not Painter(
-            painter.view, painter.fixed, painter.moving, painter.history, painter.width
-        ).geometry().more_right:
-            painter.offset = 0
-        if self._slot is not None:
-            painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, self._slot)
-        self._geometry = painter.geometry()
-        self._header = None
-        self._painted.clear()
+    @property
+    def _geometry(self) -> Geometry:
+        return self._canvas.geometry
 
     def _relist(self) -> None:
         if self.frame is None:
             return
         before = self._rows.position(self.cursor)
         self._rows.update(self.frame, self.view)
-        size = Size(self._painter.width, self._fixed + len(self.lines))
+        size = Size(self._canvas.painter.width, self._fixed + len(self.lines))
         if size != self.virtual_size:
             self.virtual_size = size
         self._follow(self.frame, before)
@@ -198,7 +172,7 @@ class CounterTable(ScrollView):
     @property
     def columns_in_order(self) -> list[Column]:
         """The columns as they stand from left to right, those without room included."""
-        return self._painter.columns
+        return self._canvas.painter.columns
 
     @property
     def drawn(self) -> tuple[list[Column], list[RowId]]:
@@ -224,7 +198,7 @@ class CounterTable(ScrollView):
     def selected(self) -> tuple[Column, RowId] | None:
         """The cell under the cursor."""
         row, slot = self.current, self._chosen_slot
-        return None if row is None or slot is None else (self._painter.moving[slot].column, row)
+        return None if row is None or slot is None else (self._slots[slot].column, row)
 
     @property
     def _chosen_slot(self) -> int | None:
@@ -272,7 +246,7 @@ class CounterTable(ScrollView):
 
     def move_column(self, by: int) -> None:
         """Move to the next column, scrolling sideways when it is not shown."""
-        slots = self._painter.moving
+        slots = self._slots
         here = self._chosen_slot
         if here is None:
             return
@@ -281,16 +255,16 @@ class CounterTable(ScrollView):
             at += by
         if 0 <= at < len(slots):
             self.select_slot(at)
-        elif at < 0 and self._painter.offset:
+        elif at < 0 and self._canvas.painter.offset:
             # Past the first column lies the choice by priority again.
             self._slot = None
-            self._painter.offset = 0
-            self._rearrange()
+            self._canvas.painter.offset = 0
+            self._canvas.arrange(None)
             self._repaint()
 
     def select_column(self, column: Column) -> None:
         """Put the cursor into a column."""
-        for at, slot in enumerate(self._painter.moving):
+        for at, slot in enumerate(self._slots):
             if slot.column.id == column.id:
                 self.select_slot(at)
                 return
@@ -298,18 +272,9 @@ class CounterTable(ScrollView):
     def select_slot(self, at: int) -> None:
         """Put the cursor into a slot."""
         self._slot = at
-        old = self._geometry
-        painter = self._painter
-        painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, at)
-        geometry = painter.geometry()
-        if geometry != old:
-            self._geometry = geometry
-            self._header = None
-            self._painted.clear()
-        else:
-            row = self.current
-            if row is not None:
-                self._painted.pop(row, None)
+        row = self.current
+        if not self._canvas.reveal(at) and row is not None:
+            self._canvas.forget(row)
         self._repaint()
 
     def select(self, row: RowId) -> None:
@@ -322,7 +287,7 @@ class CounterTable(ScrollView):
         self.cursor = row
         for stale in (old, row):
             if stale is not None:
-                self._painted.pop(stale, None)
+                self._canvas.forget(stale)
         self._reveal()
 
     def _reveal(self) -> None:
@@ -350,68 +315,74 @@ class CounterTable(ScrollView):
         """Draw what changed: single lines when they are few, else the whole widget at once."""
         if not self.is_attached:
             return
+        fresh = self._strips()
         if everything:
-            self._shown.clear()
             self.refresh()
         else:
-            height = self.size.height
-            dirty = [y for y in range(height) if self._shown.get(y) is not self._strip(y)]
-            if len(dirty) * 3 > height:
+            dirty = [y for y, strip in fresh.items() if self._shown.get(y) is not strip]
+            if len(dirty) * 3 > len(fresh):
                 self.refresh()
             elif dirty:
                 width = self.size.width
                 self.refresh(*(Region(0, y, width, 1) for y in dirty))
+        self._shown = fresh
         self.post_message(self.Moved(self))
+
+    def _strips(self) -> dict[int, Strip]:
+        """Every line of the widget."""
+        height, canvas = self.size.height, self._canvas
+        frame, pinned, lines = self.frame, self._pinned, []
+        if frame is not None:
+            top = self.scroll_offset.y
+            rows = [*(Line(row) for row in pinned), *self.lines[top : top + max(0, height - 1 - len(pinned))]]
+            lines = [(line, self._base(line.row)) for line in rows[: max(0, height - 1)]]
+        row, slot = self.current, self._chosen_slot
+        chosen = None if row is None or slot is None else (row, slot)
+        strips = [canvas.header()]
+        if frame is not None:
+            strips += canvas.strips(frame, lines, chosen)
+        strips += [canvas.blank()] * (height - len(strips))
+        return dict(enumerate(strips[:height]))
+
+    def _base(self, row: RowId) -> Tone:
+        """The tone of a line."""
+        if row == self.current:
+            return Tone.CURSOR
+        return Tone.SUMMARY if row in {SYSTEM_ROW, TAGS_ROW} else Tone.PLAIN
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
-        strip = self._shown[y] = self._strip(y)
-        return strip
+        strip = self._shown.get(y)
+        if strip is None:
+            self._shown = self._strips()
+            strip = self._shown.get(y)
+        return self._canvas.blank() if strip is None else strip
 
-    def _strip(self, y: int) -> Strip:
-        if y == 0:
-            if self._header is None:
-                titles = self._painter.header(self._geometry)
-                self._header = self._palette.strip(titles, self._painter.width, Tone.TITLE)
-            return self._header
-        line = self._line_at(y)
-        if line is None or self.frame is None:
-            return self._blank()
-        row = line.row
-        current = row == self.current and (y >= self._fixed or row in self._pinned_rows)
-        base = Tone.CURSOR if current else Tone.SUMMARY if row in {SYSTEM_ROW, TAGS_ROW} else Tone.PLAIN
-        cached = self._painted.get(row)
-        if cached is not None and cached.generation == self._generation and cached.base is base:
-            return cached.strip
-        pieces = self._painter.line(self.frame, line, self._geometry, self._chosen_slot if current else None)
-        if cached is not None and cached.base is base and cached.pieces == pieces:
-            cached.generation = self._generation
-            return cached.strip
-        strip = self._palette.strip(pieces, self._painter.width, base)
-        self._painted[row] = _Painted(self._generation, base, pieces, strip)
-        return strip
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some lines of the widget.
 
-    def _blank(self) -> Strip:
-        width = self._painter.width
-        if self._empty is None or self._empty[0] != width:
-            self._empty = (width, self._palette.strip((), width))
-        return self._empty[1]
+        Textual's own way puts borders, padding and filters around each line, at twice the cost of drawing it; here is
+        none of the first two, and the palette's colours have been through the filters.
+        """
+        strips = [self.render_line(y) for y in crop.line_range]
+        covered = self._canvas.painter.width + (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0)
+        if crop.x == 0 and crop.right == covered:
+            return strips
+        return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
 
     def notify_style_update(self) -> None:
         """Forget colours when the theme changes."""
         super().notify_style_update()
-        self._palette.clear()
-        self._painted.clear()
-        self._header = None
-        self._empty = None
+        self._canvas.forget_colours()
+        self._shown.clear()
         self.refresh()
 
     def on_resize(self) -> None:
         """Choose columns for the new width and keep the cursor in sight."""
         width = self.scrollable_content_region.width
-        if width != self._painter.width:
-            self._painter = self._new_painter(self._painter.offset)
-            self._rearrange()
+        if width != self._canvas.painter.width:
+            self._canvas.resize(width)
+            self._canvas.arrange(self._slot)
         self._relist()
         self._reveal()
         self._repaint(everything=True)
@@ -427,7 +398,7 @@ class CounterTable(ScrollView):
         """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
         slot = self._geometry.at(event.x)
         if event.y == 0:
-            column = self._painter.moving[slot].column if slot is not None else self._painter.identity_at(event.x)
+            column = self._slots[slot].column if slot is not None else self._canvas.painter.identity_at(event.x)
             if column is not None:
                 self.post_message(self.TitleClicked(self, column))
             return

@@ -11,8 +11,9 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import Cell
 
 _TERM = re.compile(r"^(?P<name>.+?)(?P<sign>>=|<=|!=|=|>|<)(?P<value>.*)$")
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -25,15 +26,26 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+class Rounded(Protocol):
+    """A column, as far as comparing goes."""
+
+    @property
+    def decimals(self) -> int:
+        """Of what a person reads; -1 for texts."""
+
+
+C = TypeVar("C", bound=Rounded)
+
+
 class FilterError(ValueError):
     """One sentence about a filter that cannot be understood."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Generic[C]):
     """`column sign value`; `value` is a text where it is no number."""
 
-    column: Column
+    column: C
     sign: str
     value: float | str
 
@@ -51,26 +63,26 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Generic[C]):
     """A parsed expression; empty: everything passes."""
 
     text: str = ""
     words: tuple[str, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Comparison[C], ...] = ()
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[C, ...]:
         """Columns that have to be read for it."""
         return tuple(comparison.column for comparison in self.comparisons)
 
-    def passes(self, words: str, cell: Callable[[Column], Cell]) -> bool:
+    def passes(self, words: str, cell: Callable[[C], Cell]) -> bool:
         """Whether a row passes, given its words (lower case) and its cells."""
         return all(word in words for word in self.words) and all(
             comparison.holds(cell(comparison.column)) for comparison in self.comparisons
         )
 
 
-def parse_filter(text: str, find: Callable[[str], Column | None]) -> Filter:
+def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
     """Parse an expression.
 
     Args:
@@ -81,7 +93,7 @@ def parse_filter(text: str, find: Callable[[str], Column | None]) -> Filter:
         FilterError: an unknown column, or a comparison without a value.
     """
     words: list[str] = []
-    comparisons: list[Comparison] = []
+    comparisons: list[Comparison[C]] = []
     for term in text.split():
         match = _TERM.match(term)
         if match is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.geometry import Size
@@ -23,6 +23,18 @@ class Item:
 
     pieces: tuple[Piece, ...]
     key: str = ""
+
+
+class Shown(Protocol):
+    """What the list needs of a line."""
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """As it is drawn."""
+
+    @property
+    def key(self) -> str:
+        """See `Item`."""
 
 
 class Listing(ScrollView):
@@ -59,7 +71,7 @@ class Listing(ScrollView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self.items: tuple[Item, ...] = ()
+        self.items: tuple[Shown, ...] = ()
         self.at = -1
         self._palette = Palette(self)
 
@@ -73,7 +85,7 @@ class Listing(ScrollView):
         """What stands there, without colours."""
         return "\n".join("".join(text for text, _ in item.pieces) for item in self.items)
 
-    def show(self, items: Sequence[Item]) -> None:
+    def show(self, items: Sequence[Shown]) -> None:
         """Show these lines; the cursor stays on its key."""
         key = self.key
         self.items = tuple(items)

@@ -23,20 +23,16 @@ from turbotui.widgets.cells import (
     Tone,
     alarm,
     cell_text,
-    identity,
-    slot_for,
 )
+from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.geometry import MORE_LEFT, MORE_RIGHT, RULE, Geometry, arrange
 from turbotui.widgets.rows import Line, row_name
+from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 from turbotui.widgets.table_view import TAGS_ROW, TableView
 
 Piece: TypeAlias = tuple[str, Tone]
 
-HISTORY = 60
-"""Intervals that a spark covers."""
-
-SORTED_DOWN, SORTED_UP = "▼", "▲"
 FOLDED, OPEN = "▸", "▾"
 
 
@@ -46,48 +42,6 @@ def nice_top(peak: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
     return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
-
-
-_FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
-"""Identity columns, the most telling first."""
-
-
-def _slot(view: TableView, column: Column) -> Slot:
-    """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
-    slot = slot_for(column)
-    if view.sort is None or view.sort.id != column.id:
-        return slot
-    title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
-    return Slot(column, max(slot.width, len(title)), title)
-
-
-def _identity_slots(view: TableView, width: int) -> tuple[Slot, ...]:
-    """The ids that there is room for: not more than a good sixth of the line, the CPU in any case."""
-    slots = [_slot(view, column) for column in view.columns if identity(column)]
-    room = max(10, width * 3 // 16)
-    kept: list[Slot] = []
-    for slot in sorted(slots, key=lambda slot: _FINENESS.index(slot.column.id) if slot.column.id in _FINENESS else 99):
-        if not kept or sum(other.outer for other in kept) + slot.outer <= room:
-            kept.append(slot)
-    return tuple(slot for slot in slots if slot in kept)
-
-
-def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Identity slots, and the others with the sparks between them."""
-    moving: list[Slot] = []
-    for column in view.columns:
-        if identity(column):
-            continue
-        moving.append(_slot(view, column))
-        size = view.sparks.get(column.id, 0)
-        if size:
-            moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
-    moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
-    return _identity_slots(view, width), tuple(moving)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
 
 
 @dataclass(slots=True)
@@ -109,7 +63,8 @@ class Painter:
     width: int
     offset: int = 0
     _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
-    _repeats: dict[tuple[Scope, RowId], bool] = field(default_factory=dict)
+    _standings: dict[tuple[Scope, RowId], Tone | None] = field(default_factory=dict)
+    _identities: dict[RowId, list[Piece]] = field(default_factory=dict)
     _topology: Topology | None = None
 
     @property
@@ -182,36 +137,53 @@ class Painter:
         pieces.append((" " * (room - 1), Tone.TITLE))
         pieces.append((MORE_RIGHT if geometry.more_right else " ", Tone.SORTED))
 
-    def line(self, frame: Frame, line: Line, geometry: Geometry, chosen: int | None) -> list[Piece]:
-        """One row.
+    def lines(self, frame: Frame, lines: Sequence[Line], geometry: Geometry,
+              chosen: tuple[RowId, int] | None) -> list[list[Piece]]:
+        """Some rows, painted column by column.
 
         Args:
             frame: whose values.
-            line: which row, and where in the tree.
+            lines: which rows, and where in the tree.
             geometry: where the slots stand.
-            chosen: index of the slot under the cursor when the cursor is on this row.
+            chosen: the row under the cursor, and the index of the slot.
         """
-        row = line.row
-        if self.tree:
-            pieces = [(self._label(frame, line), Tone.PLAIN if line.open is None else Tone.TITLE)]
-        else:
-            pieces = self._identity(frame, row)
-        pieces.append((RULE, Tone.RULE))
+        self._follow(frame.topology)
+        rows = tuple(line.row for line in lines)
+        columns: list[Sequence[Piece]] = []
+        chosen_at = -1
         before: Slot | None = None
         for slot, index in zip(geometry.slots, geometry.indices, strict=True):
             if before is not None and before.column.category is not slot.column.category:
-                pieces.append((RULE, Tone.RULE))
+                columns.append([(RULE, Tone.RULE)] * len(rows))
             before = slot
-            mark, text, tone = self._cell(frame, row, slot)
-            if index == chosen:
-                tone = Tone.CELL
-            pieces.append((_marked(mark, text), tone))
-        return _merged(pieces)
+            if chosen is not None and index == chosen[1]:
+                chosen_at = len(columns)
+            columns.append(self._column(frame, rows, slot))
+        painted: list[list[Piece]] = []
+        for line, *cells in zip(lines, *columns, strict=True):
+            if chosen_at >= 0 and chosen is not None and line.row == chosen[0]:
+                cells[chosen_at] = (cells[chosen_at][0], Tone.CELL)
+            if self.tree:
+                ids = [(self._label(frame, line), Tone.PLAIN if line.open is None else Tone.TITLE)]
+            else:
+                ids = self._identity(frame, line.row)
+            painted.append(_merged((*ids, (RULE, Tone.RULE), *cells)))
+        return painted
+
+    def _follow(self, topology: Topology) -> None:
+        """Forget what was known of the rows of another topology."""
+        if topology is not self._topology:
+            self._topology = topology
+            self._standings.clear()
+            self._identities.clear()
 
     def _identity(self, frame: Frame, row: RowId) -> list[Piece]:
         if row in {SYSTEM_ROW, TAGS_ROW}:
             word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
             return [(word.rjust(self.label_width), Tone.PLAIN)]
+        known = self._identities.get(row)
+        if known is not None:
+            return known
         pieces: list[Piece] = []
         tagged = row in self.view.tags
         for slot in self.fixed:
@@ -222,6 +194,9 @@ class Painter:
             own = _first(frame, slot.column, row)
             pieces.append(("•" if tagged and slot is self.fixed[0] else " ", Tone.TAGGED))
             pieces.append((text, Tone.PLAIN if own else Tone.DIM))
+        pieces = _merged(pieces)
+        if not any(slot.column.needs for slot in self.fixed):  # the others are read, and may not have been yet
+            self._identities[row] = pieces
         return pieces
 
     def _label(self, frame: Frame, line: Line) -> str:
@@ -246,44 +221,71 @@ class Painter:
             return tagged_cell(frame, column, sorted(set(cpus)))
         return frame.cell(column, row)
 
-    def _cell(self, frame: Frame, row: RowId, slot: Slot) -> tuple[str, str, Tone]:
-        column = slot.column
+    def _column(self, frame: Frame, rows: Sequence[RowId], slot: Slot) -> list[Piece]:
+        """The cells of one slot, one below the other."""
         if slot.spark:
-            return " ", self._spark(frame, row, slot), Tone.SPARK
-        if self._said_elsewhere(frame, column, row):
-            return " ", " " * slot.width, Tone.DIM
+            return [(" " + self._spark(frame, row, slot), Tone.SPARK) for row in rows]
+        column = slot.column
+        usual = column.decimals >= 0 and not column.hexadecimal and not self._scaled(frame, column)
+        usual = usual and self.view.mark is None
+        shape, size = f" %{slot.width}.{max(0, column.decimals)}f", slot.width + 1
+        pieces: list[Piece] = []
+        for row, value in zip(rows, frame.cells(column, rows), strict=True):
+            standing = self._standing(frame, column, row)
+            if standing is None:
+                pieces.append((" " * size, Tone.DIM))
+            elif usual and isinstance(value, int | float) and row.scope is Scope.CPU:
+                # nearly every cell of a table: the same as below, said in one step
+                text = shape % value
+                if len(text) != size:
+                    text = " " + cell_text(column, value, slot.width)
+                tone = alarm(column, value)
+                pieces.append((text, standing) if tone is None else _alarmed(text[1:], tone, standing))
+            else:
+                pieces.append(self._cell(frame, row, slot, standing))
+        return pieces
+
+    def _cell(self, frame: Frame, row: RowId, slot: Slot, standing: Tone) -> Piece:
+        """One cell with its mark."""
+        column = slot.column
         value = self.value(frame, column, row)
         if value is None:
-            return " ", cell_text(column, None, slot.width), Tone.DIM
-        text = cell_text(column, value, slot.width)
-        own = column.scope is Scope.CPU or row.scope.rank >= column.scope.rank or frame.first_of_home(column, row)
+            return " " + cell_text(column, None, slot.width), Tone.DIM
+        if self.view.mark is None:
+            text = cell_text(column, value, slot.width)
+        else:
+            then = self.value(self.view.mark, column, row)
+            text = difference_text(column, difference(column, value, then), slot.width)
         tone = alarm(column, value)
         if tone is not None:
-            return ALARM_MARKS[tone], text, tone if own else Tone.DIM
+            return _alarmed(text, tone, standing)
         mark = " "
-        if row is not TAGS_ROW:
+        if row != TAGS_ROW:
             if row.scope is not Scope.CPU and frame.partial(column, row):
                 mark = MARK_PARTIAL
             elif self._scaled(frame, column) and frame.estimated(column, row):
                 mark = MARK_ESTIMATED
-        return mark, text, Tone.PLAIN if own else Tone.DIM
+        return _marked(mark, text), standing
 
-    def _said_elsewhere(self, frame: Frame, column: Column, row: RowId) -> bool:
-        """Whether the cell would only repeat the top row, or in a tree a line above it."""
-        if column.scope is Scope.SYSTEM or column.whole_only:
-            return row != SYSTEM_ROW
-        if not self.tree or row.scope.rank >= column.scope.rank:
-            return False
-        topology = frame.topology
-        if topology is not self._topology:
-            self._topology = topology
-            self._repeats.clear()
-        known = self._repeats.get((column.scope, row))
-        if known is None:
-            known = self._repeats[column.scope, row] = self._repeated(frame, column, row)
-        return known
+    def _standing(self, frame: Frame, column: Column, row: RowId) -> Tone | None:
+        """How a row shows a column: as its own, dimly as the value of what it lies in, or not at all (None)."""
+        scope = Scope.SYSTEM if column.whole_only else column.scope
+        key = (scope, row)
+        if key in self._standings:
+            return self._standings[key]
+        found: Tone | None = Tone.PLAIN
+        if scope is Scope.SYSTEM:  # the top row says it
+            found = Tone.PLAIN if row == SYSTEM_ROW else None
+        elif row.scope.rank < scope.rank:
+            if self.tree and self._repeated(frame, column, row):
+                found = None
+            elif not frame.first_of_home(column, row):
+                found = Tone.DIM
+        self._standings[key] = found
+        return found
 
     def _repeated(self, frame: Frame, column: Column, row: RowId) -> bool:
+        """Whether a cell would only repeat a line above it in the tree."""
         topology = frame.topology
         home = frame.home(column, row)
         own, whole = topology.instance(row), None if home is None else topology.instance(home)
@@ -305,16 +307,22 @@ class Painter:
 
     def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
         column = slot.column
-        home = frame.home(column, row) if row != TAGS_ROW else None
-        if home is None or (home != row and (self.tree or not frame.first_of_home(column, row))):
+        finer = row.scope.rank < column.scope.rank
+        if row == TAGS_ROW or (finer and (self.tree or not frame.first_of_home(column, row))):
             return " " * slot.width
-        ring = self.history.ring(column.id, home)
-        if ring is None:
+        home = frame.home(column, row) if finer else row
+        ring = None if home is None else self.history.ring(column.id, home)
+        if ring is None or home is None:
             return " " * slot.width
         top = self.view.tops.get(column.id)
         if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
             top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
         return spark(ring.values(HISTORY), top, slot.width, frame.seq)
+
+
+def _alarmed(text: str, tone: Tone, standing: Tone) -> Piece:
+    """A value past a threshold; the value of what the row lies in stays dim."""
+    return _marked(ALARM_MARKS[tone], text), tone if standing is Tone.PLAIN else Tone.DIM
 
 
 def _first(frame: Frame, column: Column, row: RowId) -> bool:

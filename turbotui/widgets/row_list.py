@@ -25,7 +25,7 @@ class RowList:
         """Filter, sort and fold anew."""
 
         def order(rows: Sequence[RowId]) -> Sequence[RowId]:
-            return ordered(frame, rows, view.sort, reverse=view.reverse)
+            return ordered(frame, rows, view.sort, reverse=view.reverse, mark=view.mark)
 
         keep = None
         if view.filter.text:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import scope_word
+from turbotui.widgets.cells import identity, scope_word
+from turbotui.widgets.comparison import compared
 
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 
@@ -79,25 +81,39 @@ def _nests(finer: frozenset[tuple[int, ...]], coarser: frozenset[tuple[int, ...]
     return all(len({outer[cpu] for cpu in group if cpu in outer}) == 1 for group in finer)
 
 
-def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool) -> Sequence[RowId]:
-    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order."""
+def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool,
+            mark: Frame | None = None) -> Sequence[RowId]:
+    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order.
+
+    Args:
+        frame: whose values.
+        rows: in topology order.
+        column: to sort by; None for topology order.
+        reverse: falling.
+        mark: sort by the differences from this frame, as they are shown then.
+    """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
-    frame.fill(column, len(rows))
-    numbers: list[tuple[float, RowId]] = []
+    values = frame.cells(column, rows)
+    if mark is not None and not identity(column):
+        values = [compared(frame, mark, column, row) for row in rows]
+    if set(map(type, values)) <= {int, float}:
+        numbers = cast("Sequence[float]", values)
+        # a sort keeps the order of equal ones, falling as well as rising
+        return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__, reverse=reverse)]
+    known: list[tuple[float, RowId]] = []
     texts: list[tuple[str, RowId]] = []
     unknown: list[RowId] = []
-    for row in rows:
-        value = frame.cell(column, row)
+    for row, value in zip(rows, values, strict=True):
         if value is None:
             unknown.append(row)
         elif isinstance(value, str):
             texts.append((value, row))
         else:
-            numbers.append((value, row))
-    numbers.sort(key=itemgetter(0), reverse=reverse)
+            known.append((value, row))
+    known.sort(key=itemgetter(0), reverse=reverse)
     texts.sort(key=itemgetter(0), reverse=reverse)
-    return [row for _, row in numbers] + [row for _, row in texts] + unknown
+    return [row for _, row in known] + [row for _, row in texts] + unknown
 
 
 def tree_lines(
@@ -118,7 +134,7 @@ def tree_lines(
         folded: groups whose parts are hidden.
     """
     if len(levels) == 1:
-        rows = [instance.row for instance in topology.instances(levels[0])]
+        rows = topology.rows(levels[0])
         passing = rows if keep is None else [row for row in rows if _has_kept(topology, row, keep)]
         return [Line(row, 0, None, None) for row in order(passing)]
     lines: list[Line] = []
@@ -147,7 +163,7 @@ def tree_lines(
                 walk(inside(row, at), at + 1, depth + 1, row)
 
     if levels:
-        walk([instance.row for instance in topology.instances(levels[0])], 0, 0, None)
+        walk(topology.rows(levels[0]), 0, 0, None)
     return lines
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
 from turbotui.widgets.filter import Filter
 
 
@@ -41,19 +42,21 @@ class TableView:
         targets: the column that HOTTEST, BUSIEST and SLOWEST look at, where there is one.
         sparks: columns with a picture of their history beside them, and its width.
         tops: value of a full block per spark column; a column without one scales to its peak.
+        mark: the frame that numbers are compared with; None: values are shown.
     """
 
     columns: tuple[Column, ...] = ()
     sort: Column | None = None
     reverse: bool = False
     levels: tuple[Scope, ...] = (Scope.CPU,)
-    filter: Filter = field(default_factory=Filter)
+    filter: Filter[Column] = field(default_factory=Filter)
     tags: tuple[RowId, ...] = ()
     folded: frozenset[RowId] = frozenset()
     follow: Follow = Follow.ROW
     targets: Mapping[Follow, Column] = field(default_factory=dict)
     sparks: Mapping[ColumnId, int] = field(default_factory=dict)
     tops: Mapping[ColumnId, float] = field(default_factory=dict)
+    mark: Frame | None = None
 
     @property
     def needed(self) -> tuple[Column, ...]:

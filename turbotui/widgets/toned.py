@@ -13,7 +13,7 @@ from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
 
 TONE_CLASSES = {f"tone--{tone.value}" for tone in Tone}
-"""plain dim amber red spark rule title sorted summary cursor cell tagged band key."""
+"""plain dim amber red spark rule title sorted summary cursor cell tagged band key, and the lanes of timelines."""
 
 _CSS = {
     Tone.PLAIN: "color: $foreground;",
@@ -30,6 +30,22 @@ _CSS = {
     Tone.TAGGED: "color: $tui-accent;",
     Tone.BAND: "background: $tui-band; color: $tui-on-band; text-style: bold;",
     Tone.KEY: "color: $tui-accent;",
+    Tone.LANE_0: "color: $tui-lane-0;",
+    Tone.LANE_1: "color: $tui-lane-1;",
+    Tone.LANE_2: "color: $tui-lane-2;",
+    Tone.LANE_3: "color: $tui-lane-3;",
+    Tone.LANE_4: "color: $tui-lane-4;",
+    Tone.LANE_5: "color: $tui-lane-5;",
+    Tone.LANE_6: "color: $tui-lane-6;",
+    Tone.LANE_7: "color: $tui-lane-7;",
+    Tone.LANE_0_FULL: "background: $tui-lane-0; color: $tui-on-lane;",
+    Tone.LANE_1_FULL: "background: $tui-lane-1; color: $tui-on-lane;",
+    Tone.LANE_2_FULL: "background: $tui-lane-2; color: $tui-on-lane;",
+    Tone.LANE_3_FULL: "background: $tui-lane-3; color: $tui-on-lane;",
+    Tone.LANE_4_FULL: "background: $tui-lane-4; color: $tui-on-lane;",
+    Tone.LANE_5_FULL: "background: $tui-lane-5; color: $tui-on-lane;",
+    Tone.LANE_6_FULL: "background: $tui-lane-6; color: $tui-on-lane;",
+    Tone.LANE_7_FULL: "background: $tui-lane-7; color: $tui-on-lane;",
 }
 
 
@@ -40,10 +56,17 @@ def tone_css(widget: str) -> str:
 
 
 class Palette:
-    """Styles of one widget's tones, each looked up once for a theme."""
+    """Styles of one widget's tones, each looked up once for a theme.
 
-    def __init__(self, widget: Widget) -> None:
+    Args:
+        widget: whose component classes.
+        final: pass the styles through Textual's line filters (no colour, 16 colours) here, once for each style, for a
+            widget whose lines go to the screen as they are.
+    """
+
+    def __init__(self, widget: Widget, *, final: bool = False) -> None:
         self._widget = widget
+        self._final = final
         self._styles: dict[tuple[Tone, Tone], Style] = {}
 
     def clear(self) -> None:
@@ -58,13 +81,34 @@ class Palette:
             # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
             if tone is not Tone.PLAIN and not (base is Tone.CURSOR and tone is Tone.DIM):
                 style += self._partial(tone)
+            if self._final:
+                style = self._filtered(style)
             self._styles[base, tone] = style
         return style
 
+    @property
+    def ground(self) -> Style:
+        """The widget's background alone."""
+        return self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+
     def strip(self, pieces: Sequence[Piece], width: int, base: Tone = Tone.PLAIN) -> Strip:
-        """Pieces as a strip of exactly `width` characters."""
-        segments = [Segment(text, self.style(base, tone)) for text, tone in pieces if text]
-        return Strip(segments).adjust_cell_length(width, self.style(base, Tone.PLAIN))
+        """Pieces as a strip of exactly `width` characters, of which none is wider than one cell."""
+        known, segments, length = self._styles, [], 0
+        for text, tone in pieces:
+            if text:
+                segments.append(Segment(text, known.get((base, tone)) or self.style(base, tone)))
+                length += len(text)
+        if length < width:
+            segments.append(Segment(" " * (width - length), self.style(base, Tone.PLAIN)))
+            length = width
+        strip = Strip(segments, length)
+        return strip if length == width else strip.crop(0, width)
+
+    def _filtered(self, style: Style) -> Style:
+        background = self._widget.background_colors[1]
+        for line_filter in self._widget.get_line_filters():
+            style = line_filter.apply([Segment(" ", style)], background)[0].style or style
+        return style
 
     def _partial(self, tone: Tone) -> Style:
         return self._widget.get_component_rich_style(f"tone--{tone.value}", partial=True)

@@ -11,7 +11,7 @@ from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.sweep import Sweep
+from turbotui.sampling.sweep import each_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,4 @@ def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Sp
 
 def _all_cpus(frame: Frame, recipes: Sequence[Recipe], sizing: Sizing) -> dict[RowId, Speed | None]:
     """Each CPU's speed, made once, however many rows it is in; all of them in one sweep over the signals."""
-    sweep = Sweep(frame, Scope.CPU)
-    found: dict[RowId, Speed | None] = {}
-    for sweep.at, row in enumerate(frame.rows(Scope.CPU)):
-        found[row] = cpu_speed(sweep, recipes, sizing)
-    return found
+    return {row: cpu_speed(inputs, recipes, sizing) for row, inputs in each_row(frame, Scope.CPU)}

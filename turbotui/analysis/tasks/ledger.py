@@ -6,62 +6,23 @@ whole CPUs (mode C) a lost switch books two threads' counts on one; then the tab
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
+from turbotui.analysis.tasks.accounts import RUN, Account, Mark
+from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.machine.perf_ring import Exited, Forked, Lost, Named, Reading, Record, Sample, Switched, Throttled
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
-RUN: Final = "run"
-SWITCHES: Final = "switches"
-_WHOLE: Final = 0.98  # of the enabled time; less is no longer what reading the two clocks one after the other explains
-_SHORT_NS: Final = 1_000_000  # nothing is said of less than a millisecond
-_SLICES: Final = 20_000  # of the timeline; older ones are forgotten
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Where a thread ran: from `start` to `end` in ns of the perf clock, on one CPU."""
-
-    tid: int
-    cpu: int
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class Account:
-    """One thread's totals, in the order of the names of the set; run time in ns.
-
-    Attributes:
-        root: the thread whose set counted it.
-        windows: by CPU of the set: ns for which it was enabled, and for which it counted.
-    """
-
-    pid: int
-    tid: int
-    root: int
-    name: str
-    totals: list[int]
-    samples: int = 0
-    last_cpu: int = -1
-    cpus: set[int] = field(default_factory=set)
-    ended: bool = False
-    windows: dict[int, tuple[int, int]] = field(default_factory=dict)
-    switches_seen: int = 0
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether the set had to take turns with somebody else's counters, so that counts are too low.
-
-        A set of one CPU counts only while the thread is there, so it is the sum over CPUs that has to be whole.
-        """
-        enabled = max((window[0] for window in self.windows.values()), default=0)
-        running = sum(window[1] for window in self.windows.values())
-        return running < _WHOLE * enabled - _SHORT_NS
+_ENDED: Final = 4_000  # threads that ended and keep a row of their own; older ones are put together by name
+_TIME: Final = itemgetter(0)
+_NOBODY: Final = 0xFFFFFFFF  # the number of a thread that has given its number back (kernel/events/core.c)
+_UNNAMED: Final = {0: "idle", -1: "(ending)"}
+_DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
 
 
 class Ledger:
@@ -70,23 +31,33 @@ class Ledger:
     Args:
         choice: how the threads are sampled.
         roots: by the identifier of a sample: the thread whose set took it (`Follower.roots`, which grows).
+        timeline: where slices are drawn.
+        ended: how many threads that ended keep an account of their own.
     """
 
-    def __init__(self, choice: Choice, roots: Mapping[int, int]) -> None:
+    def __init__(self, choice: Choice, roots: Mapping[int, int], timeline: Timeline | None = None,
+                 ended: int = _ENDED) -> None:
         self.choice = choice
         self.names = choice.names
         self.lost = 0
         self.throttled = 0
         self.forked: set[int] = set()
-        self._creators: set[int] = set()
-        self.timeline: deque[Slice] = deque(maxlen=_SLICES)
+        self.timeline = timeline or Timeline()
         self.tail: tuple[int, ...] = (0,) * len(self.names)
         self.read: tuple[int, ...] | None = None
+        self._creators: set[int] = set()
+        self._keep = ended
         self._run = self.names.index(RUN)
+        self._load = self.names.index("cycles") if "cycles" in self.names else self._run
+        self._serials = itertools.count()
         self._accounts: dict[tuple[int, int], Account] = {}
+        self._by_tid: dict[int, list[Account]] = {}
         self._finished: list[Account] = []
+        self._together: dict[str, Account] = {}
         self._last: dict[tuple[int, int, int], Reading] = {}
         self._known: dict[int, str] = {}
+        self._twice: set[int] = set()
+        self._dying: dict[int, deque[tuple[int, int]]] = {}
         self._roots = roots
 
     def name(self, tid: int, name: str) -> None:
@@ -96,10 +67,15 @@ class Ledger:
 
     def feed(self, taken: Iterable[Taken]) -> None:
         """Book what came, in the order of time across rings."""
-        rows = [(record.time, order, ring.cpu, record) for order, ring in enumerate(taken) for record in ring.records]
-        rows.sort(key=lambda row: row[:2])
-        for _time, _order, cpu, record in rows:
-            self._book(cpu, record)
+        rows: list[tuple[int, int, Record]] = [
+            (record.time, ring.cpu, record) for ring in taken for record in ring.records
+        ]
+        rows.sort(key=_TIME)
+        for _time, cpu, record in rows:
+            if type(record) is Sample:
+                self._sample(cpu, record)
+            else:
+                self._book(cpu, record)
 
     def close(self, closings: Sequence[Closing]) -> None:
         """Book what was counted after the last samples.
@@ -108,11 +84,10 @@ class Ledger:
         gives the sum over all threads that inherited a set, or over a CPU, what no sample showed goes to `tail`:
         switches-out of ending threads give no sample.
         """
-        rejected = self._rejected()
         tail, total = [0] * len(self.names), [0] * len(self.names)
         lost = 0
         for closing in closings:
-            if closing.root in rejected:
+            if closing.root in self._twice:
                 continue
             values = closing.reading.values
             lost += sum(closing.reading.lost)
@@ -122,7 +97,10 @@ class Ledger:
             alone = self.choice.mode is Mode.INHERITED and closing.root not in self._creators and not self.lost
             if alone or self.choice.mode is Mode.THREADS:
                 account = self._account(closing.root, closing.root, closing.root)
-                self._add(account, (closing.root, closing.root, closing.cpu), closing.reading)
+                cpu = closing.cpu if closing.cpu >= 0 else account.last_cpu
+                ran = self._add(account, (closing.root, closing.root, closing.cpu), closing.reading, cpu)
+                if ran > 0 and account.ended and cpu >= 0:  # from its last sample to its end
+                    self.timeline.add(account.serial, cpu, account.ended_ns - ran, account.ended_ns)
         if self.choice.mode is not Mode.THREADS:
             booked = self.sums()
             tail = [value - known for value, known in zip(total, booked, strict=True)]
@@ -130,9 +108,13 @@ class Ledger:
         self.tail, self.read = tuple(tail), tuple(total)
 
     def accounts(self) -> list[Account]:
-        """One for each thread; a number that was used again has several."""
-        rejected = self._rejected()
-        return [one for one in (*self._finished, *self._accounts.values()) if one.root not in rejected]
+        """One for each thread; a number that was used again has several.
+
+        Left out are sets that another root's set counts already: of threads made between the open of one and the look
+        for others. They saw the same counts again.
+        """
+        everyone = (*self._together.values(), *self._finished, *self._accounts.values())
+        return [one for one in everyone if one.root not in self._twice] if self._twice else list(everyone)
 
     def sums(self) -> tuple[int, ...]:
         """Over all accounts."""
@@ -142,38 +124,64 @@ class Ledger:
                 totals[number] += value
         return tuple(totals)
 
-    def _rejected(self) -> frozenset[int]:
-        """Roots that another root's set counts already: threads made between the open of one and the look for others.
+    def marks(self) -> dict[int, Mark]:
+        """What every account has now, by its serial number."""
+        return {one.serial: one.mark() for one in self.accounts()}
 
-        Their own sets saw the same counts again.
+    def tidy(self) -> dict[int, int]:
+        """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
+
+        A thread that has a set of its own keeps its account, for the last read of that set is still to come.
+
+        Returns:
+            The serial number of each account that is no more, and of the one that it is part of now: differences to
+            earlier marks need it.
         """
-        everyone = (*self._finished, *self._accounts.values())
-        return frozenset(one.tid for one in everyone if one.root not in (one.tid, -1))
+        self.timeline.forget()
+        ended = [key for key, account in self._accounts.items() if account.ended and account.root != account.tid]
+        surplus = len(ended) + len(self._finished) - self._keep
+        if surplus <= 0:
+            return {}
+        self._known = {tid: name for tid, name in self._known.items() if tid in self._by_tid}
+        old, self._finished = self._finished[:surplus], self._finished[surplus:]
+        for key in ended[: surplus - len(old)]:
+            old.append(self._forget(key))
+        moved: dict[int, int] = {}
+        for account in old:
+            if account.root in self._twice:
+                continue
+            account.root = -1
+            home = self._together.get(account.name)
+            if home is None:
+                self._together[account.name] = account
+                account.pid = account.tid = -1
+            else:
+                home.swallow(account)
+                moved[account.serial] = home.serial
+        return moved
 
     def _book(self, cpu: int, record: Record) -> None:
         match record:
-            case Sample():
-                self._sample(cpu, record)
             case Lost():
                 self.lost += record.count
             case Named():
                 self._known[record.tid] = record.name
-                for account in self._accounts.values():
-                    if account.tid == record.tid:
-                        account.name = record.name
+                for account in self._by_tid.get(record.tid, ()):
+                    account.name = record.name
             case Forked():
-                self.forked.add(record.tid)
-                self._creators.add(record.parent_tid)
+                if self.choice.mode is Mode.THREADS:
+                    self.forked.add(record.tid)
+                elif self.choice.mode is Mode.INHERITED:
+                    self._creators.add(record.parent_tid)
                 self._known[record.tid] = self._known.get(record.parent_tid, "")
                 self._renew(record.tid)
             case Exited():
-                for account in self._accounts.values():
-                    if account.tid == record.tid:
-                        account.ended = True
+                self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((record.pid, record.tid))
+                for account in self._by_tid.get(record.tid, ()):
+                    account.ended_ns = record.time
             case Switched(out=True):
-                for account in self._accounts.values():
-                    if account.tid == record.tid:
-                        account.switches_seen += 1
+                for account in self._by_tid.get(record.tid, ()):
+                    account.switches_seen += 1
             case Throttled(on=True):
                 self.throttled += 1
             case _:
@@ -181,44 +189,80 @@ class Ledger:
 
     def _renew(self, tid: int) -> None:
         """A thread number begins a new life: counts start at zero again."""
-        for key in [key for key, account in self._accounts.items() if key[1] == tid and account.ended]:
-            self._finished.append(self._accounts.pop(key))
-            for last in [last for last in self._last if last[:2] == key]:
-                del self._last[last]
+        for account in [one for one in self._by_tid.get(tid, ()) if one.ended]:
+            self._finished.append(self._forget((account.root, account.tid)))
+
+    def _forget(self, key: tuple[int, int]) -> Account:
+        account = self._accounts.pop(key)
+        same = self._by_tid[account.tid]
+        same.remove(account)
+        if not same:
+            del self._by_tid[account.tid]
+        for cpu in account.windows.keys() | account.cpus | {-1}:
+            self._last.pop((key[0], key[1], cpu), None)
+        return account
 
     def _account(self, root: int, pid: int, tid: int) -> Account:
         account = self._accounts.get((root, tid))
         if account is None:
-            name = self._known.get(tid) or ("idle" if tid == 0 else "")
-            account = self._accounts[root, tid] = Account(pid, tid, root, name, [0] * len(self.names))
+            name = self._known.get(tid) or _UNNAMED.get(tid, "")
+            account = Account(next(self._serials), pid, tid, root, name, [0] * len(self.names))
+            self._accounts[root, tid] = account
+            self._by_tid.setdefault(tid, []).append(account)
+            if root not in (tid, -1):
+                self._twice.add(tid)
         return account
 
     def _sample(self, ring_cpu: int, sample: Sample) -> None:
-        if len(sample.reading.values) != len(self.names):
+        reading = sample.reading
+        if len(reading.values) != len(self.names):
             return  # a group is cut short while its events are being opened one by one
-        whole = self.choice.mode is Mode.CPUS
-        root = -1 if whole else self._roots.get(sample.event, sample.tid)
-        account = self._account(root, sample.pid, sample.tid)
-        account.pid = sample.pid
+        pid, tid, cpu = sample.pid, sample.tid, sample.cpu
+        if tid == _NOBODY:
+            pid, tid = self._who_died(ring_cpu, pid)
+        if self.choice.mode is Mode.CPUS:
+            root, key = -1, (-1, -1, ring_cpu)
+        else:
+            root = self._roots.get(sample.event, tid)
+            key = (root, tid, ring_cpu)
+        account = self._accounts.get((root, tid)) or self._account(root, pid, tid)
+        account.pid = pid
         account.samples += 1
-        account.last_cpu = sample.cpu
-        account.cpus.add(sample.cpu)
-        ran = self._add(account, (root, -1 if whole else sample.tid, ring_cpu), sample.reading)
-        if ran > 0:
-            self.timeline.append(Slice(sample.tid, sample.cpu, sample.time - ran, sample.time))
+        if account.last_cpu != cpu:
+            account.migrations += account.last_cpu >= 0
+            account.last_cpu = cpu
+            account.cpus.add(cpu)
+        ran = self._add(account, key, reading, cpu)
+        if ran > 0 and tid:
+            self.timeline.add(account.serial, cpu, sample.time - ran, sample.time)
 
-    def _add(self, account: Account, key: tuple[int, int, int], reading: Reading) -> int:
+    def _who_died(self, ring_cpu: int, pid: int) -> tuple[int, int]:
+        """The process and thread that left this CPU for good: the latest that ended there, of this process if known."""
+        for owner, tid in reversed(self._dying.get(ring_cpu, ())):
+            if pid in (owner, _NOBODY):
+                return owner, tid
+        return (-1 if pid == _NOBODY else pid), -1
+
+    def _add(self, account: Account, key: tuple[int, int, int], reading: Reading, cpu: int) -> int:
         """Book the difference to the reading before; returns the run time in it."""
         before = self._last.get(key)
-        self._last[key] = reading
         new = reading.values
-        old = (0,) * len(new) if before is None else before.values
-        # Two rings may be taken a little out of order: an older reading has nothing to add, and is not kept.
-        if new[self._run] < old[self._run] and before is not None:
-            self._last[key] = before
-            return 0
-        for number, value in enumerate(new):
-            account.totals[number] += value - old[number]
+        totals = account.totals
+        if before is None:
+            self._last[key] = reading
+            for number, value in enumerate(new):
+                totals[number] += value
+            ran, load = new[self._run], new[self._load]
+        else:
+            old = before.values
+            ran, load = new[self._run] - old[self._run], new[self._load] - old[self._load]
+            # Two rings may be taken a little out of order: an older reading has nothing to add, and is not kept.
+            if ran < 0:
+                return 0
+            self._last[key] = reading
+            for number, value in enumerate(new):
+                totals[number] += value - old[number]
+        account.loads[cpu] = account.loads.get(cpu, 0) + load
         if self.choice.when is When.SWITCHES:  # ticks come too seldom for the sum over CPUs to be whole
-            account.windows[key[2]] = (reading.enabled, reading.running)
-        return new[self._run] - old[self._run]
+            account.windows[key[2]] = reading
+        return ran

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from turbotui.analysis.tasks.ledger import RUN, Account, Ledger
+from turbotui.analysis.tasks.accounts import RUN, Account, Mark
+from turbotui.analysis.tasks.ledger import Ledger
 
 
 class Grouping(Enum):
@@ -20,7 +21,7 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One row.
+    """One row, over an interval or since the beginning.
 
     Attributes:
         pid: of the process, None for a command that several processes ran.
@@ -28,8 +29,15 @@ class TaskRow:
         name: the command's; of a process that of its first thread.
         threads: how many are in the row.
         cpus: that they were seen on.
+        last_cpu: where one of them was seen last, -1 if nowhere.
         counts: by the names of the set; run time in ns.
+        migrations: times that a thread went on on another CPU.
+        loads: by CPU: what its energy is shared by; see `Account`.
+        whole_run: ns of run time since the beginning.
         incomplete: the counters were shared with somebody else: counts are too low.
+        ended: whether all of its threads have ended.
+        serials: of the accounts, for the timeline.
+        application: what it belongs to where several are watched, else "".
     """
 
     pid: int | None
@@ -37,8 +45,15 @@ class TaskRow:
     name: str
     threads: int
     cpus: tuple[int, ...]
+    last_cpu: int
     counts: dict[str, int]
+    migrations: int
+    loads: Mapping[int, int]
+    whole_run: int
     incomplete: bool
+    ended: bool = False
+    serials: frozenset[int] = field(default_factory=frozenset)
+    application: str = ""
 
     @property
     def run_seconds(self) -> float:
@@ -51,45 +66,71 @@ class TaskRow:
         instructions, cycles = self.counts.get("instructions"), self.counts.get("cycles")
         return None if instructions is None or not cycles else instructions / cycles
 
+    @property
+    def key(self) -> str:
+        """The same row in another interval."""
+        return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
+
 
 _KEYS: Final[dict[Grouping, Callable[[Account], object]]] = {
-    Grouping.THREAD: id,
-    Grouping.PROCESS: lambda one: one.pid,
+    Grouping.THREAD: lambda one: one.serial,
+    Grouping.PROCESS: lambda one: one.pid if one.pid >= 0 else one.name,
     Grouping.COMMAND: lambda one: one.name,
 }
+_NOTHING: Final = Mark((), 0, {})
 
 
-def task_rows(ledger: Ledger, by: Grouping) -> list[TaskRow]:
-    """Rows by falling run time; the idle task of mode C is left out, for it is no work."""
+def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = None,
+              application: str = "") -> list[TaskRow]:
+    """Rows by falling run time; the idle task of mode C is left out, for it is no work.
+
+    Args:
+        ledger: the books.
+        by: what a row stands for.
+        since: marks of an instant before: count from there, without rows that did nothing; None: from the beginning.
+        application: goes into every row.
+    """
     groups: dict[object, list[Account]] = {}
     for account in ledger.accounts():
         if account.tid:
             groups.setdefault(_KEYS[by](account), []).append(account)
-    rows = [_row(ledger.names, group, by) for group in groups.values()]
+    rows = [_row(ledger.names, group, by, since or {}, application) for group in groups.values()]
+    if since is not None:
+        rows = [row for row in rows if any(row.counts.values())]
     return sorted(rows, key=lambda row: (-row.counts[RUN], row.pid or 0, row.tid or 0))
 
 
-def _row(names: Sequence[str], group: Sequence[Account], by: Grouping) -> TaskRow:
+def _row(names: Sequence[str], group: Sequence[Account], by: Grouping, since: Mapping[int, Mark],
+         application: str) -> TaskRow:
     pids = {one.pid for one in group}
     first = next((one for one in group if one.tid == one.pid), group[0])
+    counts = [0] * len(names)
+    loads: dict[int, int] = {}
+    migrations = whole = 0
+    run = names.index(RUN)
+    for one in group:
+        mark = since.get(one.serial, _NOTHING)
+        for number, value in enumerate(one.totals):
+            counts[number] += value - (mark.totals[number] if mark.totals else 0)
+        for cpu, load in one.loads.items():
+            more = load - mark.loads.get(cpu, 0)
+            if more:
+                loads[cpu] = loads.get(cpu, 0) + more
+        migrations += one.migrations - mark.migrations
+        whole += one.totals[run]
     return TaskRow(
-        pid=first.pid if len(pids) == 1 else None,
-        tid=first.tid if by is Grouping.THREAD else None,
+        pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
+        tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
         name=first.name,
-        threads=len(group),
+        threads=sum(one.threads for one in group),
         cpus=tuple(sorted(set().union(*(one.cpus for one in group)))),
-        counts={name: sum(one.totals[number] for one in group) for number, name in enumerate(names)},
+        last_cpu=first.last_cpu,
+        counts=dict(zip(names, counts, strict=True)),
+        migrations=migrations,
+        loads=loads,
+        whole_run=whole,
         incomplete=any(one.incomplete for one in group),
+        ended=all(one.ended for one in group),
+        serials=frozenset(one.serial for one in group),
+        application=application,
     )
-
-
-def difference(newer: Sequence[TaskRow], older: Sequence[TaskRow]) -> list[TaskRow]:
-    """What happened between two tables of the same grouping; rows that did nothing are left out."""
-    before = {(row.pid, row.tid, row.name): row.counts for row in older}
-    found = []
-    for row in newer:
-        old = before.get((row.pid, row.tid, row.name), {})
-        counts = {name: value - old.get(name, 0) for name, value in row.counts.items()}
-        if any(counts.values()):
-            found.append(TaskRow(row.pid, row.tid, row.name, row.threads, row.cpus, counts, row.incomplete))
-    return sorted(found, key=lambda row: -row.counts[RUN])

@@ -10,6 +10,7 @@ from turbotui.machine.events.breakpoints import breakpoint_of
 from turbotui.machine.events.devices import Devices
 from turbotui.machine.events.encoded import EncodedEvent
 from turbotui.machine.events.errors import (
+    EventSyntaxError,
     ModifierError,
     NoCounterError,
     UnknownEventError,
@@ -37,6 +38,7 @@ from turbotui.machine.events.terms import Settings, read_number, set_option, set
 from turbotui.machine.events.tracepoints import Tracepoints
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import EventError, Pmu
+from turbotui.machine.uncore.filters import check_together
 
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
 _TYPE_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: a generic event carries a core PMU's type (uapi linux/perf_event.h)
@@ -69,11 +71,19 @@ class EventEncoder:
             if isinstance(item, WrittenGroup):
                 members = [self._event(member, item.modifiers) for member in item.members]
                 grouped = regroup(item, members, groups)
+                self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
                 found += grouped
             else:
                 found += self._event(item, "")
         return tuple(found)
+
+    def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
+        """Refuse filters that a PMU cannot have at the same time, which the kernel does without a word."""
+        for name in dict.fromkeys(event.pmu for event in grouped):
+            pmu = self.devices.exactly(name)
+            if pmu is not None and pmu.cpumask:
+                check_together(pmu, [event.attr for event in grouped if event.pmu == name])
 
     def _event(self, written: Written, group: str) -> list[EncodedEvent]:
         if written.kind == "memory":
@@ -271,6 +281,22 @@ def _with_letters(shown: str, written: Written, *, slashes: bool) -> str:
     if not letters:
         return shown
     return f"{shown}{letters}" if slashes else f"{shown}:{letters}"
+
+
+def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
+    """An event of a PMU that is at hand, for counting: a name of its events, or terms as between its slashes.
+
+    Raises:
+        EventError: one of the classes of `turbotui.machine.events.errors`.
+    """
+    parsed = parse(f"{pmu.name}/{terms}/")
+    (written, *more) = parsed
+    if more or not isinstance(written, Written) or not written.terms:
+        raise EventSyntaxError(terms, 0, "the terms of one event are expected")
+    settings = settings_of(pmu, written.terms, core=False, extended=False)
+    word, *others = settings.words
+    config1, config2, config3, config4 = others
+    return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)
 
 
 def encode_event(host: Host, text: str) -> tuple[EncodedEvent, ...]:

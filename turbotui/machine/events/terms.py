@@ -21,6 +21,7 @@ from turbotui.machine.events.errors import (
 from turbotui.machine.events.names import HARDWARE, HW_CACHE, generic_event
 from turbotui.machine.events.syntax import Term
 from turbotui.machine.pmus import Format, Pmu, PmuEvent
+from turbotui.machine.uncore.filters import check
 
 WORDS = ("config", "config1", "config2", "config3", "config4")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
@@ -130,6 +131,7 @@ def settings_of(pmu: Pmu, terms: Sequence[Term], *, core: bool, extended: bool) 
         elif not set_option(settings, term):
             _generic(pmu, term, settings, core=core, extended=extended)
     merged = _merge_aliases(pmu, aliases, written, settings)
+    check(pmu, merged)
     for name, number in merged.items():
         where = pmu.formats[name]
         settings.words[where.word] |= place(pmu.name, where, number)

@@ -11,7 +11,9 @@ from turbotui.machine.simulated.kernel_counts import idle_usage
 from turbotui.machine.simulated.layout import Place, cpu_mask
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.shapes import CoreType, IdleState, Isa
-from turbotui.machine.simulated.tree import File, Folder, Node, fixed, folder, whole
+from turbotui.machine.simulated.tree import File, Folder, Node, Visits, fixed, folder, whole
+
+_REMEMBERED = 8  # folders of CPUs and of policies: what is read is read CPU by CPU
 
 
 class CpuFiles:
@@ -28,7 +30,10 @@ class CpuFiles:
         model, shape = self._model, self._shape
         total = len(model.layout.places)
         everyone = fixed(format_cpulist(range(total)))
-        children: dict[str, Node] = {f"cpu{cpu}": Folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)}  # type: ignore[misc]
+        visits = Visits(_REMEMBERED)
+        children: dict[str, Node] = {
+            f"cpu{cpu}": visits.folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)  # type: ignore[misc]
+        }
         children["present"] = children["possible"] = everyone
         children["online"] = File(lambda _now: f"{format_cpulist(self._up(range(total)))}\n")
         children["offline"] = File(
@@ -50,10 +55,13 @@ class CpuFiles:
         )
         if shape.driver:
             policies = {
-                f"policy{cpus[0]}": Folder(lambda cpu=cpus[0]: self._cpufreq(cpu))  # type: ignore[misc]
+                f"policy{cpus[0]}": visits.folder(lambda cpu=cpus[0]: self._cpufreq(cpu))  # type: ignore[misc]
                 for cpus in model.layout.core_cpus
                 if shape.isa is Isa.ARM
-            } or {f"policy{cpu}": Folder(lambda cpu=cpu: self._cpufreq(cpu)) for cpu in range(total)}  # type: ignore[misc]
+            } or {
+                f"policy{cpu}": visits.folder(lambda cpu=cpu: self._cpufreq(cpu))  # type: ignore[misc]
+                for cpu in range(total)
+            }
             if shape.isa is not Isa.INTEL:
                 policies["boost"] = fixed(1)  # type: ignore[assignment]
             children["cpufreq"] = folder(policies)

@@ -21,8 +21,10 @@ from turbotui.machine.simulated.pmus import machine_pmus
 from turbotui.machine.simulated.registers import encoded, register_map
 from turbotui.machine.simulated.shape_table import SHAPES
 from turbotui.machine.simulated.shapes import Shape
+from turbotui.machine.simulated.tasks import SimulatedTasks
 from turbotui.machine.simulated.tree import Device, File, Folder, find
 from turbotui.machine.simulated.truth import Truth
+from turbotui.machine.tasks.sets import Choice
 
 _FULL: Final = (1 << 41) - 1
 """Every capability there is (linux/capability.h: 0 to 40)."""
@@ -256,6 +258,10 @@ class SimulatedHost:
             if not isinstance(event, Event):
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             return self._perf.read(event, size, self._model.now())
+
+    def follow_tasks(self, choice: Choice) -> SimulatedTasks:
+        """Samples of the tasks that the model runs."""
+        return SimulatedTasks(self._model, self._perf, choice)
 
     def _room(self, what: str) -> None:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:

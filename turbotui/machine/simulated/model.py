@@ -30,6 +30,8 @@ _UPTIME = 93_784.0
 """Seconds since boot when the simulation starts: long enough that 32-bit energy counters have wrapped."""
 _MANUAL_START_NS = 1_780_000_000 * 10**9
 """Wall-clock time in ns since 1970 at which a simulation without a real clock starts."""
+_COOL_ENOUGH = 4.0
+"""Degrees below tj_max from which the frequency may rise again; until then heat holds it."""
 _CORE_TAU = 0.4
 """Seconds in which a core's temperature follows its power."""
 _WAKE_OVERLAP = 0.15
@@ -41,7 +43,7 @@ _WRITE_SHARE = 0.45
 class PackageState:
     """What the control loop of one package knows."""
 
-    __slots__ = ("active", "average_watts", "cap_mhz", "hot", "limited", "sink", "top_mhz")
+    __slots__ = ("active", "average_watts", "cap_mhz", "hot", "limit", "logged", "sink", "top_mhz")
 
     def __init__(self, sink: Relaxation) -> None:
         self.sink = sink
@@ -50,7 +52,8 @@ class PackageState:
         self.average_watts = 0.0
         self.active = 0
         self.hot = False
-        self.limited = False
+        self.limit = ""  # the power limit that holds the cores below what they want: pl1, pl2
+        self.logged: frozenset[str] = frozenset()  # every limit since the simulation began, heat included
 
 
 class Model:
@@ -77,6 +80,7 @@ class Model:
         self.system = Basis(b.SYS_INTEGRALS)
         self.online = [True] * len(self.layout.places)
         self.mhz = [0.0] * cores
+        self._wanted = [0.0] * cores  # MHz that each core would run at without its package's limits
         self.core_heat = [Relaxation(_CORE_TAU, 0.0, 0.0) for _ in range(cores)]
         self.core_hot = [False] * cores
         power = shape.power
@@ -154,25 +158,30 @@ class Model:
         state.active = sum([self.core[core].rate[b.CORE_ANY_C0] > _ACTIVE for core in cores])
         top = max([table.turbo[state.active] for table in self._tables])
         power = shape.power
-        budget = min(power.pl2, power.tdp + 3.0 * max(0.0, power.tdp - state.average_watts))
+        sustained = power.tdp + 3.0 * max(0.0, power.tdp - state.average_watts)
+        budget = min(power.pl2, sustained)
         hottest = self._heat(package, now)
-        before = (min(state.cap_mhz, state.top_mhz), state.hot, state.limited)
+        before = (min(state.cap_mhz, state.top_mhz), state.hot, state.limit)
         bins = 0
         if hottest >= power.tj_max:
             bins = -2
         elif watts > budget:
             bins = -min(6, 1 + int((watts / budget - 1.0) * 25.0))
-        elif watts < 0.94 * budget and hottest < power.tj_max - 4.0:
-            bins = 1
-        cap = min(state.cap_mhz, top + _BIN_MHZ) + bins * _BIN_MHZ
+        elif watts < 0.94 * budget and hottest < power.tj_max - _COOL_ENOUGH:
+            bins = min(6, 1 + int((0.94 - watts / budget) * 12.0))  # the further below, the faster up
+        cap = min(min(state.cap_mhz, top + _BIN_MHZ) + bins * _BIN_MHZ, top + 2 * _BIN_MHZ)
         state.cap_mhz = max(cap, float(min(kind.min_mhz for kind in shape.core_types)) + 4 * _BIN_MHZ)
         state.top_mhz = top
-        hot = hottest >= power.tj_max or (state.hot and hottest >= power.tj_max - 2.0)
+        hot = hottest >= power.tj_max or (state.hot and hottest >= power.tj_max - _COOL_ENOUGH)
         if hot and not state.hot:
             one.start[b.PKG_THROTTLES] += 1.0
         state.hot = hot
-        state.limited = state.cap_mhz < top and not hot
-        return before != (min(state.cap_mhz, top), state.hot, state.limited)
+        # On the way up again it is not the power limit that holds the cores.
+        near = watts > 0.7 * budget
+        held = near and not hot and max([self._wanted[core] for core in cores]) > state.cap_mhz < top
+        state.limit = "" if not held else "pl2" if sustained > power.pl2 else "pl1"
+        state.logged |= {state.limit, "heat" if hot else ""}
+        return before != (min(state.cap_mhz, top), state.hot, state.limit)
 
     def _heat(self, package: int, now: float) -> float:
         """The hottest core of a package in °C; marks the cores that throttle."""
@@ -203,9 +212,9 @@ class Model:
         top = min(state.cap_mhz, table.turbo[state.active])
         low = float(kind.min_mhz)
         demand = min(1.0, 1.35 * busiest / LEVELS + 0.05)
-        mhz = max(low, min(top, low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ))
-        self.mhz[core] = mhz
-        hertz = mhz * 1e6
+        wanted = self._wanted[core] = low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ
+        mhz = max(low, min(top, wanted))
+        self.mhz[core], hertz = mhz, mhz * 1e6
         all_idle = asleep = deep = deeper = 1.0
         activity = traffic = 0.0
         for cpu in cpus:
@@ -273,7 +282,7 @@ class Model:
         rate[b.PKG_JOULES] = watts
         rate[b.PKG_RAM_JOULES] = power.ram * (1.0 - 0.4 * asleep_states) + power.ram_per_gbs * traffic * 1e-9
         rate[b.PKG_THROTTLED] = 1.0 if state.hot else 0.0
-        rate[b.PKG_LIMITED] = 1.0 if state.limited else 0.0
+        rate[b.PKG_LIMITED] = 1.0 if state.limit else 0.0
         rate[b.PKG_READ_BYTES] = read + gpu * 3e9
         rate[b.PKG_WRITTEN_BYTES] = read * _WRITE_SHARE + gpu * 1e9
         rate[b.PKG_GPU_BUSY] = gpu

@@ -76,7 +76,7 @@ def _resolver(model: Model, kind: Kind, socket: int, number: int) -> Callable[[P
 
     def resolve(attr: PerfAttr, _cpu: int) -> Counter | int:
         code = attr.config & ((1 << kind.width) - 1)
-        form = by_code.get(code)
+        form = by_code.get(code, kind.unlisted)
         if form is None:
             return errno.ENOENT if kind.width in (2, 4) else errno.EINVAL
         passing = _passing(kind, attr)

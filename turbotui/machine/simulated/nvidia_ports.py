@@ -77,6 +77,18 @@ def configuration_space(port: RootPort) -> bytes:
     return bytes(space)
 
 
+def _endpoint(port: RootPort) -> tuple[str, dict[str, Node]]:
+    """The device below a root port: network adapters on the first root complex, drives on the others."""
+    vendor, device, kind = (0x15B3, 0x1023, 0x020000) if port.complex == 0 else (0x144D, 0xA826, 0x010802)
+    files: dict[str, Node] = {
+        "vendor": fixed(f"{vendor:#06x}"),
+        "device": fixed(f"{device:#06x}"),
+        "class": fixed(f"{kind:#08x}"),
+        "numa_node": fixed(port.socket),
+    }
+    return f"{port.segment:04x}:{port.bus + 1:02x}:00.0", files
+
+
 def root_ports(shape: Shape) -> Mapping[str, Node]:
     """/sys/bus/pci/devices of a Tegra410 machine; empty elsewhere."""
     if shape.nvidia != "t410":
@@ -85,6 +97,8 @@ def root_ports(shape: Shape) -> Mapping[str, Node]:
     for port in ROOT_PORTS:
         if port.socket < shape.packages:
             space = configuration_space(port)
+            below, files = _endpoint(port)
+            found[below] = folder(files)
             found[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
                 {
                     "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
@@ -92,6 +106,7 @@ def root_ports(shape: Shape) -> Mapping[str, Node]:
                     "device": fixed(f"{_DEVICE:#06x}"),
                     "class": fixed("0x060400"),
                     "numa_node": fixed(port.socket),
+                    below: folder(files),
                 }
             )
     return found

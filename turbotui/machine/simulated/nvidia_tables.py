@@ -6,7 +6,7 @@ Names, codes and fields: kernel Documentation/admin-guide/perf/nvidia-tegra{241,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from turbotui.machine.simulated.basis import (
@@ -47,6 +47,8 @@ class Kind:
         counters: general counters.
         width: bits of the event code in config.
         peer: content of the peer file.
+        unlisted: what a code without an event file counts, None where the driver refuses it. CoreSight drivers take any
+            code: the document's own examples count event 0x0 of the UCF, which has no name.
     """
 
     name: str
@@ -58,7 +60,7 @@ class Kind:
     width: int = 33
     peer: str = ""
     complexes: int = 0
-    extra: Mapping[str, str] = field(default_factory=dict)
+    unlisted: Form | None = None
 
 
 _EVENT: Final = {"event": "config:0-32"}
@@ -153,6 +155,7 @@ TEGRA410: Final[tuple[Kind, ...]] = (
             "dst_rem": "config1:11",
         },
         events=_UCF_EVENTS,
+        unlisted=_lines(_READ),
         parts=((1, 0, (0.08, 0.9, 0.02)), (1, 8, (0.86, 0.04, 0.0, 0.1))),
     ),
     Kind(
@@ -170,6 +173,7 @@ TEGRA410: Final[tuple[Kind, ...]] = (
             "dst_rem": "config2:4",
         },
         events=_PCIE_EVENTS,
+        unlisted=_NONE,
         parts=((1, 0, (0.4, 0.25, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0)), (2, 0, (0.8, 0.1, 0.05, 0.0, 0.05))),
         complexes=6,
     ),
@@ -305,7 +309,7 @@ def _mcf(read: Form, write: Form, hertz: float, remote: float) -> Mapping[str, t
 
 
 TEGRA241: Final[tuple[Kind, ...]] = (
-    Kind("nvidia_scf_pmu_{socket}", "2cf0036b", _EVENT, _SCF_EVENTS),
+    Kind("nvidia_scf_pmu_{socket}", "2cf0036b", _EVENT, _SCF_EVENTS, unlisted=_lines(_READ)),
     Kind(
         name="nvidia_pcie_pmu_{socket}",
         identifier="1030036b",

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, HostError, PerfAttr, Privileges
+from turbotui.machine.simulated.basis import Form
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.pmu import Context, Counter, Pmu
 from turbotui.machine.simulated.pmus_core import EXCLUDE_KERNEL, EXCLUDE_USER, HARDWARE, HW_CACHE, RAW
@@ -136,6 +137,18 @@ class PerfEvents:
         self._next_identity += 1
         self._enter(group, now)
         return event
+
+    def form(self, attr: PerfAttr, cpu: int) -> Form:
+        """What an event counts on a CPU, as a form over the CPU's integrals; () where it is none.
+
+        Raises:
+            HostError: the CPU has no such event.
+        """
+        what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
+        found = self._pmu_for(attr, cpu, what).resolve(attr, cpu)
+        if isinstance(found, int):
+            raise HostError(found, what)
+        return found.form
 
     def _permit(self, attr: PerfAttr, rights: Privileges, what: str) -> None:
         """kernel.perf_event_paranoid (kernel Documentation/admin-guide/sysctl/kernel.rst)."""

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from turbotui.machine.host import PerfAttr
+from turbotui.machine.simulated.basis import Form
 
 Value: TypeAlias = Callable[[float], float]
 """A running count at a machine time."""
@@ -30,12 +31,14 @@ class Counter:
         slots: general counters it takes; 0 for none.
         fixed: the fixed-purpose counter it prefers, or "".
         absolute: the value is a level, not a count, so it does not start at zero.
+        form: over the CPU's integrals, where it is one: the share of each kind of work in it is known then.
     """
 
     value: Value
     slots: int = 0
     fixed: str = ""
     absolute: bool = False
+    form: Form = ()
 
 
 @dataclass(frozen=True, slots=True)

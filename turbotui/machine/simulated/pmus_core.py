@@ -103,7 +103,7 @@ class CorePmu:
     def _counter(self, form: Form, flags: int, cpu: int, slots: int, fixed: str) -> Counter:
         one = self._model.cpu[cpu]
         counted = in_mode(form, not flags & EXCLUDE_USER, not flags & EXCLUDE_KERNEL)
-        return Counter(lambda now: one.value(counted, now), slots, fixed)
+        return Counter(lambda now: one.value(counted, now), slots, fixed, form=counted)
 
     @property
     def names(self) -> Mapping[str, EventFile]:
@@ -191,6 +191,6 @@ def software_pmu(model: Model) -> Pmu:
         if attr.config not in (0, 1) and attr.flags & EXCLUDE_KERNEL:
             form = () if attr.config in (3, 4, 11) else in_mode(form, user=True, kernel=False)
         one = model.cpu[cpu]
-        return Counter(lambda now: one.value(form, now))
+        return Counter(lambda now: one.value(form, now), form=form)
 
     return Pmu("software", SOFTWARE, Context.SOFTWARE, resolve, modes=True)

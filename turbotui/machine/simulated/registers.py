@@ -24,6 +24,8 @@ _WORD64: Final = 0xFFFF_FFFF_FFFF_FFFF
 _POWER_UNIT: Final = 3
 """RAPL power in 2^-3 W, time in 2^-10 s (Intel SDM vol. 4, MSR_RAPL_POWER_UNIT)."""
 _TIME_UNIT: Final = 10
+_POWER_LIMITS: Final = {"pl1": 10, "pl2": 11}
+"""Bits of the power limits in MSR_CORE_PERF_LIMIT_REASONS (Intel SDM vol. 4)."""
 SMI_COUNT: Final = 3
 """System management interrupts since boot; none happen while one watches."""
 
@@ -114,16 +116,16 @@ def _core_thermal(model: Model, place: Place, now: float) -> int:
 def _package_thermal(model: Model, place: Place, now: float) -> int:
     state = model.state[place.package]
     logged = model.package[place.package].at(b.PKG_THROTTLES, now) >= 1.0
-    limit = int(state.limited) << 10 | int(model.package[place.package].at(b.PKG_LIMITED, now) > 0) << 11
+    limit = int(state.limit != "") << 10 | int(not state.logged.isdisjoint(_POWER_LIMITS)) << 11
     return _thermal(model.package_celsius(place.package, now), model.shape.power.tj_max, state.hot, logged) | limit
 
 
 def _limit_reasons(model: Model, place: Place, now: float) -> int:
-    """MSR_CORE_PERF_LIMIT_REASONS: 1 thermal, 10 PL1; logs 16 higher."""
-    state, one = model.state[place.package], model.package[place.package]
-    active = int(state.hot) << 1 | int(state.limited) << 10
-    logged = int(one.at(b.PKG_THROTTLES, now) >= 1) << 17 | int(one.at(b.PKG_LIMITED, now) > 0) << 26
-    return active | logged
+    """MSR_CORE_PERF_LIMIT_REASONS: 1 thermal, 10 PL1, 11 PL2; logs 16 higher."""
+    state = model.state[place.package]
+    active = "heat" if state.hot else state.limit
+    return sum(int(reason == active) << bit | int(reason in state.logged) << bit + 16
+               for reason, bit in (("heat", 1), *_POWER_LIMITS.items()))
 
 
 def _bins(model: Model, place: Place, now: float) -> int:

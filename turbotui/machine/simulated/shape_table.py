@@ -66,18 +66,18 @@ _ZEN5 = CoreType(
 _P_CORE = CoreType(
     name="P", threads=2, base_mhz=1400, min_mhz=400, max_mhz=4800,
     bins=((2, 4800), (3, 4600), (4, 4500), (6, 4300)),
-    capacitance=2.5, volts_min=0.60, volts_per_ghz=0.15, leakage=0.35, ohms=2.6, ipc=1.0, vector_bits=256,
+    capacitance=1.6, volts_min=0.55, volts_per_ghz=0.15, leakage=0.3, ohms=2.6, ipc=1.0, vector_bits=256,
     l1d=48, l1i=64, l2=2048, events="redwood-cove", pmu="cpu_core", counters=8, fixed=4, idle=_CLIENT_IDLE,
 )  # fmt: skip
 _E_CORE = replace(
-    _P_CORE, name="E", threads=1, base_mhz=900, max_mhz=3800, bins=((8, 3800),), capacitance=0.9,
+    _P_CORE, name="E", threads=1, base_mhz=900, max_mhz=3800, bins=((8, 3800),), capacitance=0.6,
     leakage=0.12, ohms=2.6, ipc=0.72, l1d=32, l2=2048, events="crestmont", pmu="cpu_atom", counters=8, fixed=3,
     capacity=640,
 )  # fmt: skip
-_LP_CORE = replace(_E_CORE, name="LP", base_mhz=700, max_mhz=2500, bins=((2, 2500),), capacitance=0.7, capacity=420)
+_LP_CORE = replace(_E_CORE, name="LP", base_mhz=700, max_mhz=2500, bins=((2, 2500),), capacitance=0.5, capacity=420)
 _KABY_CORE = replace(
     _P_CORE, name="", base_mhz=1800, max_mhz=4000, bins=((1, 4000), (2, 3900), (4, 3700)), l1d=32, l1i=32, l2=256,
-    events="skylake", pmu="cpu", counters=4, fixed=3, idle=_KABY_IDLE, ipc=0.75, capacitance=1.7,
+    events="skylake", pmu="cpu", counters=4, fixed=3, idle=_KABY_IDLE, ipc=0.75, capacitance=1.1,
 )  # fmt: skip
 _FOREST_CORE = replace(
     _GOLDEN_COVE, threads=1, base_mhz=2200, max_mhz=3000, bins=((144, 3000),), capacitance=0.72, leakage=0.2, ipc=0.7,

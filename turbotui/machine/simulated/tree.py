@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -39,9 +40,10 @@ class Folder:
     @property
     def children(self) -> dict[str, Node]:
         """Names and what they stand for."""
-        if self._children is None:
-            self._children = dict(self._make())
-        return self._children
+        children = self._children
+        if children is None:
+            children = self._children = dict(self._make())
+        return children
 
     def forget(self) -> None:
         """Make the children anew at the next visit: the machine has changed."""
@@ -49,6 +51,32 @@ class Folder:
 
 
 Node: TypeAlias = File | Folder
+
+
+class Visits:
+    """The folders that were visited last; older ones forget what is in them, and it is made anew when it is wanted.
+
+    For the folders of CPUs: there are a thousand of them, and a program reads each when it starts and never again.
+
+    Args:
+        kept: how many remember.
+    """
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._latest: deque[Folder] = deque()
+
+    def folder(self, make: Callable[[], Mapping[str, Node]]) -> Folder:
+        """A folder that forgets when others have been visited since it was made."""
+
+        def visit() -> Mapping[str, Node]:
+            self._latest.append(made)
+            while len(self._latest) > self._kept:
+                self._latest.popleft().forget()
+            return make()
+
+        made = Folder(visit)
+        return made
 
 
 def fixed(text: object) -> File:

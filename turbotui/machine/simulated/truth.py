@@ -66,7 +66,10 @@ class CpuTruth:
 
 @dataclass(frozen=True, slots=True)
 class PackageTruth:
-    """One package, cumulative; temperature at this instant. `states` has seconds by package C-state number."""
+    """One package, cumulative; temperature and limit at this instant. `states` has seconds by package C-state number.
+
+    `limit` is what holds the cores below what they want: "heat", "pl1", "pl2", or "".
+    """
 
     seconds: float
     joules: float
@@ -76,11 +79,14 @@ class PackageTruth:
     states: Mapping[int, float]
     read_bytes: float
     written_bytes: float
+    io_read_bytes: float
+    io_written_bytes: float
     throttles: float
     throttled_seconds: float
     limited_seconds: float
     gpu_rc6_seconds: float
     celsius: float
+    limit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +170,14 @@ class Truth:
                 states={number: one.at(index, now) for number, index in states.items()},
                 read_bytes=one.at(b.PKG_READ_BYTES, now),
                 written_bytes=one.at(b.PKG_WRITTEN_BYTES, now),
+                io_read_bytes=one.at(b.PKG_IO_READ_BYTES, now),
+                io_written_bytes=one.at(b.PKG_IO_WRITTEN_BYTES, now),
                 throttles=one.at(b.PKG_THROTTLES, now),
                 throttled_seconds=one.at(b.PKG_THROTTLED, now),
                 limited_seconds=one.at(b.PKG_LIMITED, now),
                 gpu_rc6_seconds=one.at(b.PKG_GPU_RC6, now),
                 celsius=model.package_celsius(package, now),
+                limit="heat" if model.state[package].hot else model.state[package].limit,
             )
 
     def system_truth(self) -> SystemTruth:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import select
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,15 +15,14 @@ from turbotui.machine.perf_ring import (
     WHOLE_GROUP,
     Reading,
     Record,
-    RecordError,
     Ring,
     control,
     event_id,
     parse_reading,
-    parse_record,
 )
 from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, open_set
+from turbotui.machine.tasks.waiting import Waiting
 
 _PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 100,000 switches per second at about 170 bytes each
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
@@ -56,18 +54,20 @@ class Follower:
         choice: what `sets.choose` found.
         cpus: online CPUs.
         pages: of each ring; a power of two, None for the default.
+        waiting: shared with other followers, and closed by whoever made it; None for one of its own.
     """
 
-    def __init__(self, host: Host, choice: Choice, cpus: Sequence[int], pages: int | None = None) -> None:
+    def __init__(self, host: Host, choice: Choice, cpus: Sequence[int], pages: int | None = None,
+                 waiting: Waiting | None = None) -> None:
         self._host = host
         self._cpus = tuple(cpus)
         self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else _PAGES_CPU)
         self._sets: list[CounterSet] = []
         self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
         self._ring_cpu: dict[int, int] = {}
-        self._poll = select.poll()
+        self._waiting = Waiting() if waiting is None else waiting
+        self._own_waiting = self._waiting if waiting is None else None
         self._known: set[int] = set()
-        self._hung: list[int] = []
         self._closed: list[Closing] = []
         self.choice = choice
         self.roots: dict[int, int] = {}
@@ -89,13 +89,16 @@ class Follower:
             MachineError: there is no such process, it may not be watched, or descriptors or memory do not suffice.
         """
         added = 0
+        seen = False
         for _ in range(_SCANS):
-            fresh = sorted(threads_of(self._host, pid) - self._known)
+            threads = threads_of(self._host, pid)
+            fresh = sorted(threads - self._known)
+            seen |= bool(threads & self._known)
             if not fresh:
                 break
             for tid in fresh:
                 added += self._add_thread(tid, on_exec=on_exec)
-        if not self._known:
+        if not added and not seen:
             raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
         return added
 
@@ -118,25 +121,18 @@ class Follower:
 
     def wait(self, seconds: float) -> None:
         """Until a ring is half full or a target ended, at most so long."""
-        for descriptor, events in self._poll.poll(seconds * 1000):
-            if events & (select.POLLHUP | select.POLLERR):  # its threads have ended: it would end every wait at once
-                self._poll.unregister(descriptor)
-                self._hung.append(descriptor)
+        self._waiting.wait(seconds)
 
     def watch(self, descriptor: int) -> None:
         """Have `wait` end when this descriptor becomes readable too."""
-        self._poll.register(descriptor, select.POLLIN)
+        self._waiting.add(descriptor)
 
     def take(self) -> list[Taken]:
         """What came since the last time, one entry a ring."""
         found = []
         for descriptor, ring in self._rings.items():
-            records: list[Record] = []
-            for data in ring.take():
-                try:
-                    records.append(parse_record(data, self.choice.read_format))
-                except RecordError:
-                    self.damaged += 1
+            records, damaged = ring.records(self.choice.read_format, len(self.choice.names))
+            self.damaged += damaged
             if records:
                 found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
         self._release()
@@ -157,12 +153,16 @@ class Follower:
 
     def close(self) -> None:
         """Unmap the rings and give every descriptor back."""
-        for ring in self._rings.values():
+        for descriptor, ring in self._rings.items():
+            self._waiting.remove(descriptor)
             ring.close()
         self._rings.clear()
         for one in self._sets:
             one.close(self._host)
         self._sets.clear()
+        if self._own_waiting is not None:
+            self._own_waiting.close()
+            self._own_waiting = None
 
     def _last_read(self, one: CounterSet) -> Closing:
         data = self._host.read_counter(one.leader, 24 + 24 * len(self.choice.names))
@@ -171,10 +171,10 @@ class Follower:
     def _release(self) -> None:
         """Mode A: a thread that ended is read for good, and its descriptors serve others."""
         if self.choice.mode is Mode.THREADS:
-            for one in [one for one in self._sets if one.leader in self._hung]:
+            for one in [one for one in self._sets if self._waiting.has_hung_up(one.leader)]:
                 if self._rings[one.leader].waiting:
                     continue  # the next round takes what came in between
-                self._hung.remove(one.leader)
+                self._waiting.remove(one.leader)
                 self._closed.append(self._last_read(one))
                 self._rings.pop(one.leader).close()
                 del self._ring_cpu[one.leader]
@@ -237,7 +237,7 @@ class Follower:
                     ) from error
                 pages //= 2
         self._ring_cpu[one.leader] = one.cpu
-        self._poll.register(one.leader, select.POLLIN)
+        self._waiting.add(one.leader)
 
 
 def sentence(error: HostError, what: str, counters: int) -> str:

@@ -19,6 +19,17 @@ def threads_of(host: Host, pid: int) -> frozenset[int]:
     return frozenset(int(name) for name in names if name.isdigit())
 
 
+def has_ended(host: Host, pid: int) -> bool:
+    """Whether a process is over; one that nobody has waited for yet is."""
+    if len(threads_of(host, pid)) > 1:
+        return False
+    try:
+        text = host.read_text(f"/proc/{pid}/stat")
+    except HostError:
+        return True
+    return text.rpartition(") ")[2][:1] in ("Z", "X", "")  # proc(5): the state follows the name
+
+
 def processes(host: Host) -> tuple[int, ...]:
     """Ids of all processes that this user can see."""
     return tuple(int(name) for name in host.list_dir("/proc") if name.isdigit())

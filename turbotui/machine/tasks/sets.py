@@ -7,11 +7,12 @@ its group samples every 50 ms of run time. Both write into one ring (kernel/even
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat, control
 
@@ -19,6 +20,10 @@ TICK_NS: Final = 50_000_000  # longest run time without a sample: Antao et al., 
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
 _TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
 _CONTEXT_SWITCHES: Final = 3  # PERF_COUNT_SW_CONTEXT_SWITCHES
+
+_GENERIC: Final = (0, 3)  # PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE
+_PMU_TYPE_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT: such an event may name the PMU that counts it
+_DEVICES: Final = "/sys/bus/event_source/devices"
 
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
@@ -30,7 +35,7 @@ _TASK: Final = 1 << 13
 _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
-_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING | ReadFormat.ID
+_FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
 
 
 class Mode(Enum):
@@ -60,9 +65,10 @@ class Counter:
 
 
 SOFTWARE_COUNTERS: Final = (
-    Counter("migrations", PerfAttr(_SOFTWARE, 4)),  # PERF_COUNT_SW_CPU_MIGRATIONS
     Counter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
 )
+"""Every counter makes every switch of a watched thread dearer (bench.tasks): migrations are not among them, because
+samples say on which CPU a thread ran."""
 HARDWARE_COUNTERS: Final = (
     Counter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
     Counter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES
@@ -79,12 +85,25 @@ class Choice:
         when: when samples are taken.
         read_format: of every counter; has LOST where the kernel knows it (6.0).
         counters: beside switches and run time, in the order of their values.
+        kinds: by CPU the type of its core PMU, on machines that have several; generic events are opened on that one.
     """
 
     mode: Mode
     when: When
     read_format: int
     counters: tuple[Counter, ...]
+    kinds: Mapping[int, int] = field(default_factory=dict)
+
+    def on_cpu(self, cpu: int) -> tuple[Counter, ...]:
+        """The counters as a CPU's own core PMU takes them."""
+        kind = self.kinds.get(cpu)
+        if kind is None:
+            return self.counters
+        return tuple(
+            replace(one, attr=replace(one.attr, config=one.attr.config | kind << _PMU_TYPE_SHIFT))
+            if one.attr.type in _GENERIC and not one.attr.config >> _PMU_TYPE_SHIFT else one
+            for one in self.counters
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,7 +149,7 @@ class CounterSet:
             host.close(descriptor)
 
 
-def attributes(choice: Choice, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
+def attributes(choice: Choice, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
     """What a set consists of, leader first."""
     ticks = choice.when is When.TICKS
     common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if ticks else 0)
@@ -144,7 +163,7 @@ def attributes(choice: Choice, *, on_exec: bool = False, cgroup: bool = False) -
     else:
         found = [replace(sampler, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), sampler]
     found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
-              for one in choice.counters]
+              for one in choice.on_cpu(cpu)]
     return [replace(one, target_flags=_PID_CGROUP) for one in found] if cgroup else found
 
 
@@ -165,7 +184,7 @@ def open_set(host: Host, choice: Choice, target: int, cpu: int, *, on_exec: bool
     """
     opened: list[int] = []
     try:
-        for attr in attributes(choice, on_exec=on_exec, cgroup=cgroup):
+        for attr in attributes(choice, cpu, on_exec=on_exec, cgroup=cgroup):
             opened.append(host.perf_event_open(attr, target, cpu, opened[0] if opened else -1))
     except HostError:
         for descriptor in reversed(opened):
@@ -191,10 +210,11 @@ def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool,
     modes = [Mode.CPUS] if whole_cpus else [Mode.INHERITED, Mode.THREADS]
     moments = [When.SWITCHES] if whole_cpus else [When.SWITCHES, When.TICKS]
     refused = HostError(errno.EOPNOTSUPP, "sampling threads")
+    kinds = core_kinds(host)
     for when in moments:
         for mode in modes:
             for lost in (ReadFormat.LOST, ReadFormat(0)):
-                choice = Choice(mode, when, int(_FORMAT | lost), ())
+                choice = Choice(mode, when, int(_FORMAT | lost), (), kinds)
                 error = _refusal(host, choice, cpu, target)
                 if error is None:
                     return _with_counters(host, choice, cpu, wanted, target)
@@ -222,6 +242,28 @@ def _with_counters(host: Host, choice: Choice, cpu: int, wanted: Sequence[Counte
         if _refusal(host, more, cpu, target) is None:
             choice = more
     return choice
+
+
+def core_kinds(host: Host) -> dict[int, int]:
+    """By CPU the type of its core PMU where there are several kinds of core; empty where there is one.
+
+    Core PMUs of such machines list their CPUs in a file `cpus` (Documentation/ABI, sysfs-bus-event_source-devices).
+    """
+    found: dict[int, int] = {}
+    kinds = 0
+    try:
+        names = host.list_dir(_DEVICES)
+    except HostError:
+        return {}
+    for name in names:
+        try:
+            cpus = parse_cpulist(host.read_text(f"{_DEVICES}/{name}/cpus"))
+            kind = int(host.read_text(f"{_DEVICES}/{name}/type"))
+        except (HostError, ValueError):
+            continue  # no core PMU, or one for all CPUs
+        kinds += 1
+        found.update(dict.fromkeys(cpus, kind))
+    return found if kinds > 1 else {}
 
 
 def with_required(host: Host, choice: Choice, cpu: int, required: Sequence[Counter], target: int = 0) -> Choice:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from turbotui.machine.pmus import EventError
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.pmus import EventError, Format, Pmu
 
 _BDF = re.compile(r"(?:[0-9a-f]{1,4}:)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])", re.ASCII | re.IGNORECASE)
 _DEVICES = 0x1F  # five bits (PCI Express Base Specification, section 2.2.4.2)
+_CYCLES = 1 << 32  # the cycle counter of a CoreSight PMU; no filter applies to it
 _ADDRESS_SLOTS = 8  # of one PCIE-TGT PMU, shared by equal pairs (nvidia-tegra410-pmu.rst)
 
 
@@ -38,6 +40,41 @@ class AddressNotEnabledError(EventError):
 
 class AddressSlotsError(EventError):
     """More distinct address ranges than the PMU has slots."""
+
+
+def check(pmu: Pmu, terms: Mapping[str, int]) -> None:
+    """Check the filters of one event of any PMU; those without rules pass.
+
+    Args:
+        pmu: whose event it is.
+        terms: the values of all its fields, the event's own among them.
+
+    Raises:
+        PortAndDeviceError, DeviceNotEnabledError, AddressNotEnabledError: filters that cannot be, or select nothing.
+    """
+    if "src_bdf_en" in pmu.formats and terms.get("event") != _CYCLES:
+        check_pcie(terms)
+    if "dst_addr_en" in pmu.formats:
+        check_target_group((terms,))
+
+
+def check_together(pmu: Pmu, attrs: Sequence[PerfAttr]) -> None:
+    """Check encoded events that are to be one group of a PMU.
+
+    Raises:
+        SeveralDevicesError, AddressSlotsError: filters that one PMU cannot have at the same time.
+    """
+    members = [{name: _value(where, attr) for name, where in pmu.formats.items()} for attr in attrs]
+    if "src_bdf_en" in pmu.formats:
+        check_pcie_group([settings for settings in members if settings.get("event") != _CYCLES])
+    if "dst_addr_en" in pmu.formats:
+        check_target_group(members)
+
+
+def _value(where: Format, attr: PerfAttr) -> int:
+    """A field's value in an encoded event."""
+    word = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)[where.word]
+    return sum((word >> bit & 1) << index for index, bit in enumerate(where.bits))
 
 
 def bdf_value(address: str) -> int:

@@ -112,13 +112,8 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         if rival is None or (not _can(rival, signals) and _can(column, signals)):
             chosen[column.id] = column
     # a variant keeps the place where it stands in the tables: a core's watts among core columns
-    kept: list[Column] = []
-    for column in order:
-        mine = chosen[column.id]
-        same = mine.needs == column.needs and mine.scope is column.scope and mine.formula == column.formula
-        if same and all(other.id != column.id for other in kept):
-            kept.append(mine)
-    return Catalog(tuple(kept), {column.id: column for column in kept})
+    kept = tuple(column for column in order if chosen[column.id] is column)
+    return Catalog(kept, {column.id: column for column in kept})
 
 
 def _can(column: Column, signals: Mapping[SignalId, Signal]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from turbotui.errors import UsageError
@@ -10,18 +11,8 @@ from turbotui.quantities.catalog.formulas import percent, reference_ticks
 from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
 from turbotui.quantities.scope import Scope
 
-_FORMULAS = {
-    Shape.RAW: "the word at the end of the interval, hexadecimal",
-    Shape.DELTA: "Δvalue",
-    Shape.AVERAGE: "the value at the end of the interval",
-}
-_SHARES = {
-    Ticks.CYCLES: "100 x Δvalue / (ΔTSC x tsc_tweak)",
-    Ticks.SECONDS: "100 x Δvalue / interval",
-    Ticks.USEC: "100 x Δvalue / 1e6 / interval",
-    Ticks.CRYSTAL: "100 x Δvalue / crystal clock / interval",
-    Ticks.CORE_CLOCK: "100 x Δvalue / 800 MHz / interval",
-}
+_WORD = "the word at the end of the interval, hexadecimal"
+_DIFFERENCE = "the difference of the words at both ends of the interval, hexadecimal"
 # Before which column added ones stand: the end of their block in turbostat's order (turbostat-spec 1.6, 2.3).
 _ANCHORS: dict[Scope, tuple[ColumnId, ...]] = {
     Scope.CPU: ("CPU%c1e", "CPU%c1"),
@@ -45,7 +36,7 @@ def added_column(counter: AddedCounter) -> Column:
         needs=(counter.signal, "tsc") if by_cycles else (counter.signal,),
         wants=("tsc_tweak",) if by_cycles else (),
         compute=_formula(counter),
-        formula=_SHARES[counter.ticks] if share else _FORMULAS[counter.shape],
+        formula="" if not _in_digits(counter) else _WORD if counter.shape is Shape.RAW else _DIFFERENCE,
         help=f"Added by hand: {counter.place}, read on each {counter.scope.value}.",
         document=str(counter.place),
         width=16 if _in_digits(counter) and counter.width == 64 else 8,
@@ -87,7 +78,26 @@ def _share(rate: float | None, seconds: float) -> float | None:
 
 def _whole(value: float | None) -> int | None:
     """Without its fraction: turbostat divides integers for the mean of a summary (turbostat-spec 1.6)."""
-    return None if value is None else int(value)
+    return None if value is None else math.trunc(value)
+
+
+def with_events(columns: Sequence[Column], events: Sequence[Column]) -> tuple[Column, ...]:
+    """Columns of a machine with those of added events in place: at the end of the block of their level, in order.
+
+    Raises:
+        UsageError: a name that another column has.
+    """
+    taken = {column.id for column in columns}
+    for column in events:
+        if column.id in taken:
+            raise UsageError(f"there is a column {column.id} already: give the added one another name")
+        taken.add(column.id)
+    result = list(columns)
+    for scope, anchors in _ANCHORS.items():
+        block = [column for column in events if (column.scope if column.scope in _ANCHORS else Scope.PACKAGE) is scope]
+        place = next((index for index, column in enumerate(result) if column.id in anchors), len(result))
+        result[place:place] = block
+    return tuple(result)
 
 
 def with_added(columns: Sequence[Column], counters: Sequence[AddedCounter]) -> tuple[Column, ...]:

@@ -17,7 +17,6 @@ COLUMNS = (
     Column(
         id="usec", category=Category.OTHER, scope=Scope.CPU, unit="us", decimals=0,
         needs=("clock.start", "clock.end"), compute=_microseconds,
-        formula="clock after the CPU's readings - clock before them",
         help="Time that reading the CPU's counters took; in the summary from the first CPU's start to the last "
         "one's end.", document=_DOCUMENT, width=5, priority=9, default=False,
     ),

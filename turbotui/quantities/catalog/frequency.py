@@ -66,6 +66,15 @@ def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> Column:
     )
 
 
+def _turbo(title: str, signal: str, help_text: str) -> Column:
+    return Column(
+        id=title, category=Category.FREQUENCY, scope=Scope.SYSTEM, unit="MHz", decimals=0, needs=(signal,),
+        compute=_gauge_mhz(signal), formula="bus clock x ratio in MSR 0x1AD, by the core counts of MSR 0x1AE",
+        help=help_text, document="Intel SDM vol. 4, MSR_TURBO_RATIO_LIMIT", width=5, priority=8, default=False,
+        extra=True,
+    )
+
+
 COLUMNS = (
     Column(
         id="Avg_MHz",
@@ -76,7 +85,6 @@ COLUMNS = (
         decimals=0,
         needs=("aperf",),
         compute=lambda row: mega(row.rate("aperf")),
-        formula="ΔAPERF / interval",
         help="Cycles executed per second of wall time, idle time included: Busy% of Bzy_MHz.",
         document=_APERF_DOCUMENT,
         width=5,
@@ -92,7 +100,6 @@ COLUMNS = (
         needs=("mperf", "tsc"),
         wants=("tsc_tweak",),
         compute=lambda row: percent(row.delta("mperf"), reference_ticks(row)),
-        formula="100 x ΔMPERF / (ΔTSC x tsc_tweak)",
         help="Share of the interval in C0, that is executing instructions, as the hardware counted it.",
         document=_APERF_DOCUMENT,
         width=6,
@@ -109,7 +116,6 @@ COLUMNS = (
         needs=("aperf", "mperf"),
         wants=("base_hz", "tsc", "tsc_tweak"),
         compute=_busy_mhz,
-        formula="base_MHz x ΔAPERF / ΔMPERF",
         help="Mean clock while not idle.",
         document=_APERF_DOCUMENT,
         width=5,
@@ -123,7 +129,6 @@ COLUMNS = (
         decimals=4,
         needs=("aperf", "mperf"),
         compute=_performance_ratio,
-        formula="ΔAPERF / ΔMPERF",
         help="Mean clock while not idle over the base clock: above 1 is turbo, below 1 is throttled.",
         document=_APERF_DOCUMENT,
         width=6,
@@ -140,11 +145,10 @@ COLUMNS = (
         decimals=0,
         needs=("tsc",),
         compute=lambda row: mega(row.rate("tsc")),
-        formula="ΔTSC / interval",
         help="Rate of the time-stamp counter: constant, whatever the core's clock does.",
         document="Intel SDM vol. 3 section 19.17",
         width=5,
-        priority=8,
+        priority=7,
     ),
     Column(
         id="CurMHz",
@@ -164,6 +168,10 @@ COLUMNS = (
     ),
     _setting("MinMHz", "cpufreq.min", "Lowest clock that the policy allows now.", mhz=True),
     _setting("MaxMHz", "cpufreq.max", "Highest clock that the policy allows now.", mhz=True),
+    _setting("TopMHz", "cpufreq.hw_max", "Highest clock that cpufreq knows of this CPU, turbo included.", mhz=True),
+    _setting("BaseMHz", "cpufreq.base", "Base clock of this CPU: what it was specified with, without turbo.", mhz=True),
+    _turbo("Turbo1", "turbo.single", "Highest clock while one core of the package is active; of P cores on hybrids."),
+    _turbo("TurboAll", "turbo.all", "Highest clock while all cores of the package are active; of P cores on hybrids."),
     _setting("Governor", "cpufreq.governor", "Governor that cpufreq chooses the clock of this CPU with.", mhz=False),
     _setting("EPP", "cpufreq.epp", "Energy performance preference handed to the hardware.", mhz=False),
     Column(
@@ -211,7 +219,6 @@ CACHE_COLUMNS = (
         decimals=2,
         needs=("instructions", "aperf"),
         compute=lambda row: _quotient(row.delta("instructions"), row.delta("aperf")),
-        formula="Δinstructions / ΔAPERF",
         help="Instructions per cycle while not idle.",
         document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS",
         width=4,
@@ -226,7 +233,6 @@ CACHE_COLUMNS = (
         decimals=2,
         needs=("instructions", "cycles"),
         compute=lambda row: _quotient(row.delta("instructions"), row.delta("cycles")),
-        formula="Δinstructions / Δcycles",
         help="Instructions per core cycle while not idle, both from the core PMU.",
         document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_CPU_CYCLES",
         width=4,
@@ -241,7 +247,6 @@ CACHE_COLUMNS = (
         decimals=0,
         needs=("cache.references",),
         compute=lambda row: mega(row.rate("cache.references")),
-        formula="Δcache-references / interval / 1e6",
         help="Last-level cache references, millions a second. On AMD Zen the kernel maps this event to the L2.",
         document="perf_event_open(2), PERF_COUNT_HW_CACHE_REFERENCES",
         width=5,
@@ -256,7 +261,6 @@ CACHE_COLUMNS = (
         decimals=2,
         needs=("cache.references", "cache.misses"),
         compute=lambda row: _hit(row.delta("cache.references"), row.delta("cache.misses")),
-        formula="100 x (Δcache-references - Δcache-misses) / Δcache-references",
         help="Share of last-level cache references that hit. On AMD Zen the kernel maps these events to the L2.",
         document="perf_event_open(2), PERF_COUNT_HW_CACHE_MISSES",
         width=6,
@@ -272,7 +276,6 @@ CACHE_COLUMNS = (
         decimals=0,
         needs=("cache.l2.references",),
         compute=lambda row: mega(row.rate("cache.l2.references")),
-        formula="ΔL2 references / interval / 1e6",
         help="Second-level cache references, millions a second, on Intel models whose event codes are known.",
         document=_L2_DOCUMENT,
         width=5,
@@ -287,7 +290,6 @@ CACHE_COLUMNS = (
         decimals=2,
         needs=("cache.l2.references", "cache.l2.hits"),
         compute=lambda row: percent(row.delta("cache.l2.hits"), row.delta("cache.l2.references")),
-        formula="100 x ΔL2 hits / ΔL2 references",
         help="Share of second-level cache references that hit.",
         document=_L2_DOCUMENT,
         width=6,

@@ -25,7 +25,6 @@ def _engine(name: str, state: str, engine: str, what: str) -> tuple[Column, ...]
         Column(
             id=f"{name}%{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%",
             decimals=2, needs=(f"{engine}.idle",), compute=_slept(f"{engine}.idle"),
-            formula=f"100 x Δ{state}_residency / interval",
             help=f"Share of the interval that the {what} slept in {state.upper()}.", document=_DOCUMENT, width=6,
             priority=7, scale_max=100.0,
         ),

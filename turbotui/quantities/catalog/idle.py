@@ -8,6 +8,7 @@ from turbotui.quantities.catalog.formulas import count, percent, reference_ticks
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.traced import at_least
 
 _HARDWARE = "Intel SDM vol. 4, core and package C-state residency counters"
 _CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
@@ -23,8 +24,12 @@ def _derived_c1(row: Inputs) -> Cell:
     ticks, active, c6 = reference_ticks(row), row.delta("mperf"), row.delta("cstate.core.c6")
     if ticks is None or active is None or c6 is None:
         return None
-    deeper = sum(row.delta(f"cstate.core.c{state}") or 0.0 for state in (3, 7))  # not every model has these two
-    return percent(max(0.0, ticks - active - c6 - deeper), ticks)
+    left = ticks - active - c6
+    for state in (3, 7):  # not every model has these two
+        deeper = row.delta(f"cstate.core.c{state}")
+        if deeper is not None:
+            left -= deeper
+    return percent(at_least(0.0, left), ticks)
 
 
 def _core(state: int, scope: Scope) -> Column:
@@ -32,7 +37,6 @@ def _core(state: int, scope: Scope) -> Column:
     return Column(
         id=f"CPU%c{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=scope, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
-        formula=f"100 x ΔC{state}_residency / (ΔTSC x tsc_tweak)",
         help=f"Share of the interval that the core spent in hardware state C{state}.", document=_HARDWARE, width=6,
         priority=4, scale_max=100.0,
     )
@@ -44,7 +48,6 @@ def _package(state: int) -> Column:
     return Column(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
-        formula=f"100 x ΔPC{state}_residency / (ΔTSC x tsc_tweak)",
         help=f"Share of the interval that the whole package spent in state PC{state}.", document=_HARDWARE, width=6,
         priority=6, scale_max=100.0,
     )
@@ -53,7 +56,7 @@ def _package(state: int) -> Column:
 def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Cell], help_text: str) -> Column:
     return Column(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute, formula=f"100 x Δ{signal} / (ΔTSC x tsc_tweak)",
+        needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute,
         help=help_text, document="Intel SDM vol. 4, MSR 0x658 to 0x65B", width=6, priority=7,
     )
 
@@ -64,11 +67,11 @@ def _total_c0(row: Inputs) -> Cell:
     return None if active is None or not ticks else 100.0 * active / ticks
 
 
-def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...], formula: str, help_text: str,
+def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...], help_text: str,
            document: str) -> Column:
     return Column(
         id=title, category=Category.IDLE, groups=groups, scope=scope, unit="%", decimals=2, needs=(signal,),
-        compute=lambda row: percent(row.rate(signal), 1.0), formula=formula, help=help_text, document=document,
+        compute=lambda row: percent(row.rate(signal), 1.0), help=help_text, document=document,
         width=6, priority=7, scale_max=100.0,
     )
 
@@ -78,14 +81,14 @@ _PMT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
 _LPIT = "kernel Documentation/firmware-guide/acpi/lpit.rst"
 
 CORE_COLUMNS = (
-    _slept("CPU%c1e", "pmt.module.c1e", Scope.CPU, groups=(), formula="100 x Δticks / 800 MHz / interval",
+    _slept("CPU%c1e", "pmt.module.c1e", Scope.CPU, groups=(),
            help_text="Share of the interval that the CPU's module spent in C1E, by the firmware's telemetry.",
            document=_PMT),
     _core(1, Scope.CPU),
     Column(
         id="CPU%c1", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.CPU, unit="%", decimals=2,
         needs=("tsc", "mperf", "cstate.core.c6"), wants=("tsc_tweak", "cstate.core.c3", "cstate.core.c7"),
-        compute=_derived_c1, formula="100 x (ΔTSC x tsc_tweak - ΔMPERF - ΔC3 - ΔC6 - ΔC7) / (ΔTSC x tsc_tweak)",
+        compute=_derived_c1,
         help="Share of the interval in C1, derived: the time in no other state. This CPU has no C1 counter.",
         document=_HARDWARE, width=6, priority=4, scale_max=100.0,
     ),
@@ -95,7 +98,6 @@ CORE_COLUMNS = (
     Column(
         id="Mod%c6", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.MODULE, unit="%", decimals=2,
         needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=_residency("cstate.module.c6"),
-        formula="100 x ΔMC6_residency / (ΔTSC x tsc_tweak)",
         help="Share of the interval that the whole module spent in state C6.", document=_HARDWARE, width=6, priority=7,
         scale_max=100.0,
     ),
@@ -112,15 +114,13 @@ PACKAGE_COLUMNS = (
                 "Share of the interval that a core and the graphics were in C0 together."),
     *(_package(state) for state in _PACKAGE_STATES),
     _slept("CPU%LPI", "lpi.cpu", Scope.PACKAGE, groups=_HWIDLE,
-           formula="100 x Δlow_power_idle_cpu_residency_us / 1e6 / interval",
            help_text="Share of the interval that all CPUs were in low-power idle.", document=_LPIT),
     _slept("SYS%LPI", "lpi.system", Scope.PACKAGE, groups=_HWIDLE,
-           formula="100 x Δlow_power_idle_system_residency_us / 1e6 / interval",
            help_text="Share of the interval that the whole system was in low-power idle (S0ix).", document=_LPIT),
 )
 
 DIE_COLUMNS = (
-    _slept("Die%c6", "pmt.die.c6", Scope.PACKAGE, groups=_HWIDLE, formula="100 x Δticks / crystal clock / interval",
+    _slept("Die%c6", "pmt.die.c6", Scope.PACKAGE, groups=_HWIDLE,
            help_text="Share of the interval that the die was in C6, by the firmware's telemetry.", document=_PMT),
 )
 
@@ -159,7 +159,7 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
 def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> Column:
     return Column(
         id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"), scope=Scope.CPU,
-        unit="", decimals=0, needs=(signal,), compute=lambda row: count(row, signal), formula=f"Δ{signal}",
+        unit="", decimals=0, needs=(signal,), compute=lambda row: count(row, signal),
         help=help_text, document=_CPUIDLE, width=6, priority=8, default=False, extra=extra,
     )
 
@@ -171,7 +171,7 @@ def _requested(title: str, signal: SignalId) -> Column:
 
     return Column(
         id=f"{title}%", category=Category.IDLE, groups=("pct_idle", "idle", "swidle", "sysfs"), scope=Scope.CPU,
-        unit="%", decimals=2, needs=(signal,), compute=share, formula=f"100 x Δ{signal} / interval",
+        unit="%", decimals=2, needs=(signal,), compute=share,
         help=f"Share of the interval in {title} as the kernel's idle governor requested it; the hardware may have "
         "chosen another state.", document=_CPUIDLE, width=6, priority=6, scale_max=100.0,
     )

@@ -21,7 +21,7 @@ def _rate(signal: str) -> Callable[[Inputs], Cell]:
 
 
 def _counted(title: str, signal: str, help_text: str, formula: str, *, document: str = _DOCUMENT,
-             priority: int = 7) -> Column:
+             priority: int = 8) -> Column:
     return Column(
         id=title, category=Category.INTERRUPT, groups=("other",), scope=Scope.CPU, unit="", decimals=0,
         needs=(signal,), compute=_count(signal), formula=formula, help=help_text, document=document, width=7,
@@ -32,7 +32,7 @@ def _counted(title: str, signal: str, help_text: str, formula: str, *, document:
 def _per_second(title: str, signal: str, help_text: str, document: str = _DOCUMENT) -> Column:
     return Column(
         id=title, category=Category.INTERRUPT, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=_rate(signal), formula=f"Δ{signal} / interval", help=help_text, document=document, width=7, priority=8,
+        compute=_rate(signal), help=help_text, document=document, width=7, priority=8,
         default=False, extra=True,
     )
 
@@ -42,7 +42,7 @@ COLUMNS = (
              "sum of all rows of /proc/interrupts, Δ", priority=2),
     _counted("NMI", "irq.nmi", "Non-maskable interrupts in the interval.", "row NMI of /proc/interrupts, Δ"),
     _counted("SMI", "smi", "System management interrupts in the interval: time stolen by firmware.",
-             "ΔSMI_COUNT, 32 bits", document="Intel SDM vol. 4, MSR_SMI_COUNT (0x34)"),
+             "", document="Intel SDM vol. 4, MSR_SMI_COUNT (0x34)"),
     _per_second("IRQ/s", "irq.total", "Interrupts of every kind per second."),
     _per_second("Timer/s", "irq.loc", "Local timer interrupts per second."),
     _per_second("Dev/s", "irq.device", "Interrupts of devices (numbered rows) per second."),

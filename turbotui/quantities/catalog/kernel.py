@@ -7,6 +7,7 @@ from collections.abc import Callable
 from turbotui.quantities.catalog.formulas import percent
 from turbotui.quantities.columns import Category, Cell, Column, Inputs, Thresholds
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.traced import at_least
 
 _DOCUMENT = "proc_stat(5)"
 _PERF_DOCUMENT = "perf_event_open(2), software events"
@@ -27,16 +28,17 @@ def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Cell]:
         part, total = _sum(row, names), _sum(row, _ALL)
         if part is None or total is None:
             return None
-        return percent(max(0.0, part - (_sum(row, less) or 0.0)), total)
+        other = _sum(row, less)
+        return percent(part if other is None else at_least(0.0, part - other), total)
 
     return compute
 
 
-def _time(title: str, compute: Callable[[Inputs], Cell], formula: str, help_text: str, *, default: bool = True,
+def _time(title: str, compute: Callable[[Inputs], Cell], help_text: str, *, default: bool = True,
           priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None) -> Column:
     return Column(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="%", decimals=1, needs=needs,
-        wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, formula=formula, help=help_text,
+        wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, help=help_text,
         document=_DOCUMENT, width=5, priority=priority, default=default, extra=True, scale_max=100.0,
         thresholds=thresholds,
     )
@@ -45,27 +47,26 @@ def _time(title: str, compute: Callable[[Inputs], Cell], formula: str, help_text
 def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> Column:
     return Column(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
-        compute=lambda row: row.rate(signal), formula=f"Δ{signal} / interval", help=help_text, document=_PERF_DOCUMENT,
+        compute=lambda row: row.rate(signal), help=help_text, document=_PERF_DOCUMENT,
         width=7, priority=6, default=default, extra=True,
     )
 
 
 COLUMNS = (
     _time("Load%", _share("user", "nice", "system", "irq", "softirq", "steal"),
-          "100 x Δ(user + nice + system + irq + softirq + steal) / Δtotal",
           "Share of time not idle as the kernel accounts it, in steps of 10 ms. Works everywhere; Busy% is the "
           "hardware's own count.", priority=1),
-    _time("user%", _share("user", "nice", less=("guest", "guest_nice")), "100 x Δ(user + nice - guest) / Δtotal",
+    _time("user%", _share("user", "nice", less=("guest", "guest_nice")),
           "Time in user programs, guests of virtual machines left out."),
-    _time("sys%", _share("system"), "100 x Δsystem / Δtotal", "Time in the kernel, interrupts left out."),
-    _time("irq%", _share("irq", "softirq"), "100 x Δ(irq + softirq) / Δtotal",
+    _time("sys%", _share("system"), "Time in the kernel, interrupts left out."),
+    _time("irq%", _share("irq", "softirq"),
           "Time in hard and soft interrupts.", needs=(*_NEEDS, "stat.irq", "stat.softirq")),
-    _time("iowait%", _share("iowait"), "100 x Δiowait / Δtotal",
+    _time("iowait%", _share("iowait"),
           "Idle while a task of this CPU waited for a disk. A hint, not a measurement: the kernel says so itself."),
-    _time("steal%", _share("steal"), "100 x Δsteal / Δtotal",
+    _time("steal%", _share("steal"),
           "Time that the hypervisor gave to others while this CPU wanted to run.", needs=(*_NEEDS, "stat.steal"),
           thresholds=Thresholds(5.0, 20.0)),
-    _time("guest%", _share("guest", "guest_nice"), "100 x Δ(guest + guest_nice) / Δtotal",
+    _time("guest%", _share("guest", "guest_nice"),
           "Time running virtual machines' CPUs.", default=False, needs=(*_NEEDS, "stat.guest")),
     _rate("CSW/s", "switches", "Context switches per second."),
     _rate("Migr/s", "migrations", "Tasks per second that moved to this CPU from another."),

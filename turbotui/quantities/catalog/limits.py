@@ -32,10 +32,14 @@ class _Layout:
     log: int = 16
     prefix: str = ""
 
+    def words_of(self, *, logged: bool) -> Mapping[int, str]:
+        """The word for each state bit, or for each log bit."""
+        shift = self.log if logged else 0
+        return {bit + shift: f"{self.prefix}{word}" for bit, word in self.words.items()}
+
     def set_words(self, bits: int, *, logged: bool) -> list[str]:
         """The words whose state or log bit is set."""
-        shift = self.log if logged else 0
-        return [f"{self.prefix}{word}" for bit, word in self.words.items() if bits >> (bit + shift) & 1]
+        return [word for bit, word in self.words_of(logged=logged).items() if bits >> bit & 1]
 
 
 # Intel SDM vol. 4, IA32_PACKAGE_THERM_STATUS and IA32_THERM_STATUS: each log bit is directly above its state.
@@ -53,9 +57,17 @@ _LAYOUTS: tuple[_Layout, ...] = (
         {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 2: "bit2", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm",
          8: "Amps", 9: "CorePwr", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15"},
     ),
+    # The servers of those generations at 0x690: bit 10 is no power limit there (Intel SDM vol. 4, tables of the
+    # Xeon E5 v3, and of the Xeon D and E5 v4; turbostat-spec 4 names the bits as on client parts)
+    _Layout(
+        "reasons.hsx.core",
+        {0: "PROCHOT", 1: "Thermal", 2: "PowerBudget", 3: "Platform", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
+         10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowTurbo", 15: "BelowRequest"},
+    ),
     _Layout(
         "reasons.hsw.gfx",
-        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr"},
+        {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",
+         9: "GFXPwr"},
         prefix="GFX:",
     ),
     _Layout(
@@ -103,6 +115,7 @@ def _column(title: str, scope: Scope, layouts: tuple[_Layout, ...], formula: str
         id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=(layouts[0].signal,),
         wants=tuple(layout.signal for layout in layouts[1:]), compute=_reasons(layouts, logged=logged),
         formula=formula, help=help_text, document=_DOCUMENT, width=12, priority=7, default=default, extra=True,
+        bits={layout.signal: layout.words_of(logged=logged) for layout in layouts},
     )
 
 

@@ -16,7 +16,7 @@ _POWERCAP = "kernel Documentation/power/powercap/powercap.rst"
 def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> Column:
     return Column(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="W", decimals=2, needs=(signal,),
-        compute=_rate(signal), formula="Δenergy / interval", help=f"Power of {what}, mean over the interval.",
+        compute=_rate(signal), help=f"Power of {what}, mean over the interval.",
         document=_DOCUMENT, width=7, priority=2 if title == "PkgWatt" else 5, whole_only=whole_only,
     )
 
@@ -24,7 +24,7 @@ def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only:
 def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> Column:
     return Column(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="J", decimals=2, needs=(signal,),
-        compute=_delta(signal), formula="Δenergy", help=f"Energy of {what} in the interval.", document=_DOCUMENT,
+        compute=_delta(signal), help=f"Energy of {what} in the interval.", document=_DOCUMENT,
         width=8, priority=2 if title == "Pkg_J" else 5, default=False, whole_only=whole_only,
     )
 
@@ -40,7 +40,7 @@ def _delta(signal: SignalId) -> Callable[[Inputs], Cell]:
 def _throttled(title: str, signal: SignalId, what: str) -> Column:
     return Column(
         id=title, category=Category.POWER, groups=("power",), scope=Scope.PACKAGE, unit="%", decimals=2,
-        needs=(signal,), compute=_percent_of_time(signal), formula="100 x Δthrottled time / interval",
+        needs=(signal,), compute=_percent_of_time(signal),
         help=f"Share of the interval that {what} was held back by its power limit; in the summary the sum over "
         "packages.", document=_DOCUMENT, width=6, priority=6,
     )
@@ -76,9 +76,10 @@ PACKAGE_COLUMNS = (
     _throttled("RAM_%", "throttled.ram", "the package's memory"),
     Column(
         id="PL1", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl1",),
-        compute=lambda row: row.value("limit.pkg.pl1"), formula="powercap long_term power_limit_uw, or MSR 0x610[14:0]",
-        help="Sustained power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
-        extra=True,
+        compute=lambda row: row.value("limit.pkg.pl1"),
+        formula="powercap long_term power_limit_uw, hwmon amd_hsmp power1_cap, or MSR 0x610[14:0]",
+        help="Sustained power limit of the package.",
+        document=f"{_POWERCAP}; Documentation/arch/x86/amd_hsmp.rst", width=5, priority=8, default=False, extra=True,
     ),
     Column(
         id="PL2", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl2",),
@@ -95,9 +96,16 @@ PACKAGE_COLUMNS = (
         default=False, extra=True,
     ),
     Column(
+        id="TDP", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.tdp",),
+        compute=lambda row: row.value("limit.pkg.tdp"),
+        formula="powercap long_term max_power_uw, or MSR 0x614[14:0]",
+        help="Thermal design power of the package: what its base clock was specified with.",
+        document="Intel SDM vol. 4, MSR_PKG_POWER_INFO; kernel drivers/powercap/intel_rapl_common.c", width=5,
+        priority=8, default=False, extra=True,
+    ),
+    Column(
         id="nJ/ins", category=Category.POWER, scope=Scope.PACKAGE, unit="nJ", decimals=2,
         needs=("energy.pkg", "instructions"), compute=_nanojoules,
-        formula="1e9 x Δpackage energy / Δinstructions of all its CPUs",
         help="Energy of the package for each instruction that its CPUs executed, idle power included.",
         document=f"{_DOCUMENT}; perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS", width=6, priority=8, default=False,
         extra=True,
@@ -106,7 +114,7 @@ PACKAGE_COLUMNS = (
         id="PL1%", category=Category.POWER, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("energy.pkg", "limit.pkg.pl1"),
         compute=lambda row: percent(row.rate("energy.pkg"), row.value("limit.pkg.pl1")),
-        formula="100 x PkgWatt / PL1", help="How much of the sustained power limit is used.", document=_POWERCAP,
+        help="How much of the sustained power limit is used.", document=_POWERCAP,
         width=5, priority=8, default=False, extra=True,
     ),
 )

@@ -37,14 +37,14 @@ CORE_COLUMNS = (
     _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
     Column(
         id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
-        compute=lambda row: count(row, "throttle.core.count"), formula="Δcore_throttle_count",
+        compute=lambda row: count(row, "throttle.core.count"),
         help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
         document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
     ),
     Column(
         id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
         needs=("throttle.core.time",), compute=lambda row: _share(row, "throttle.core.time"),
-        formula="100 x Δcore_throttle_total_time / interval", help="Share of the interval that the core was throttled "
+        help="Share of the interval that the core was throttled "
         "for heat; above the core, the sum over cores.", document=_THROTTLE, width=5, priority=8, default=False,
         extra=True,
     ),
@@ -56,8 +56,20 @@ PACKAGE_COLUMNS = (
     Column(
         id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
         needs=("throttle.pkg.count",), compute=lambda row: count(row, "throttle.pkg.count"),
-        formula="Δpackage_throttle_count", help="Times the package was throttled for heat in the interval.",
+        help="Times the package was throttled for heat in the interval.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
+    ),
+    Column(
+        id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
+        needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
+        help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
+        document=_THROTTLE, width=5, priority=8, default=False, extra=True,
+    ),
+    Column(
+        id="TjMax", category=Category.THERMAL, scope=Scope.SYSTEM, unit="°C", decimals=0, needs=("tj_max",),
+        compute=_degrees("tj_max"), formula="MSR 0x1A2[23:16], or --TCC",
+        help="Temperature at which the processor slows itself down; its sensors count down from it.",
+        document="Intel SDM vol. 4, MSR_TEMPERATURE_TARGET", width=4, priority=8, default=False, extra=True,
     ),
 )
 

@@ -1,0 +1,105 @@
+"""A simulated machine under a clock moved by hand, watched through the real layers, with columns added to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host
+from turbotui.machine.machine import read_machine
+from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+
+SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What really happened until now."""
+
+    cpus: tuple[CpuTruth, ...]
+    packages: tuple[PackageTruth, ...]
+
+
+class Adding:
+    """One machine, its session, and the columns under test."""
+
+    def __init__(self, name: str, cpus: frozenset[int] | None = None,
+                 around: Callable[[SimulatedHost], Host] = lambda host: host) -> None:
+        self.clock = ManualClock(SECOND)
+        self.host: SimulatedHost = simulated_host(name, self.clock, seed=3)
+        self.clock.advance(3.0)
+        self.session = Session(read_machine(around(self.host), cpus), SOURCES, 3600.0, self.host, cpus)
+        self.columns: list[Column] = []
+        self._arrived = threading.Semaphore(0)
+        self._frames: list[Frame] = []
+
+    def add(self, text: str) -> tuple[Column, ...]:
+        found = self.session.add_all(text)
+        self.columns += found
+        return found
+
+    def why(self, column: Column) -> Unavailable | None:
+        return why_absent(column, self.session.census, self.session.machine.topology)
+
+    def moment(self) -> Moment:
+        topology = self.session.machine.topology
+        packages = len({place.package for place in topology.places.values()})
+        return Moment(
+            tuple(self.host.model.truth(cpu) for cpu in range(len(topology.present))),
+            tuple(self.host.model.package_truth(package) for package in range(packages)),
+        )
+
+    def start(self) -> None:
+        self.session.want([column.id for column in self.columns])
+        self.session.start(self._take)
+        self._next()
+
+    def interval(self, seconds: float = 1.0) -> tuple[Frame, Moment, Moment]:
+        """One interval: its frame, and the truth at its start and its end."""
+        before = self.moment()
+        self.clock.advance(seconds)
+        after = self.moment()
+        self.session.end_interval()
+        return self._next(), before, after
+
+    def _take(self, frame: Frame) -> None:
+        self._frames.append(frame)
+        self._arrived.release()
+
+    def _next(self) -> Frame:
+        assert self._arrived.acquire(timeout=60.0)
+        assert self.session.failure is None
+        return self._frames[-1]
+
+
+@contextmanager
+def adding(name: str, cpus: frozenset[int] | None = None,
+           around: Callable[[SimulatedHost], Host] = lambda host: host) -> Iterator[Adding]:
+    found = Adding(name, cpus, around)
+    try:
+        yield found
+    finally:
+        found.session.stop()
+
+
+def cell(frame: Frame, column: Column, row: RowId) -> float:
+    found = frame.cell(column, row)
+    assert isinstance(found, int | float), frame.why(column, row)
+    return float(found)
+
+
+def package(frame: Frame, number: int) -> RowId:
+    return frame.rows(Scope.PACKAGE)[number]
+
+
+__all__ = ["SYSTEM_ROW", "Adding", "adding", "cell", "cpu_row", "package"]

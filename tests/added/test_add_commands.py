@@ -1,0 +1,93 @@
+"""--add, --events and `events sets` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turbotui.cli import main
+
+MINE = """
+[mine]
+title = "my own"
+[[mine.column]]
+name = "SwPs"
+formula = "cs / dt"
+unit = "/s"
+"""
+
+
+def out(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(list(words))
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def stat(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    return out(capsys, "stat", "--machine", "sapphire-2s", "-c", "0-1", "-q", "-n", "1", "-i", "0.05", "--show", "CPU",
+               *words)
+
+
+def test_stat_adds_events_groups_formulas_and_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _said = stat(capsys, "--add", "cycles:u,name=UCYC", "--add", "{branches,branch-misses}",
+                               "--add", "CPI=cycles/instructions", "--add", "set:ipc")
+    assert status == 0
+    titles = text.splitlines()[1].split("\t")
+    assert titles[0] == "CPU"
+    assert {"UCYC", "branches", "branch-misses", "CPI", "uIPC", "kIPC", "kIns%", "IPC"} == set(titles[1:])
+    for line in text.splitlines()[2:]:
+        assert all(cell for cell in line.split("\t"))
+
+
+def test_stat_leaves_out_what_the_machine_lacks_and_ends_where_the_text_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, text, said = stat(capsys, "--add", "uncore_cha/clockticks/", "--add", "cycles")
+    assert status == 0
+    assert "clockticks is not added: no hardware: This machine has no PMU 'uncore_cha'" in said
+    assert text.splitlines()[1] == "CPU\tcycles"
+    for words, part in ((("--add", "instrctions"), "did you mean instructions"),
+                        (("--add", "X=1+"), "is wrong at position"), (("--add", "set:ipx"), "did you mean ipc"),
+                        (("--add", "CPI=cycles/instructions", "--add", "CPI=cycles/branches"), "CPI already")):
+        status, _text, said = stat(capsys, *words)
+        assert status == 1
+        assert part in said
+        assert said.count("\n") == 1
+
+
+def test_a_file_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINE)
+    status, text, _said = stat(capsys, "--events", str(file), "--add", "set:mine")
+    assert (status, text.splitlines()[1]) == (0, "CPU\tSwPs")
+    file.write_text(MINE.replace("cs / dt", "cs /"))
+    status, _text, said = stat(capsys, "--events", str(file), "--add", "set:mine")
+    assert status == 1
+    assert "mine.toml, line 6: " in said
+
+
+def test_sets_are_listed_with_what_is_used_and_why_not_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _said = out(capsys, "events", "sets", "--machine", "vera-2s")
+    assert status == 0
+    assert text.startswith("# SIMULATED machine vera-2s")
+    assert "  MemRdGBs   'nvidia_ucf_pmu/mem_bytes_rd/' / dt / 1e9  (package, GB/s)" in text
+    status, text, _said = out(capsys, "events", "sets", "memory", "--machine", "vera-2s", "--json")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert [row["column"] for row in rows] == ["MemRdGBs", "MemWrGBs", "MemGBs"]
+    assert all(row["available"] and row["machine"].startswith("SIMULATED") for row in rows)
+    assert "no PMU 'uncore_imc'" in rows[0]["refused"][0]["reason"]
+    status, _text, said = out(capsys, "events", "sets", "nothing", "--machine", "vera-2s")
+    assert status != 0
+    assert "there are branches, caches" in said
+
+
+def test_columns_tell_how_an_added_one_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    _status, text, _said = out(capsys, "columns", "--machine", "guest", "--json", "--add", "set:branches",
+                               "--add", "Sw=cs/dt")
+    rows = {row["id"]: row for row in json.loads(text)["columns"]}
+    assert rows["Sw"]["available"]
+    assert rows["Sw"]["unit"] == "/s"
+    assert not rows["BrMiss%"]["available"]
+    assert "no core PMU" in rows["BrMiss%"]["reason"]

@@ -1,0 +1,87 @@
+"""The dashboard's form and picker with events, formulas and sets, over a real session of a simulated machine."""
+
+from __future__ import annotations
+
+from textual.widgets import Input, Static
+
+from turbotui.app import TurbotuiApp
+from turbotui.machine.machine import read_machine
+from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.sampling.session import Session
+from turbotui.screens.add import AddCounter
+from turbotui.screens.picker import Picker
+from turbotui.sources import SOURCES
+from turbotui.widgets.listing import Listing
+
+
+def session_of(name: str) -> Session:
+    host = simulated_host(name, ManualClock(1_000_000_000))
+    return Session(read_machine(host, frozenset({0, 1})), SOURCES, 3600.0, host, frozenset({0, 1}))
+
+
+async def test_an_event_a_group_and_a_formula_are_added_and_removed() -> None:
+    session = session_of("sapphire-2s")
+    async with TurbotuiApp(session).run_test(size=(120, 36)) as pilot:
+        await pilot.press("a")
+        await pilot.pause()
+        window = pilot.app.screen
+        assert isinstance(window, AddCounter)
+        said = window.query_one("#said", Static)
+        for text, names in (("cycles:u,name=UCYC", ["UCYC"]), ("CPI=cycles/instructions", ["CPI"]),
+                            ("{branches,branch-misses}", ["branches", "branch-misses"])):
+            window.query_one(Input).value = text
+            await pilot.press("enter")
+            await pilot.pause()
+            assert window.query_one(Input).value == ""
+            assert all(name in str(said.render()) for name in names)
+            assert set(names) <= {name for name, _what in session.by_hand()}
+        window.query_one(Input).value = "instrctions"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "did you mean instructions" in str(said.render())
+        window.query_one(Input).value = "uncore_cha/clockticks/"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "clockticks cannot be had" in str(said.render())
+        window.query_one(Listing).select("remove CPI")
+        await pilot.press("delete")
+        await pilot.pause()
+        assert "CPI" not in {name for name, _what in session.by_hand()}
+        assert session.catalog.get("CPI") is None
+    session.stop()
+
+
+async def test_tab_completes_a_pmus_event() -> None:
+    session = session_of("sapphire-2s")
+    async with TurbotuiApp(session).run_test(size=(80, 24)) as pilot:
+        await pilot.press("a")
+        await pilot.pause()
+        field = pilot.app.screen.query_one(Input)
+        field.value = "unc"
+        await pilot.pause()
+        await pilot.press("tab")
+        assert field.value == "uncore_imc/"
+        await pilot.pause()
+        await pilot.press("tab")
+        assert field.value == "uncore_imc/cas_count_read/"
+    session.stop()
+
+
+async def test_the_picker_shows_and_hides_a_whole_set() -> None:
+    session = session_of("sapphire-2s")
+    async with TurbotuiApp(session).run_test(size=(120, 36)) as pilot:
+        await pilot.press("C")
+        await pilot.pause()
+        window = pilot.app.screen
+        assert isinstance(window, Picker)
+        window.query_one(Input).value = "set:branches"
+        await pilot.pause()
+        window.query_one(Listing).select("set:branches")
+        await pilot.press("space")
+        await pilot.pause()
+        assert [name for name, _what in session.by_hand()] == ["BrMiss%", "BrMPKI"]
+        window.query_one(Listing).select("set:branches")
+        await pilot.press("space")
+        await pilot.pause()
+        assert session.by_hand() == ()
+    session.stop()

@@ -1,0 +1,53 @@
+"""What the form offers to go on with while an event is being typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.machine.events.set_files import shipped_sets
+from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.quantities.event_columns import parse_requests
+from turbotui.sampling.event_completion import complete_events
+
+INTEL = simulated_host("sapphire-2s", ManualClock())
+VERA = simulated_host("vera-2s", ManualClock())
+
+
+def texts(machine: str, typed: str) -> list[str]:
+    host = VERA if machine == "vera" else INTEL
+    return [one.text for one in complete_events(host, typed, shipped_sets())]
+
+
+@pytest.mark.parametrize(("machine", "typed", "expected"), [
+    ("intel", "set:m", ["set:memory"]),
+    ("intel", "uncore", ["uncore_imc/"]),
+    ("intel", "uncore_imc_7", ["uncore_imc_7/"]),
+    ("intel", "uncore_imc/cas", ["uncore_imc/cas_count_read/", "uncore_imc/cas_count_write/"]),
+    ("intel", "{instructions,cpu-c", ["{instructions,cpu-cycles", "{instructions,cpu-clock"]),
+    ("intel", "CPI=cycles/instr", ["CPI=cycles/instructions"]),
+    ("intel", "X=('dTLB-l", ["X=('dTLB-loads", "X=('dTLB-load-misses"]),
+    ("intel", "cycles:u,nam", ["cycles:u,name="]),
+    ("intel", "cpu/event=0x3c,cm", ["cpu/event=0x3c,cmask="]),
+    ("intel", "zzz", []),
+    ("vera", "nvidia_pcie_pmu", ["nvidia_pcie_pmu_0_rc/", "nvidia_pcie_pmu_1_rc/"]),
+    ("vera", "nvidia_ucf_pmu_0/slc_bytes_rd,src_r", ["nvidia_ucf_pmu_0/slc_bytes_rd,src_rem="]),
+    ("vera", "A='nvidia_cmem_latency_pmu/rd_r", ["A='nvidia_cmem_latency_pmu/rd_req/"]),
+])
+def test_completions(machine: str, typed: str, expected: list[str]) -> None:
+    assert texts(machine, typed) == expected
+
+
+def test_an_empty_field_offers_sets_and_the_machines_pmus() -> None:
+    found = complete_events(VERA, "", shipped_sets())
+    assert found[0].text == "set:"
+    notes = {one.text: one.note for one in found}
+    assert notes["nvidia_ucf_pmu/"] == "2 PMUs, summed"
+    assert "software/" not in notes
+
+
+def test_what_is_completed_can_be_added() -> None:
+    for typed in ("uncore_imc/", "cyc", "{cycles,ins", "power/"):
+        for text in texts("intel", typed):
+            if not text.endswith(("=", "/")) or "/e" in text or "/cas" in text:
+                whole = text + ("}" if text.startswith("{") else "")
+                assert parse_requests(whole)[0].events

@@ -1,0 +1,223 @@
+"""Event sets: the shipped ones against what really happened, and what is said of files that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from addwatch import SYSTEM_ROW, Adding, Moment, adding, cell, package
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.errors import UsageError
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.events.set_files import SetError, known_sets, model_id, parse_sets, shipped_sets
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.unavailable import Reason
+
+Truth = Callable[[Moment, Moment, float], float]
+
+
+def summed(field: str) -> Callable[[Moment, Moment], float]:
+    return lambda a, b: sum(getattr(y, field) - getattr(x, field) for x, y in zip(a.cpus, b.cpus, strict=True))
+
+
+def moved(field: str) -> Callable[[Moment, Moment], float]:
+    return lambda a, b: sum(getattr(y, field) - getattr(x, field) for x, y in zip(a.packages, b.packages, strict=True))
+
+
+instructions, cycles = summed("instructions"), summed("cycles")
+TRUTHS: dict[str, Truth] = {
+    "IPC": lambda a, b, _t: instructions(a, b) / cycles(a, b),
+    "BrMiss%": lambda a, b, _t: 100 * summed("branch_misses")(a, b) / summed("branches")(a, b),
+    "BrMPKI": lambda a, b, _t: 1000 * summed("branch_misses")(a, b) / instructions(a, b),
+    "LLCmiss%": lambda a, b, _t: 100 * summed("cache_misses")(a, b) / summed("cache_references")(a, b),
+    "LLC-MPKI": lambda a, b, _t: 1000 * summed("cache_misses")(a, b) / instructions(a, b),
+    "nJ_ins": lambda a, b, _t: 1e9 * moved("joules")(a, b) / instructions(a, b),
+    "nJ_cyc": lambda a, b, _t: 1e9 * moved("joules")(a, b) / cycles(a, b),
+    "GFLOPs": lambda a, b, t: summed("flops")(a, b) / t / 1e9,
+    "MemRdGBs": lambda a, b, t: moved("read_bytes")(a, b) / t / 1e9,
+    "MemWrGBs": lambda a, b, t: moved("written_bytes")(a, b) / t / 1e9,
+    "MemGBs": lambda a, b, t: (moved("read_bytes")(a, b) + moved("written_bytes")(a, b)) / t / 1e9,
+}
+
+
+def values(here: Adding, *sets: str) -> tuple[dict[str, float], Moment, Moment]:
+    """The columns of sets that can be had, over the whole machine in two seconds."""
+    found = [column for name in sets for column in here.add(f"set:{name}")]
+    here.start()
+    frame, before, after = here.interval(2.0)
+    can = [column for column in found if here.why(column) is None]
+    return {column.id: cell(frame, column, SYSTEM_ROW) for column in can}, before, after
+
+
+@pytest.mark.parametrize(("machine", "sets", "lacking"), [
+    ("sapphire-2s", ("ipc", "branches", "energy"), set()),
+    ("sapphire-2s", ("memory", "flops"), set()),
+    ("sapphire-2s", ("caches",), set()),
+    ("turin-2s", ("ipc", "branches", "energy", "flops"), set()),
+    ("turin-2s", ("memory",), set()),
+    ("vera-2s", ("ipc", "branches", "memory", "flops", "caches"), set()),
+    ("grace-2s", ("branches", "memory", "flops", "energy"), {"nJ_ins", "nJ_cyc"}),
+    ("laptop", ("branches", "memory", "energy"), set()),
+    ("forest-1s", ("flops", "memory"), set()),
+])
+def test_a_shipped_set_shows_what_happened(machine: str, sets: tuple[str, ...], lacking: set[str]) -> None:
+    with adding(machine) as here:
+        found, before, after = values(here, *sets)
+        wanted = {column.name for name in sets for column in shipped_sets()[name].columns}
+        assert wanted - set(found) == lacking
+        known = {name: truth for name, truth in TRUTHS.items() if name in found}
+        assert known
+        for name, truth in known.items():
+            # estimates of counters that share their time are off by what happened while they were not counted
+            assert found[name] == pytest.approx(truth(before, after, 2.0), rel=2e-3), name
+
+
+def test_top_down_fills_the_pipeline() -> None:
+    with adding("sapphire-2s", frozenset(range(4))) as here:
+        found, _before, _after = values(here, "topdown")
+        assert set(found) == {"Retire%", "BadSpec%", "FrontEnd%", "BackEnd%"}
+        assert all(0.0 < share < 100.0 for share in found.values())
+
+
+def test_translation_buffers_miss_seldom() -> None:
+    with adding("turin-2s", frozenset(range(4))) as here:
+        found, _before, _after = values(here, "tlb")
+        assert set(found) == {"dTLB-MPKI", "iTLB-MPKI"}
+        assert found["iTLB-MPKI"] == pytest.approx(found["dTLB-MPKI"] / 5, rel=1e-2)  # as the model has it
+
+
+def test_user_and_kernel_mode_make_the_whole() -> None:
+    with adding("sapphire-2s", frozenset(range(4))) as here:
+        found, _before, _after = values(here, "ipc")
+        assert min(found["uIPC"], found["kIPC"]) <= found["IPC"] <= max(found["uIPC"], found["kIPC"])
+        assert 0.0 < found["kIns%"] < 100.0
+
+
+def test_what_a_machine_lacks_is_told_with_every_way_that_was_tried() -> None:
+    with adding("guest", frozenset({0})) as here:
+        (column, *_more) = here.add("set:memory")
+        why = here.why(column)
+        assert why is not None
+        assert "uncore_imc" in why.detail
+        assert "amd_umc" in why.detail
+        assert "events sets memory" in why.remedy
+    with adding("turin-2s", frozenset({0})) as here:
+        topdown = here.add("set:topdown")[0]
+        why = here.why(topdown)
+        assert why is not None
+        assert "event=0xc1" in why.detail
+
+
+def test_a_raw_event_of_another_processor_is_never_opened() -> None:
+    with adding("forest-1s", frozenset({0})) as here:
+        column = next(one for one in here.add("set:caches") if one.id == "L2miss%")
+        why = here.why(column)
+        assert why is not None
+        assert why.reason in (Reason.UNKNOWN_MODEL, Reason.NO_HARDWARE)
+
+
+def test_adding_a_set_twice_changes_nothing_and_its_columns_can_be_removed() -> None:
+    with adding("sapphire-2s", frozenset({0})) as here:
+        first = here.add("set:branches")
+        assert here.add("set:branches") == first
+        here.session.remove("BrMPKI")
+        assert [name for name, _text in here.session.by_hand()] == ["BrMiss%"]
+        with pytest.raises(UsageError, match="did you mean branches"):
+            here.add("set:branch")
+        with pytest.raises(UsageError, match="there are branches, caches"):
+            here.add("set:zzzz")
+
+
+def test_every_shipped_formula_can_be_read_and_has_a_document_or_generic_names() -> None:
+    sets = shipped_sets()
+    assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown"}
+    for one in sets.values():
+        assert one.title
+        for column in one.columns:
+            for alternative in column.alternatives:
+                names = parse_expression(alternative.formula).names
+                assert names
+                raw = any("event=" in name or name.startswith("r8") for name in names)
+                assert alternative.document or not raw
+                assert alternative.models or not any("cpu" in name and "event=" in name for name in names)
+
+
+GOOD = """
+[mine]
+title = "my own"
+[[mine.column]]
+name = "Sw"
+formula = "cs / dt"
+unit = "/s"
+decimals = 1
+"""
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD)
+    home = tmp_path / "config" / "turbotui"
+    home.mkdir(parents=True)
+    (home / "events.toml").write_text(GOOD.replace("mine", "home"))
+    sets = known_sets({"XDG_CONFIG_HOME": str(tmp_path / "config")}, str(file))
+    assert {"mine", "home", "ipc"} <= set(sets)
+    assert "mine" not in known_sets({"HOME": str(tmp_path)})
+    with adding("sapphire-2s", frozenset({0, 1})) as here:
+        here.session.find_sets = lambda: sets
+        (column,) = here.add("set:mine")
+        here.start()
+        frame, before, after = here.interval(2.0)
+        real = sum(after.cpus[cpu].switches - before.cpus[cpu].switches for cpu in (0, 1))
+        assert cell(frame, column, package(frame, 0)) == pytest.approx(real / 2.0, rel=1e-2)
+
+
+@pytest.mark.parametrize(("text", "part"), [
+    ("[mine\n", "line 1"),
+    ("[mine]\ntitle = 'x\n", "line 2"),
+    ("mine = 3\n", "line 1: 'mine' is no set"),
+    ("[mine]\ntitle = 'x'\n", "has no [[mine.column]]"),
+    (GOOD.replace("formula", "formul"), "line 6: the column Sw has no formul"),
+    (GOOD.replace("cs / dt", "cs / "), "line 6: The expression"),
+    (GOOD.replace('"cs / dt"', "7"), "formula of Sw is no text"),
+    (GOOD.replace("decimals = 1", "decimals = 12"), "decimals of the column Sw"),
+    (GOOD.replace('"Sw"', '""'), "has no name"),
+    (GOOD + '[[mine.column]]\nname = "Sw"\n', "two columns Sw"),
+    (GOOD + '[[mine.column]]\nname = "X"\nalternative = 3\n', "are written [[mine.column.alternative]]"),
+    (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\nmodels = ["("]\nformula = "cs"\n',
+     "line 12: '(' is no pattern"),
+    (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\nmodels = "x"\nformula = "cs"\n',
+     "are a list of patterns"),
+    (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\ndocument = "x"\n', "has no formula"),
+])
+def test_a_file_that_is_wrong_is_one_sentence_with_its_line(text: str, part: str) -> None:
+    with pytest.raises(SetError) as caught:
+        parse_sets(text, "mine.toml")
+    assert part in str(caught.value)
+    assert "mine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SetError, match="cannot be read: No such file"):
+        known_sets({}, str(tmp_path / "absent.toml"))
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SetError, match="byte 1 is not UTF-8"):
+        known_sets({}, str(tmp_path / "bytes.toml"))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_sets_or_one_error(text: str) -> None:
+    try:
+        parse_sets(text, "x")
+    except SetError:
+        return
+
+
+def test_processors_have_the_names_that_models_match() -> None:
+    assert model_id(CpuModel(vendor="GenuineIntel", family=6, model=0x8F)) == "GenuineIntel-6-8F"
+    assert model_id(CpuModel(vendor="AuthenticAMD", family=26, model=2)) == "AuthenticAMD-26-2"
+    assert model_id(CpuModel(vendor="Arm", implementer=0x41, part=0xD4F)) == "0x41-0xd4f"
+    assert model_id(CpuModel()) == ""

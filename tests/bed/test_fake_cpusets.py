@@ -1,0 +1,86 @@
+"""The CPUs that the program may use change while it runs: by its affinity, and by the cpuset of its cgroup."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import pytest
+from fake_machine import FakeMachine, Running, shape_of, why_not
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.simulated import SimulatedHost
+from turbotui.machine.simulated.tree import File, place
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is everything")
+
+Narrow = Callable[[Running, Iterable[int]], None]
+_EVERY: Final = range(8)
+_FEW: Final = (0, 1, 4)
+_CHANGING: Final = (3, 4, 5, 8, 9, 10)  # the intervals around a change: counters of files begin anew with the rows
+_CPUSET: Final = "/sys/fs/cgroup/cpuset.cpus.effective"
+
+
+def machine() -> SimulatedHost:
+    """2 packages of 2 cores of 2 threads: CPUs 0, 1 and their siblings 4, 5 in the first one."""
+    return shape_of("sapphire-2s", cores=2)
+
+
+def by_affinity(running: Running, cpus: Iterable[int]) -> None:
+    running.supervisor.confine(running.process.pid, tuple(cpus))
+
+
+@pytest.mark.parametrize("how", ["affinity", "cpuset"])
+@pytest.mark.parametrize("words", [(), ("--no-perf",)])
+def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words: tuple[str, ...]) -> None:
+    host = machine()
+    cpuset = [f"{format_cpulist(_EVERY)}\n"]
+    place(host._root.children, _CPUSET, File(lambda _now: cpuset[0]))
+
+    def narrow(running: Running, cpus: Iterable[int]) -> None:
+        if how == "affinity":
+            by_affinity(running, cpus)
+        else:
+            cpuset[0] = f"{format_cpulist(cpus)}\n"
+
+    # the page cache would go on showing what a file said when it was read first: as the kernel's, ours has no memory
+    fake = FakeMachine(host, plugging=True)
+    command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "0.3", "-n", "12", *words,
+               "--show", "Busy%,IRQ,PkgWatt"]
+    sets: list[tuple[int, ...]] = []
+    settled: list[float | None] = []
+    with fake.started(command) as running:
+        for number, line in enumerate(running.lines()):
+            report = json.loads(line)
+            if number == 2:
+                narrow(running, _FEW)
+            if number == 7:
+                narrow(running, _EVERY)
+            sets.append(_check(report))
+            if number not in _CHANGING:
+                settled += [value for one in report["rows"] for value in one["values"].values()]
+        errors = running.process.communicate()[1]
+        assert running.process.returncode == 0, errors
+    every, few = tuple(_EVERY), _FEW
+    assert sets[:3] == [every] * 3
+    assert sets[4:8] == [few] * 4, "the interval in which it happened may still have them all"
+    assert sets[9:] == [every] * 3
+    assert None not in settled, "where nothing changes everything is known"
+    assert host.open_descriptors == 0
+
+
+def _check(report: dict[str, Any]) -> tuple[int, ...]:
+    """The CPUs of a report, whose summary must be what its rows come to: of what is known, as it is known for all."""
+    rows = [one for one in report["rows"] if one.get("cpu") is not None]
+    total = next(one["values"] for one in report["rows"] if one.get("cpu") is None)
+    known = {name: [one["values"][name] for one in rows if one["values"][name] is not None] for name in total}
+    if known["Busy%"]:
+        assert total["Busy%"] == pytest.approx(sum(known["Busy%"]) / len(known["Busy%"]), abs=1.0)
+    if known["IRQ"]:
+        assert total["IRQ"] == sum(known["IRQ"])
+    watts = {one["package"]: one["values"]["PkgWatt"] for one in rows if one["values"]["PkgWatt"] is not None}
+    if watts:
+        assert total["PkgWatt"] == pytest.approx(sum(watts.values()), rel=0.001)
+    return tuple(sorted(one["cpu"] for one in rows))

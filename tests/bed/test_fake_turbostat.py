@@ -1,0 +1,58 @@
+"""The C turbostat, where it is installed, runs in the fake machine, and `turbotui stat` has its layout.
+
+It executes CPUID, so it takes this processor for the fake one: what it reads is compared by layout, not by value.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from fake_machine import FakeMachine, shape_of, why_not
+
+from turbotui.bench.beside_turbostat import OURS
+
+THEIRS = shutil.which("turbostat") or ""
+pytestmark = [
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is everything"),
+    pytest.mark.skipif(not THEIRS, reason="turbostat is not installed (Debian: linux-cpupower)"),
+]
+
+
+def output(*command: str) -> str:
+    machine = FakeMachine(shape_of("sapphire-2s", cores=2, packages=1), lenient=True)
+    with machine.started(command) as running:
+        found, errors = running.process.communicate(timeout=50.0)
+    if running.process.returncode:
+        assert command[0] == THEIRS, errors
+        pytest.skip(f"this turbostat does not run here: {errors.strip()[-200:]}")
+    return found
+
+
+def blocks(text: str) -> list[list[str]]:
+    """The labels of each block of a dump; the first one with its number and flags."""
+    found = [block.split("\n") for block in text.strip("\n").split("\n\n")]
+    kept = [[line for line in block if not line.startswith(("t 0x", "tADDED", "cADDED", "pADDED"))] for block in found]
+    return [[block[0], *(line.partition(":")[0] for line in block[1:])] for block in kept]
+
+
+def test_a_dump_has_the_blocks_of_turbostat() -> None:
+    theirs, ours = blocks(output(THEIRS, "-q", "-D")), blocks(output(*OURS, "-q", "-D"))
+    assert len(ours) == 4
+    for mine, one in zip(ours, theirs, strict=True):
+        assert mine[0] == one[0], "the same CPUs in the same order, and the same flags"
+        assert [label for label in one if label in mine] == mine, "the same labels in the same order, as far as read"
+        assert {"TSC", "aperf", "mperf", "IRQ", "core", "c6", "DTS", "package", "Joules PKG"} <= {*mine}
+
+
+def test_rows_have_the_shape_of_turbostats() -> None:
+    words = ("-q", "-i", "0.3", "-n", "2", "--show", "CPU,Core,TSC_MHz,IRQ,C6%,CPU%c6,PkgWatt,RAMWatt")
+    theirs, ours = output(THEIRS, *words).splitlines(), output(*OURS, *words).splitlines()
+    assert len(theirs) == len(ours) == 2 * 6
+    for mine, one in zip(ours, theirs, strict=True):
+        assert len(mine.split("\t")) == len(one.split("\t")), (mine, one)
+        if "CPU" in mine:
+            assert mine == one
+    place = ours[0].split("\t").index("PkgWatt")
+    watts = [float(rows[7].split("\t")[place]) for rows in (theirs, ours)]
+    assert watts[0] == pytest.approx(watts[1], rel=0.05), "the same register of the same machine"

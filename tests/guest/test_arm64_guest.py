@@ -1,0 +1,73 @@
+"""A stock arm64 kernel with a real armv8_pmuv3: our binding, encodings and columns against exact counts.
+
+QEMU's -icount makes an instruction take 2 ns of virtual time and a cycle 1 ns, so cycles are twice the instructions
+while a CPU works, and a billion a second whether it does or not.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import arm64guest
+import pytest
+
+import turbotui
+
+_HERE = Path(__file__).parent
+_COMMANDS = {
+    "counts": "python3 /guestcounts.py",
+    "encoding": "python3 -m turbotui events encode armv8_pmuv3/inst_retired/ --json",
+    "type": "cat /sys/bus/event_source/devices/armv8_pmuv3/type",
+    "columns": "python3 -m turbotui stat -q -i 0.5 -n 2 --format json --show IPC "
+    "--add perf/armv8_pmuv3/inst_retired,ins --add perf/armv8_pmuv3/cpu_cycles,cyc",
+    "task": "python3 -m turbotui tasks --json -- "
+    "/bin/busybox sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' 2>/dev/null",
+}
+_LOOP = 66  # instructions of one iteration of guestcounts.py's loop: 64 additions, subs, b.ne
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, str]:
+    why = arm64guest.why_not()
+    if why:
+        pytest.skip(why)
+    tree = Path(turbotui.__file__).parent
+    found = arm64guest.run(tree, _COMMANDS.values(), [_HERE / "guestcounts.py"])
+    return dict(zip(_COMMANDS, found, strict=True))
+
+
+def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str]) -> None:
+    counted = {int(rounds): tries for rounds, tries in json.loads(answers["counts"]).items()}
+    (few, short), (many, long) = ((rounds, min(one[2] for one in tries)) for rounds, tries in counted.items())
+    assert long - short == (many - few) * _LOOP
+    for tries in counted.values():
+        for enabled, running, instructions, cycles in tries:
+            assert enabled == running
+            assert cycles == 2 * instructions
+
+
+def test_an_alias_of_the_pmu_gets_its_type_and_event_number(answers: dict[str, str]) -> None:
+    attr = json.loads(answers["encoding"])["attr"]
+    assert attr["type"] == int(answers["type"])
+    assert attr["config"] == 0x08  # INST_RETIRED (Arm ARM DDI 0487, D13.12.2)
+
+
+def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str]) -> None:
+    frames = [json.loads(line) for line in answers["columns"].splitlines()]
+    assert len(frames) == 2
+    for frame in frames:
+        rows = [row["values"] for row in frame["rows"] if row["row"] == "cpu"]
+        assert len(rows) == 2
+        for values in rows:
+            # The interval ends when the counter is read, some microseconds before or after the row's own time.
+            assert values["cyc"] == pytest.approx(1e9 * frame["seconds"], rel=0.05)
+            assert values["ins"] > 0
+            assert values["IPC"] == pytest.approx(values["ins"] / values["cyc"], rel=0.1)
+
+
+def test_a_command_s_counts_are_its_own(answers: dict[str, str]) -> None:
+    (table,) = (json.loads(line) for line in answers["task"].splitlines() if line.startswith("{"))
+    (row,) = table["tasks"]
+    assert row["instructions"] > 3000
+    assert row["cycles"] == 2 * row["instructions"]

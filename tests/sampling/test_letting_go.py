@@ -1,0 +1,134 @@
+"""Nothing of a past interval stays in memory, and the process is no larger than it has to be."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+
+import pytest
+from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
+
+from turbotui.machine.allocator import share_one_arena
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.sampling.census import take_census
+from turbotui.sampling.evidence import evidence
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.workers import Answer, Work, Worker
+
+_ARENAS = """
+import ctypes, sys, threading
+from turbotui.machine.allocator import share_one_arena
+assert share_one_arena()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+held, go = threading.Barrier(9), threading.Event()
+def take():
+    libc.malloc(100_000)  # ctypes lets the interpreter's lock go: as many arenas as there may be are wanted
+    held.wait()
+    go.wait()
+for _ in range(8):
+    threading.Thread(target=take, daemon=True).start()
+held.wait()
+libc.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+go.set()
+"""
+
+
+async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
+    host = FakeHost()
+    source = FakeSource([counter("x")], lambda cpu, _name: (cpu + 1) * host.now)
+    sampler = Sampler(machine_of(host), take_census(machine_of(host), [source]), frozenset(["x"]), 0.05, None)
+    plain = column("x", ("x",))
+
+    def ask(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        for scope in Scope:
+            for row in frame.rows(scope):
+                frame.cell(plain, row)
+                frame.partial(plain, row)
+                evidence(frame, plain, row)
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = _frames()
+        frames = await sample(sampler, 3, ask)
+        assert frames[-1].cell(plain, SYSTEM_ROW) is not None
+        assert _frames() == before + len(frames)
+        frames.clear()
+        assert _frames() == before
+    finally:
+        gc.enable()
+
+
+def _python(script: str, *words: str) -> str:
+    command = [sys.executable, "-c", script, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout  # noqa: S603 - ours
+
+
+def _frames() -> int:
+    return sum(isinstance(one, Frame) for one in gc.get_objects())
+
+
+def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
+    host = FakeHost()
+    source = FakeSource([counter("x")], lambda _cpu, _name: 1)
+    machine = machine_of(host)
+    census = take_census(machine, [source])
+    answered = threading.Event()
+    seen: list[weakref.ref[Work]] = []
+    worker = Worker("cpu0", ())
+
+    def reply(_answer: Answer) -> None:
+        answered.set()
+
+    # a second request shows that the first has been let go: a queue hands over in order
+    for _ in range(2):
+        answered.clear()
+        work = _WeakWork((), ((census.sources[0], frozenset(["x"])),), machine, reply)
+        seen.append(weakref.ref(work))
+        worker.ask(work)
+        del work
+        if not worker.is_alive():
+            worker.start()
+        assert answered.wait(30)
+    assert seen[0]() is None
+    worker.end()
+    worker.join(30)
+    assert seen[1]() is None
+
+
+class _WeakWork(Work):
+    """One that can be watched going."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="this C library is not glibc")
+def test_threads_share_one_arena() -> None:
+    with tempfile.NamedTemporaryFile("r") as report:
+        _python(_ARENAS, report.name)
+        assert report.read().count("<heap nr=") == 1
+
+
+def test_a_c_library_without_the_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: object())
+    assert share_one_arena() is False
+
+
+def test_no_tls_is_loaded_and_whoever_wants_it_gets_it() -> None:
+    script = ("import sys, turbotui.sampling.session, asyncio\n"
+              "assert not {'ssl', '_ssl'} & sys.modules.keys()\n"
+              "async def one(): return 1\n"
+              "assert asyncio.run(one()) == 1\n"
+              "import ssl; print(ssl.SSLContext)")
+    assert "SSLContext" in _python(script)

@@ -1,0 +1,80 @@
+"""Timelines and tables of tasks as text."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ringbytes import FORMAT, ended, sample
+from watchedtasks import switches_allowed
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.energy import Energy
+from turbotui.analysis.tasks.ledger import Ledger
+from turbotui.analysis.tasks.tables import Grouping, task_rows
+from turbotui.analysis.tasks.timeline import Timeline
+from turbotui.analysis.tasks.watching import Report, Watching
+from turbotui.commands.tasks_text import Table, as_json, as_text, timeline_lines
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.perf_ring import parse_record
+from turbotui.machine.tasks.following import Taken
+from turbotui.machine.tasks.sets import Choice, Mode, When
+
+
+def table(lost: int = 0) -> Table:
+    choice = Choice(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    books = Ledger(choice, {}, Timeline(10))
+    books.name(5, "worker")
+    records = (sample(5, 5, 1500, (1, 500)), sample(5, 6, 2000, (2, 1000)), ended(5, 6, 2001))
+    books.feed([Taken(0, tuple(parse_record(data, FORMAT) for data in records))])
+    books.feed([Taken(11, (parse_record(sample(5, 5, 3000, (1, 400), 11), FORMAT),))])
+    rows = tuple(task_rows(books, Grouping.THREAD))
+    report = Report(Application("web", pids=(5,)), choice, rows=rows, seconds=1.0, lost=lost, names=books.names)
+    energy = Energy({0: 3.0}, {}, {0: 900.0, 11: 600.0})
+    return Table(report, books, 1, {row.key: 0.5 for row in rows}, energy, "SIMULATED machine x")
+
+
+def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
+    head, first, second = timeline_lines(table(), 50, colour=False)
+    assert "0.000 s from left to right" in head
+    lane = first.removeprefix("5 worker  ")
+    assert len(lane) % 2 == 0
+    places = [lane[at : at + 2].strip() for at in range(0, len(lane), 2)]
+    assert (places[0], places[-1]) == ("0", "11")
+    assert places.index("·") < places.index("11")
+    assert set(second.removeprefix("6").split()) >= {"·"}
+    assert "11" not in second
+
+
+def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> None:
+    lane = timeline_lines(table(), 50, colour=True)[1]
+    assert "\x1b[36;7m 0\x1b[0m" in lane
+    assert "\x1b[35;7m11\x1b[0m" in lane  # the fourth colour again
+
+
+def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
+    lines = as_text(table(lost=7))
+    assert lines[0] == "# SIMULATED machine x"
+    assert lines[1].startswith("# web: interval 1; mode C")
+    assert any("7 samples LOST" in line and "booked on one of them" in line for line in lines)
+    assert any("estimate" in line for line in lines)
+    found = as_json(table())
+    assert (found["machine"], found["application"], found["lost"]) == ("SIMULATED machine x", "web", 0)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+def test_a_control_group_that_is_removed_ends_the_watch(tmp_path: Path) -> None:
+    group = tmp_path / "group"
+    group.mkdir()
+    watching = Watching(read_machine(LinuxHost()))
+    try:
+        one = replace(watching.add(Application("own", pids=(os.getpid(),))), folder=str(group))
+        assert not watching.gone(one)
+        group.rmdir()
+        assert watching.gone(one)
+    finally:
+        watching.close()

@@ -1,0 +1,76 @@
+"""Formulas that were written for people, worked out again from their text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from turbotui.quantities.columns import Cell, Column, Inputs
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.traced import Kind
+from turbotui.sampling.frame import Frame
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d)")
+
+
+def value_of(text: str) -> float:
+    """What a line of numbers comes to: "100 x 1,000 / (2,000 x 1.004)"."""
+    plain = _THOUSANDS.sub("", text).replace(" x ", " * ")
+    whole = plain.startswith("trunc(")
+    value = parse_expression(plain.removeprefix("trunc")).evaluate({})
+    assert value is not None, text
+    return math.trunc(value) if whole else value
+
+
+def some_rows(frame: Frame) -> Iterator[RowId]:
+    """The first and last row of each level, the whole machine among them."""
+    for scope in Scope:
+        rows = frame.rows(scope)
+        yield from dict.fromkeys((rows[0], rows[-1]))
+
+
+def same(column: Column, cell: Cell, value: float) -> bool:
+    """Whether a value is what the cell shows; a rounded cell is the rounded value."""
+    assert isinstance(cell, float | int), (column.id, cell)
+    if isinstance(cell, int) or column.decimals == 0:
+        return abs(cell - value) <= 0.5 + 1e-6
+    return abs(cell - value) <= 1e-9 * abs(cell) + 1e-8
+
+
+class Numbers:
+    """`columns.Inputs` of given numbers, and nothing else."""
+
+    def __init__(self, numbers: Mapping[tuple[SignalId, Kind], float]) -> None:
+        self._numbers = numbers
+
+    def delta(self, signal: SignalId) -> float | None:
+        return self._numbers.get((signal, Kind.DELTA))
+
+    def total(self, signal: SignalId) -> float | None:
+        return self._numbers.get((signal, Kind.TOTAL))
+
+    def rate(self, signal: SignalId) -> float | None:
+        found = self._numbers.get((signal, Kind.RATE))
+        increase, seconds = self.delta(signal), self.elapsed(signal)
+        return found if increase is None or not seconds else increase / seconds
+
+    def each(self, scope: Scope) -> Iterator[Inputs]:
+        yield self
+
+    def value(self, signal: SignalId) -> float | None:
+        return self._numbers.get((signal, Kind.VALUE))
+
+    def elapsed(self, signal: SignalId) -> float | None:
+        return self._numbers.get((signal, Kind.ELAPSED))
+
+    def text(self, _signal: SignalId) -> str | None:
+        return None
+
+    def place(self, _scope: Scope) -> int | None:
+        return None
+
+    def core_type(self) -> str | None:
+        return None

@@ -1,0 +1,167 @@
+"""On every simulated machine: the formula that Explain writes down, worked out from its text, gives the cell."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from explained import Numbers, same, some_rows, value_of
+from watching import Watched
+
+from turbotui.machine.simulated import SHAPES
+from turbotui.quantities.added import parse_added
+from turbotui.quantities.catalog.added import added_column
+from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.formula_text import unrounded
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.signals import Behavior
+from turbotui.quantities.traced import evaluated, written
+from turbotui.sampling.evidence import evidence, worked
+from turbotui.sampling.frame import Frame
+from turbotui.sources.added import added_source
+from turbotui.widgets.explanation import explanation, substituted
+
+every_machine = pytest.mark.parametrize("shape", list(SHAPES))
+
+
+@functools.cache
+def seen(shape: str) -> tuple[Watched, Frame]:
+    watched = Watched(shape)
+    return watched, watched.frames(0.7, 2)[-1]
+
+
+def check(frame: Frame, column: Column) -> int:
+    """How many cells of a column were worked out again."""
+    checked = 0
+    for row in some_rows(frame):
+        found = worked(frame, column, row)
+        if found.cell is None or isinstance(found.cell, str):
+            assert found.term is None
+            continue
+        if found.term is None and column.formula and row.scope is not Scope.CPU:
+            continue  # made of many rows, and told in words
+        assert found.term is not None, f"{column.id} of {row}: the arithmetic is lost"
+        text = substituted(found, evidence(frame, column, frame.home(column, row) or row))
+        if text:
+            assert same(column, found.cell, value_of(text)), (column.id, row, text, found.cell)
+        else:
+            assert [*found.numbers.values()] == [evaluated(unrounded(found.term), found.numbers.__getitem__)]
+            assert same(column, found.cell, next(iter(found.numbers.values())))
+        checked += 1
+    return checked
+
+
+def is_place(column: Column) -> bool:
+    return column.category is Category.TOPOLOGY and not column.needs
+
+
+@every_machine
+def test_the_line_of_numbers_comes_to_the_cell(shape: str) -> None:
+    watched, frame = seen(shape)
+    for column in watched.columns:
+        if is_place(column):
+            continue
+        known = frame.cell(column, SYSTEM_ROW)
+        assert check(frame, column) or column.decimals < 0 or known is None, column.id
+
+
+@every_machine
+def test_the_formula_holds_for_other_numbers_too(shape: str) -> None:
+    """Not only this interval's: with every reading changed, the column computes what its written formula says."""
+    watched, frame = seen(shape)
+    compared = 0
+    for column in watched.columns:
+        for row in some_rows(frame):
+            found = worked(frame, column, row)
+            if found.term is None:
+                continue
+            shaken = {reading: number * (1 - 0.003 * place) for place, (reading, number) in
+                      enumerate(found.numbers.items(), 1)}
+            cell = column.compute(Numbers({(one.signal, one.kind): number for one, number in shaken.items()}))
+            if cell is None:  # above 110 %, or what turbostat calls no sensible value
+                continue
+            assert isinstance(cell, float | int)
+            assert evaluated(found.term, shaken.__getitem__) == pytest.approx(cell, rel=1e-12), (column.id, row)
+            compared += 1
+    assert compared > 100
+
+
+@every_machine
+def test_the_raw_words_come_to_the_reading(shape: str) -> None:
+    watched, frame = seen(shape)
+    compared = 0
+    for column in watched.columns:
+        for row in some_rows(frame):
+            for item in evidence(frame, column, row):
+                for part in item.parts:
+                    if part.term is None:
+                        assert part.value in {None, part.newer}
+                        continue
+                    assert part.value == pytest.approx(evaluated(part.term, lambda _: 0.0), rel=1e-12)
+                    assert value_of(written(part.term, lambda _: "")) == pytest.approx(part.value, rel=1e-9, abs=1e-6)
+                    compared += 1
+    assert compared > 100
+
+
+@every_machine
+def test_every_cell_can_be_explained(shape: str) -> None:
+    watched, frame = seen(shape)
+    for column in watched.catalog.columns:
+        for row in (frame.rows(column.scope)[0], SYSTEM_ROW):
+            lines = explanation(frame, column, row, width=68)
+            cell = frame.cell(column, row)
+            if cell is None:
+                assert any(line.startswith("unknown: ") for line in lines), column.id
+            told = " ".join(" ".join(lines).split())
+            for name in column.needs if cell is not None else ():
+                assert f"by {frame.census.provider[name].title}" in told, (column.id, name)
+            assert not [line for line in lines if len(line) > 68 and " " in line.strip()], column.id
+
+
+ADDED = (
+    "msr0x10,cpu,u64,delta,cycles,TSCS", "msr0xe8,percent,ACT", "msr0x611,package,u32,delta,NRG",
+    "msr0x19c,core,raw,THERM", "perf/msr/mperf,cpu,delta,MP", "perf/msr/mperf,percent,MPP",
+    "/sys/devices/system/cpu/cpu0/cpuidle/state1/time,usec,percent,S1", "msr0x1a2,average,TGT",
+)
+
+
+def test_added_counters_are_explained_by_the_same_rule() -> None:
+    watched = Watched("sapphire-2s")
+    added = [parse_added(text) for text in ADDED]
+    for counter in added:
+        watched.census = watched.census.plus(watched.machine, added_source(counter))
+    watched.columns = tuple(added_column(counter) for counter in added)
+    frame = watched.frames(0.7, 2)[-1]
+    for column, text in zip(watched.columns, ADDED, strict=True):
+        lines = "\n".join(explanation(frame, column, frame.rows(column.scope)[0]))
+        assert column.id in lines
+        if "raw" in text:
+            assert "0x19c" in lines
+            assert str(frame.cell(column, frame.rows(column.scope)[0])) in lines
+        else:
+            assert check(frame, column), text
+
+
+def test_a_summary_tells_how_many_instances_it_is_made_of() -> None:
+    watched, frame = seen("sapphire-2s")
+    watts, heat, busy = (watched.catalog.by_id[name] for name in ("PkgWatt", "CoreTmp", "Busy%"))
+    assert "the sum of 2 x package" in "\n".join(explanation(frame, watts, SYSTEM_ROW))
+    assert "the greatest of 112 x core" in "\n".join(explanation(frame, heat, SYSTEM_ROW))
+    assert "the mean of 224 x cpu" in "\n".join(explanation(frame, busy, SYSTEM_ROW))
+    sums = substituted(worked(frame, watts, SYSTEM_ROW), evidence(frame, watts, SYSTEM_ROW))
+    assert sums.count("/") == 2, "each package's energy stands over its own time"
+
+
+def test_bits_of_a_register_are_told_by_name() -> None:
+    watched, frame = seen("laptop-old")
+    column = watched.catalog.by_id["Throttle"]
+    row = frame.rows(column.scope)[0]
+    cell = frame.cell(column, row)
+    assert isinstance(cell, str)
+    told = "\n".join(explanation(frame, column, row))
+    for word in cell.split():
+        assert word == "none" or f" {word}" in told
+    for item in evidence(frame, column, row):
+        raw = item.parts[0].newer
+        if item.signal.behavior is Behavior.GAUGE and isinstance(raw, int):
+            assert f"{raw:#x}" in told

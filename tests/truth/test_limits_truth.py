@@ -1,0 +1,175 @@
+"""What is said of simulated packages that are held back, against what their models know held them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from watching import Watched
+
+from turbotui.analysis.limit_history import KEPT, LimitHistory, Verdict, general
+from turbotui.analysis.limit_sentences import sentence
+from turbotui.analysis.limits import COLUMNS, STAND_INS, Holder, State, Sure
+from turbotui.machine.simulated import SHAPES
+from turbotui.machine.simulated.truth import PackageTruth
+from turbotui.quantities.scope import Scope
+from turbotui.sampling.frame import Frame
+
+SECONDS = 1.0
+HOLDERS = {"heat": Holder.HEAT, "pl1": Holder.PL1, "pl2": Holder.PL2}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One package in one interval: what is said, and what was so."""
+
+    verdict: Verdict
+    limited: float
+    throttled: float
+    begin: str
+    end: str
+
+
+def only(watched: Watched) -> Watched:
+    """Nothing is read but what the screen reads."""
+    watched.columns = tuple(
+        column for column in watched.columns if column.id in {*COLUMNS, *STAND_INS.values()}
+    )
+    return watched
+
+
+def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], list[Frame]]:
+    """`count` seconds of every package of a machine."""
+    watched = only(Watched(shape, warm_up=warm_up))
+    packages = [instance.row.key[0] for instance in watched.machine.topology.instances(Scope.PACKAGE)]
+    truths: list[list[PackageTruth]] = [[watched.host.model.package_truth(number) for number in packages]]
+    frames = watched.frames(
+        SECONDS, count, lambda _: truths.append([watched.host.model.package_truth(number) for number in packages])
+    )
+    history, found = LimitHistory(watched.catalog), []
+    for frame, before, after in zip(frames, truths[:-1], truths[1:], strict=True):
+        history.push(frame)
+        for verdict, old, new in zip(history.verdicts(), before, after, strict=True):
+            limited = new.limited_seconds - old.limited_seconds
+            throttled = new.throttled_seconds - old.throttled_seconds
+            found.append(Interval(verdict, limited, throttled, old.limit, new.limit))
+    return found, frames
+
+
+@pytest.mark.parametrize("shape", ["laptop", "laptop-old", "laptop-arrow", "sapphire-2s", "icelake-2s", "forest-1s"])
+def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> None:
+    start = SHAPES[shape].programme.phases[1].first - 6.0
+    seen: set[str] = set()
+    found, _ = intervals(shape, 26, start)
+    for one in found:
+        most = max(one.limited, one.throttled)
+        hold = one.verdict.hold
+        if most < 0.2:
+            assert one.verdict.state is not State.HELD, sentence(one.verdict)
+            continue
+        if most < 0.3:
+            continue  # at the border between "is" and "was"
+        assert one.verdict.state is State.HELD, sentence(one.verdict)
+        assert hold is not None
+        assert hold.sure is Sure.COUNTED
+        assert hold.share == pytest.approx(most, abs=0.003)
+        if abs(one.limited - one.throttled) > 0.02:
+            assert general(hold.holder) is (Holder.HEAT if one.throttled > one.limited else Holder.POWER)
+        seen.add(one.end)
+    assert "pl1" in seen
+
+
+def test_clients_name_the_power_limit_by_its_bit() -> None:
+    found, _ = intervals("laptop", 26, SHAPES["laptop"].programme.phases[1].first - 3.0)
+    named = {
+        (one.end, one.verdict.hold.holder)
+        for one in found
+        if one.verdict.hold is not None and one.begin == one.end and max(one.limited, one.throttled) > 0.95
+    }
+    assert named == set(HOLDERS.items())
+
+
+def test_servers_name_the_power_limit_where_the_watts_are_close_to_it() -> None:
+    found, _ = intervals("sapphire-2s", 20, SHAPES["sapphire-2s"].programme.phases[1].first - 1.0)
+    told = 0
+    for one in found:
+        hold = one.verdict.hold
+        if hold is not None and hold.holder in {Holder.PL1, Holder.PL2} and one.begin == one.end:
+            assert hold.holder is HOLDERS[one.end]
+            told += 1
+    assert told >= 8
+
+
+def test_the_share_of_the_time_is_the_model_s() -> None:
+    found, frames = intervals("sapphire-2s", 70, 15.0)
+    mine = [one for one in found if one.verdict.row.key == (0,)]
+    for at, one in enumerate(mine):
+        recent = mine[max(0, at + 1 - KEPT) : at + 1]
+        seconds = sum(frame.seconds or 0.0 for frame in frames[max(0, at + 1 - KEPT) : at + 1])
+        assert one.verdict.window == pytest.approx(seconds)
+        share = sum(other.limited for other in recent) / seconds
+        if one.verdict.state is State.HELD:
+            assert one.verdict.share == pytest.approx(share, abs=0.003)
+        elif share > 0.02:
+            assert one.verdict.earlier is not None
+            assert one.verdict.earlier[0] is Holder.POWER
+            assert one.verdict.earlier[1] == pytest.approx(share, abs=0.003)
+
+
+def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
+    found, _ = intervals("turin-2s", 16, 18.0)
+    assert all(one.verdict.state is not State.HELD for one in found)
+    bound = [one.verdict for one in found if one.limited > 0.95]
+    assert len(bound) > 8
+    assert {verdict.state for verdict in bound} == {State.UNTOLD}
+    for verdict in bound:
+        assert {what for what, _ in verdict.untold()} == {"throttle reasons", "power limits"}
+        assert "cannot be told" in sentence(verdict)
+
+
+def test_grace_at_its_highest_clock_is_not_called_held() -> None:
+    found, _ = intervals("grace-2s", 12, 18.0)
+    assert all(one.verdict.state not in {State.HELD, State.UNTOLD} for one in found)
+    busy = [one.verdict for one in found if (one.verdict.facts.busy or 0) > 99]
+    assert busy
+    assert {verdict.state for verdict in busy} == {State.AT_TOP}
+
+
+def test_a_guest_says_why_nothing_can_be_told() -> None:
+    found, _ = intervals("guest", 4, 20.0)
+    for one in found:
+        assert one.verdict.state is State.UNTOLD
+        assert "clock cannot be read" in sentence(one.verdict)
+        assert len(one.verdict.untold()) == 5
+        assert all(why.detail for _, why in one.verdict.untold())
+
+
+def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
+    watched = only(Watched("laptop", warm_up=17.0))
+    frames = watched.frames(SECONDS, 12)
+    once, twice = LimitHistory(watched.catalog), LimitHistory(watched.catalog)
+    for frame in frames:
+        once.push(frame)
+        twice.push(frame)
+        twice.push(frame)
+    assert once.verdicts() == twice.verdicts()
+    # Log bits that were set while nobody looked tell of no interval.
+    gap = LimitHistory(watched.catalog)
+    gap.push(frames[0])
+    gap.push(frames[-1])
+    for verdict in gap.verdicts():
+        assert verdict.hold is None or verdict.hold.sure is not Sure.LOG
+        assert verdict.window == pytest.approx(2 * SECONDS)
+
+
+def test_a_window_holds_no_more_than_it_should_and_starts_anew_after_a_long_absence() -> None:
+    watched = only(Watched("sapphire-2s", warm_up=19.0))
+    frames = watched.frames(SECONDS, 12)
+    short = LimitHistory(watched.catalog, kept=4)
+    for frame in frames[:8]:
+        short.push(frame)
+    assert [verdict.window for verdict in short.verdicts()] == pytest.approx([4 * SECONDS] * 2)
+    absent = LimitHistory(watched.catalog, kept=4)
+    absent.push(frames[0])
+    absent.push(frames[11])
+    assert [verdict.window for verdict in absent.verdicts()] == pytest.approx([SECONDS] * 2)

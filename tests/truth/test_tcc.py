@@ -1,0 +1,70 @@
+"""A temperature target that a person tells while the machine is watched."""
+
+from __future__ import annotations
+
+import asyncio
+
+from watching import Watched
+
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.signals import Raw
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import signals_of
+from turbotui.widgets.explanation import explanation
+
+
+def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
+    """One frame after each target told, and one before any."""
+    sampler = Sampler(watched.machine, watched.census, signals_of(watched.columns, watched.census), 60.0)
+    found: list[Frame] = []
+
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            watched.clock.advance(1.0)
+            if 1 < len(found) <= len(told) + 1:
+                sampler.tell_tcc(told[len(found) - 2])
+            sampler.end_interval()
+
+    sampler.bus.attach(Box())
+    asyncio.run(sampler.run(len(told) + 1))
+    return found[1:]
+
+
+def raw_of(frame: Frame) -> Raw:
+    return frame.newer.values["temp.core"][0]
+
+
+def test_temperatures_count_down_from_what_was_told_and_back() -> None:
+    watched = Watched("laptop-old")
+    core = watched.catalog.by_id["CoreTmp"]
+    signal = watched.census.signals["temp.core"]
+    row = watched.machine.topology.instances(Scope.CORE)[0].row
+    before, told, back = frames_told(watched, [90, None])
+    for frame, target in ((before, signal.offset), (told, 90), (back, signal.offset)):
+        raw = raw_of(frame)
+        assert isinstance(raw, int)
+        assert frame.cell(core, row) == target - signal.bits(raw)
+    assert signal.offset != 90
+    assert f"= 90 - {signal.bits(raw_of(told))}" in "\n".join(explanation(told, core, row))  # type: ignore[arg-type]  # an integer, as above
+    assert "told by hand" in " ".join(" ".join(explanation(told, core, row)).split())
+
+
+def test_counters_go_on_when_a_target_is_told() -> None:
+    watched = Watched("laptop-old")
+    frames = frames_told(watched, [90, None])
+    for name in ("Busy%", "PkgWatt", "IPC", "IRQ"):
+        for frame in frames:
+            assert frame.cell(watched.catalog.by_id[name], SYSTEM_ROW) is not None, (name, frame.seq)
+
+
+def test_sensors_that_tell_degrees_themselves_do_not_change() -> None:
+    watched = Watched("turin-2s")
+    column = watched.catalog.by_id["CCDTmp"]
+    before, told = frames_told(watched, [50])
+    one, other = before.cell(column, SYSTEM_ROW), told.cell(column, SYSTEM_ROW)
+    assert isinstance(one, float | int)
+    assert isinstance(other, float | int)
+    assert abs(one - other) < 10

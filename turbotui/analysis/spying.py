@@ -1,0 +1,99 @@
+"""What spies counted, each interval with a number for every event: sets that took turns, joined by the reference.
+
+An interval is known once every event has been counted after it too, which is when as many intervals have passed as
+sets take turns: until then the rate after it is not known, and a straight line to it cannot be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.spy_signals import SETS, SpySignals
+from turbotui.sampling.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class SpiedInterval:
+    """One interval of one CPU.
+
+    Attributes:
+        seq: of the frame that ended it.
+        seconds: between the two readings, on the CPU itself.
+        counts: of every event that is known; those in `estimated` were not counted in this interval.
+    """
+
+    seq: int
+    cpu: int
+    seconds: float
+    counts: Mapping[str, float]
+    estimated: frozenset[str]
+
+
+class Joiner:
+    """Takes frames and gives back intervals, complete, in order, as soon as they can be known.
+
+    Args:
+        plan: what is counted; another plan needs another joiner.
+    """
+
+    def __init__(self, plan: SpyPlan) -> None:
+        self._plan = plan
+        self._past: dict[int, list[tuple[int, Interval]]] = {}
+        self._given: dict[int, int] = {}
+
+    def add(self, frame: Frame) -> list[SpiedInterval]:
+        """Take one frame; the intervals that are known now."""
+        found: list[SpiedInterval] = []
+        signals = frame.census.signals
+        if frame.older is None or SETS not in signals:
+            return found
+        sets = frame.levels(SETS)
+        for position, instance in enumerate(frame.topology.instances(Scope.CPU)):
+            turns = sets[position]
+            if not turns:
+                continue
+            interval = self._interval(frame, position)
+            if interval is None:
+                continue
+            cpu = instance.cpus[0]
+            self._past.setdefault(cpu, []).append((frame.seq, interval))
+            found += self._known(cpu, lag=int(turns) - 1)
+        return found
+
+    def rest(self) -> list[SpiedInterval]:
+        """The intervals that nothing will follow: their last rates are held."""
+        return [one for cpu in sorted(self._past) for one in self._known(cpu, lag=0)]
+
+    def _interval(self, frame: Frame, position: int) -> Interval | None:
+        counts: dict[str, float] = {}
+        seconds: float | None = None
+        for name in self._plan.events:
+            ids = SpySignals(name)
+            if ids.count not in frame.census.signals:
+                continue
+            seconds = frame.spans(ids.count)[position] or seconds
+            delta = frame.deltas(ids.count)[position]
+            if delta is not None:
+                counts[name] = delta
+        if seconds is None:
+            return None
+        return Interval(seconds, counts.get(self._plan.reference, 0.0), counts)
+
+    def _known(self, cpu: int, lag: int) -> Iterable[SpiedInterval]:
+        past = self._past[cpu]
+        given = self._given.get(cpu, 0)
+        joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
+        ready = max(given, len(past) - lag)
+        found = [
+            SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
+            for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]
+        ]
+        # what lies further back than one round of turns draws no line any more
+        spare = max(0, ready - lag - 1)
+        del past[:spare]
+        self._given[cpu] = ready - spare
+        return found

@@ -1,0 +1,145 @@
+"""What to watch: processes, a control group or everything, each as an application with a name and events of its own.
+
+    all     1234     /user.slice     NAME:pid=1234     NAME:cgroup=/user.slice:events=cycles,instructions
+
+An application is its name, then `:` and what it is, in any order; `events=` stands last and takes the rest of the
+text, for event strings have colons and commas of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import UsageError
+
+_PART: Final = re.compile(r":(?=(?:pid|cgroup|run|events)=|all(?::|$))")
+GRAMMAR: Final = "NAME:pid=N[,N], NAME:cgroup=PATH, NAME:all or NAME:run=COMMAND, then :events=EVENT,EVENT"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One thing to watch; exactly one of pids, cgroup, everything and command is given.
+
+    Attributes:
+        name: for people.
+        pids: processes, with all they make.
+        cgroup: the path of a control group.
+        everything: whole CPUs.
+        command: to be run.
+        events: in perf's words, separated by commas; "" for the default ones.
+    """
+
+    name: str
+    pids: tuple[int, ...] = ()
+    cgroup: str | None = None
+    everything: bool = False
+    command: tuple[str, ...] = ()
+    events: str = ""
+
+    @property
+    def whole_cpus(self) -> bool:
+        """Whether it is watched by watching CPUs (mode C)."""
+        return self.everything or self.cgroup is not None
+
+    @property
+    def text(self) -> str:
+        """As a person would type it."""
+        what = ("all" if self.everything else f"cgroup={self.cgroup}" if self.cgroup is not None
+                else f"run={shlex.join(self.command)}" if self.command
+                else f"pid={','.join(map(str, self.pids))}")
+        return f"{self.name}:{what}" + (f":events={self.events}" if self.events else "")
+
+
+def parse_application(text: str) -> Application:
+    """An application as --app takes it.
+
+    Raises:
+        UsageError: it is not written as `GRAMMAR` says.
+    """
+    name, *parts = _PART.split(text)
+    given: dict[str, str] = {}
+    at = 0
+    for at, part in enumerate(parts, 1):
+        word, _, value = part.partition("=")
+        if word == "events":
+            value = ":".join((value, *parts[at:]))
+        if word in given:
+            raise UsageError(f'application "{text}": {word} is given twice')
+        given[word] = value
+        if word == "events":
+            break
+    if not name or ":" in name:
+        raise UsageError(f'application "{text}" is not understood: {GRAMMAR}')
+    kinds = given.keys() & {"pid", "cgroup", "run", "all"}
+    if len(kinds) != 1:
+        raise UsageError(f'application "{text}": say one of pid=, cgroup=, run= or all ({GRAMMAR})')
+    empty = next((word for word, value in given.items() if word != "all" and not value.strip()), None)
+    if empty is not None:
+        raise UsageError(f'application "{text}": {empty}= needs a value')
+    return Application(
+        name=name,
+        pids=_pids(given.get("pid", ""), text),
+        cgroup=given.get("cgroup"),
+        everything="all" in given,
+        command=_words(given.get("run", ""), text),
+        events=given.get("events", ""),
+    )
+
+
+def parse_targets(text: str) -> tuple[Application, ...]:
+    """What a person types into the screen: words separated by spaces, as the head of this file shows.
+
+    Raises:
+        UsageError: a word is not understood, or two applications have one name.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f'"{text}" is not understood: {error}') from None
+    found = []
+    for word in words:
+        if word == "all":
+            found.append(Application("all", everything=True))
+        elif word.isdecimal():
+            found.append(Application(word, pids=_pids(word, word)))
+        elif word.startswith("/"):
+            found.append(Application(word, cgroup=word))
+        else:
+            found.append(parse_application(word))
+    if not found:
+        raise UsageError(f"say what to watch: all, a process id, a control group's path, or {GRAMMAR}")
+    refuse_twins(found)
+    if any(one.command for one in found):
+        raise UsageError("run= is for the command line: the screen watches what runs already")
+    return tuple(found)
+
+
+def refuse_twins(applications: Sequence[Application]) -> None:
+    """Names tell applications apart.
+
+    Raises:
+        UsageError: two have one name.
+    """
+    names = [one.name for one in applications]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f'two applications are called "{twice}": give each a name of its own')
+
+
+def _pids(text: str, whole: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")] if text else []
+    wrong = next((word for word in words if not word.isdecimal() or not 0 < int(word) < 1 << 31), None)
+    if wrong is not None:
+        raise UsageError(f'"{whole}": "{wrong}" is not a process id')
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
+def _words(text: str, whole: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f'application "{whole}": run= is not understood: {error}') from None

@@ -1,0 +1,172 @@
+"""Watches on a thread of its own and hands out tables, so that whoever shows them never waits for a machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.analysis.tasks.timeline import Stretch
+from turbotui.analysis.tasks.watching import Report, Watched, Watching
+from turbotui.errors import TurbotuiError
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError
+
+_ROUND: Final = 0.05  # seconds between two looks at the rings when none is half full
+_FIRST: Final = 4  # rounds until the first table comes by itself
+_MOST_LINES: Final = 400  # of a timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the next table is to show.
+
+    Attributes:
+        by: what a row stands for.
+        window: seconds of a timeline; 0 for none.
+        places: characters of its lines.
+        again: the interval before, in another light; it ends no interval.
+    """
+
+    by: Grouping = Grouping.THREAD
+    window: float = 0.0
+    places: int = 0
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What was watched between two cuts.
+
+    Attributes:
+        wish: that it answers.
+        reports: one an application.
+        lanes: threads and where they ran, longest first; () unless a timeline was wished for.
+    """
+
+    wish: Wish
+    reports: tuple[Report, ...]
+    lanes: tuple[tuple[TaskRow, tuple[Stretch | None, ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class _State:
+    wish: Wish = field(default_factory=Wish)
+    due: bool = False
+    over: bool = False
+
+
+class TaskWatcher:
+    """One watch: opened on `start`, closed on `stop`.
+
+    Args:
+        machine: whose tasks.
+        applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
+        publish: called on the watcher's thread with every cut.
+    """
+
+    def __init__(self, machine: Machine, applications: Sequence[Application],
+                 publish: Callable[[Cut], None]) -> None:
+        self._machine = machine
+        self._applications = tuple(applications)
+        self._publish = publish
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._watching: Watching | None = None
+        self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
+
+    def start(self, wish: Wish) -> None:
+        """Open everything and go on until `stop`; the first table comes by itself."""
+        self._state.wish = wish
+        self._thread.start()
+
+    def cut(self, wish: Wish) -> None:
+        """Ask for a table of what happened since the last one. Never waits; two requests give one table."""
+        with self._lock:
+            self._state.wish, self._state.due = wish, True
+            if self._watching is not None:
+                self._watching.waiting.ring()
+
+    def stop(self, wait_seconds: float = 5.0) -> None:
+        """Close every descriptor; waits for the thread."""
+        with self._lock:
+            self._state.over = True
+            if self._watching is not None:
+                self._watching.waiting.ring()
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread lives, and with it its descriptors."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        refused: dict[str, str] = {}
+        try:
+            watching = Watching(self._machine, live=True)
+        except TurbotuiError as error:
+            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), str(error))))
+            return
+        with self._lock:
+            self._watching = watching
+        try:
+            for one in self._applications:
+                try:
+                    watching.add(one)
+                except (TurbotuiError, EventError, HostError) as error:
+                    refused[one.name] = str(error)
+            if not watching.watched:
+                self._publish(self._refusal(refused))
+                return
+            self._loop(watching, refused)
+        except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
+            why = f"internal error, watching has ended: {type(error).__name__}: {error}"
+            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), why)))
+        finally:
+            with self._lock:
+                self._watching = None
+            watching.close()
+
+    def _loop(self, watching: Watching, refused: Mapping[str, str]) -> None:
+        rounds, asked = 0, False
+        while True:
+            with self._lock:
+                if self._state.over:
+                    return
+                due, wish = self._state.due or (rounds == _FIRST and not asked), self._state.wish
+                asked |= due
+                self._state.due = False
+            watching.round(0.0 if due else _ROUND)  # what came before the request is in its table
+            rounds += 1
+            if due:
+                self._publish(self._take(watching, wish, refused))
+
+    def _take(self, watching: Watching, wish: Wish, refused: Mapping[str, str]) -> Cut:
+        reports = [watching.report(one, wish.by, again=wish.again) for one in watching.watched]
+        reports += self._refusal(refused).reports
+        lanes: list[tuple[TaskRow, tuple[Stretch | None, ...]]] = []
+        if wish.window > 0 and wish.places > 0:
+            for one in watching.watched:
+                lanes += _lanes(one, wish)
+        return Cut(wish, tuple(reports), tuple(lanes[:_MOST_LINES]))
+
+    def _refusal(self, refused: Mapping[str, str]) -> Cut:
+        return Cut(self._state.wish, tuple(Report(one, error=refused[one.name])
+                                           for one in self._applications if one.name in refused))
+
+
+def _lanes(one: Watched, wish: Wish) -> list[tuple[TaskRow, tuple[Stretch | None, ...]]]:
+    timeline = one.ledger.timeline
+    end = timeline.end + 1
+    start = end - round(wish.window * 1e9)
+    found = []
+    for row in task_rows(one.ledger, Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
+        line = timeline.line(row.serials, start, end, wish.places)
+        if any(line):
+            found.append((row, tuple(line)))
+    return sorted(found, key=lambda lane: -sum(one.share for one in lane[1] if one is not None))

@@ -1,0 +1,158 @@
+"""FLOPs and bytes of tasks: the recipe of the processor's cores, as far as its events found room in a task's set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.analysis.roofline.event_sets import Joined
+from turbotui.analysis.roofline.points import point_from
+from turbotui.machine.events.encoder import encode_event
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError
+from turbotui.machine.roofline_banks import recipe_of
+from turbotui.machine.tasks.sets import Counter, core_kinds
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.recipes import Recipe, Term
+from turbotui.quantities.roofline import Sizing
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+FLOPS: Final = "flops"
+DOUBLE: Final = "double"
+"""Words among events that stand for the recipe's: of all precisions, or of double precision with the bytes."""
+_PMUS: Final = "/sys/bus/event_source/devices"
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """What can be made of the counters that a set has.
+
+    Attributes:
+        recipe: cut down to what is counted; None where nothing is.
+        has_flops, has_bytes: which of the two can be computed.
+        double_only: FLOPs are those in double precision, for the events of the others found no counter.
+        note: what the numbers leave out, for people; "" where nothing.
+        why: the reason for what cannot be computed; None where both can.
+    """
+
+    recipe: Recipe | None = None
+    has_flops: bool = False
+    has_bytes: bool = False
+    double_only: bool = False
+    note: str = ""
+    why: Unavailable | None = None
+
+    @property
+    def counters(self) -> frozenset[str]:
+        """The counters that FLOPs and bytes are made of."""
+        recipe = self.recipe
+        return frozenset() if recipe is None else frozenset(event.key for event in recipe.events)
+
+    def flops(self, counts: Mapping[str, float]) -> float | None:
+        """Floating-point operations in these counts; see `double_only`."""
+        if self.recipe is None or not self.has_flops:
+            return None
+        return sum(counts.get(term.event, 0) * term.weight for term in self.recipe.flops)
+
+    def bytes(self, counts: Mapping[str, float]) -> float | None:
+        """Bytes that the cores loaded and stored; the width of an access is that of `points.WidthModel.MIX`."""
+        if self.recipe is None or not self.has_bytes:
+            return None
+        point = point_from(self.recipe, Joined(1.0, 0.0, counts, frozenset()), Sizing())
+        return None if point is None else point.bytes
+
+
+def recipe_counters(machine: Machine) -> tuple[Counter, ...] | Unavailable:
+    """The counters of the machine's recipe, or why there are none."""
+    recipe = recipe_of(machine.model)
+    if recipe is None:
+        return Unavailable(Reason.UNKNOWN_MODEL, f"no recipe counts FLOPs on {machine.model.name or 'this processor'}")
+    pmu = next((name for name in recipe.pmu if machine.host.exists(f"{_PMUS}/{name}")), None)
+    if pmu is None:
+        return Unavailable(Reason.VIRTUALISED if "hypervisor" in _flags(machine.host) else Reason.NO_HARDWARE,
+                           f"the kernel offers no core PMU here ({' or '.join(recipe.pmu)} below {_PMUS}), and FLOPs "
+                           f"and bytes are counted by it ({recipe.name})",
+                           "on a virtual machine: ask its host to pass the PMU through")
+    if core_kinds(machine.host):
+        return Unavailable(Reason.NO_HARDWARE, "this machine has several kinds of core, which count FLOPs by different "
+                           "events: one set cannot hold a thread that moves between them")
+    found = []
+    for event in recipe.events:
+        if any(term.per_vector for term in recipe.flops if term.event == event.key) and _vectors_unknown(machine):
+            continue
+        try:
+            encoded = encode_event(machine.host, f"{pmu}/{event.perf}/")
+        except EventError:
+            continue  # its format has no such field: as if the core did not have the event
+        found.append(Counter(event.key, encoded[0].attr))
+    return tuple(found)
+
+
+def _vectors_unknown(machine: Machine) -> bool:
+    """Arm's SCALE events count by 128 bits of vector length; only where vectors are that long is no factor needed.
+
+    Neoverse V1 (part 0xd40) has vectors of 256 bits, the others of the recipes 128 (their Technical Reference Manuals).
+    """
+    return machine.model.part == 0xD40
+
+
+def _flags(host: Host) -> str:
+    try:
+        return host.read_text("/proc/cpuinfo")
+    except HostError:
+        return ""
+
+
+def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, names: frozenset[str]) -> Numerics:
+    """What can be computed from the counters that a set got.
+
+    Args:
+        machine: of the tasks.
+        wanted: what `recipe_counters` gave.
+        names: of the counters in the set.
+    """
+    if isinstance(wanted, Unavailable):
+        return Numerics(why=wanted)
+    recipe = recipe_of(machine.model)
+    if recipe is None:
+        return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no recipe counts FLOPs on this processor"))
+    usable = names & frozenset(one.name for one in wanted)
+    optional = frozenset(event.key for event in recipe.events if event.optional)
+    double = tuple(term for term in recipe.flops if term.precision is Precision.DOUBLE)
+    flops: tuple[Term, ...] = ()
+    for terms in (recipe.flops, double):
+        if not flops and terms and {term.event for term in terms} <= usable | optional:
+            flops = tuple(term for term in terms if term.event in usable)
+    partial = bool(flops) and not {term.event for term in recipe.flops} <= usable | optional
+    exact = recipe.exact_bytes if all(term.event in usable for term in recipe.exact_bytes) else ()
+    widths = tuple(width for width in recipe.widths if width.event in usable)
+    accesses = all(term.event in usable for term in recipe.accesses)
+    has_bytes = bool(flops) and (bool(exact) or (accesses and bool(widths)))
+    cut = replace(recipe, flops=flops, widths=widths, exact_bytes=exact)
+    note = f"double precision only: the other events found no counter; {recipe.note}" if partial else recipe.note
+    why = None
+    if not recipe.flops:
+        why = Unavailable(Reason.NO_HARDWARE, recipe.note)
+    elif not flops or not has_bytes:
+        lacking = "bytes" if flops else "FLOPs and bytes"
+        events = ", ".join(_lacking(recipe, names)) or "their events"
+        why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
+                          "for", f"ask for the event {FLOPS}, or {DOUBLE} for double precision and bytes")
+    return Numerics(cut, bool(flops), has_bytes, partial, note, why)
+
+
+def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tuple[Counter, ...]:
+    """The order in which counters are tried: FLOPs of all precisions first, or those of double precision and bytes."""
+    first = [term.event for term in recipe.flops if not double or term.precision in (Precision.DOUBLE, None)]
+    first += [term.event for term in (*recipe.exact_bytes, *recipe.accesses)]
+    rest = [] if double and recipe.separates_precision else [one.name for one in counters]
+    by_name = {one.name: one for one in counters}
+    return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
+
+
+def _lacking(recipe: Recipe, names: frozenset[str]) -> list[str]:
+    needed = {term.event for term in (*recipe.flops, *recipe.accesses)}
+    return [event.name for event in recipe.events
+            if event.key in needed and event.key not in names and not event.optional]

@@ -1,0 +1,117 @@
+"""Where threads ran: their run time by CPU in short bins of time, from which any window can be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_BIN_NS: Final = 10_000
+_MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
+
+Bins = dict[tuple[int, int], int]
+"""(bin, CPU) -> ns that a thread ran there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One place of a drawn line.
+
+    Attributes:
+        cpu: where the thread ran longest in this time.
+        share: of this time that it ran, on whatever CPU; 0 to 1.
+        others: whether it ran on other CPUs as well.
+    """
+
+    cpu: int
+    share: float
+    others: bool
+
+
+class Timeline:
+    """Run time of threads by bin and CPU. Threads go by any number that is theirs for good.
+
+    Args:
+        bin_ns: resolution.
+        horizon_ns: what is older than the newest by more is forgotten; None keeps everything, at a resolution that
+            halves as often as needed.
+    """
+
+    def __init__(self, bin_ns: int = _BIN_NS, horizon_ns: int | None = None) -> None:
+        self.bin_ns = bin_ns
+        self.start = 0
+        """ns of the perf clock; 0 before anything was added."""
+        self.end = 0
+        self._horizon = horizon_ns
+        self._lines: dict[int, Bins] = {}
+
+    def add(self, thread: int, cpu: int, start: int, end: int) -> None:
+        """A thread ran on a CPU from `start` to `end` in ns of the perf clock."""
+        self.start = min(self.start or start, start)
+        self.end = max(self.end, end)
+        if self._horizon is None:
+            while (self.end - self.start) // self.bin_ns >= _MOST_BINS:
+                self._coarsen()
+        elif end < self.end - self._horizon:
+            return
+        bins = self._lines.get(thread)
+        if bins is None:
+            bins = self._lines[thread] = {}
+        size = self.bin_ns
+        first, last = start // size, end // size
+        if first == last:
+            key = (first, cpu)
+            bins[key] = bins.get(key, 0) + end - start
+            return
+        if self._horizon is not None:
+            first = max(first, (self.end - self._horizon) // size)
+        for number in range(first, last + 1):
+            part = min(end, (number + 1) * size) - max(start, number * size)
+            if part > 0:
+                bins[number, cpu] = bins.get((number, cpu), 0) + part
+
+    def forget(self) -> None:
+        """Drop what lies beyond the horizon, and threads of which nothing is left."""
+        if self._horizon is None:
+            return
+        limit = (self.end - self._horizon) // self.bin_ns
+        for thread in list(self._lines):
+            bins = self._lines[thread]
+            for key in [key for key in bins if key[0] < limit]:
+                del bins[key]
+            if not bins:
+                del self._lines[thread]
+
+    def total(self) -> int:
+        """Run time of all threads in ns."""
+        return sum(sum(bins.values()) for bins in self._lines.values())
+
+    def line(self, threads: frozenset[int], start: int, end: int, places: int) -> list[Stretch | None]:
+        """The window from `start` to `end` in so many places; None where none of the threads ran.
+
+        A bin belongs to the place that its middle lies in, so places narrower than a bin stay empty now and then.
+        """
+        span = max(1, end - start)
+        found: list[dict[int, int]] = [{} for _ in range(places)]
+        for thread in threads:
+            for (number, cpu), ran in self._lines.get(thread, {}).items():
+                place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
+                if 0 <= place < places:
+                    found[place][cpu] = found[place].get(cpu, 0) + ran
+        length = span / places
+        return [_stretch(by_cpu, length) for by_cpu in found]
+
+    def _coarsen(self) -> None:
+        self.bin_ns *= 2
+        for thread, bins in self._lines.items():
+            wider: Bins = {}
+            for (number, cpu), ran in bins.items():
+                key = (number // 2, cpu)
+                wider[key] = wider.get(key, 0) + ran
+            self._lines[thread] = wider
+
+
+def _stretch(by_cpu: dict[int, int], length: float) -> Stretch | None:
+    if not by_cpu:
+        return None
+    cpu = max(by_cpu, key=lambda one: (by_cpu[one], -one))
+    return Stretch(cpu, min(1.0, sum(by_cpu.values()) / length), len(by_cpu) > 1)

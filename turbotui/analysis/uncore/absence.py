@@ -1,0 +1,29 @@
+"""Why a machine has no uncore PMU to show, and what to do about it."""
+
+from __future__ import annotations
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import list_pmus
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_DRIVERS = {
+    # vendor -> modules (kernel arch/x86/events/intel, arch/x86/events/amd, drivers/perf)
+    "GenuineIntel": "intel_uncore",
+    "AuthenticAMD": "amd_uncore",
+    "NVIDIA": "nvidia_cspmu",
+    "Arm": "arm-cmn, arm_dsu_pmu or arm_cspmu_module",
+}
+EXAMPLE = "--machine vera-2s"
+
+
+def why_none(machine: Machine) -> Unavailable:
+    """The reason; for a machine without one PMU that has a cpumask."""
+    see = f"turbotui {EXAMPLE} shows a simulated machine that has some"
+    if not list_pmus(machine.host):
+        empty = "/sys/bus/event_source/devices is empty: the kernel has no perf events"
+        return Unavailable(Reason.NO_DRIVER, empty, see)
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, "this virtual machine is given no uncore PMU", see)
+    drivers = _DRIVERS.get(machine.model.vendor)
+    remedy = f"modprobe {drivers}; {see}" if drivers else see
+    return Unavailable(Reason.NO_DRIVER, "no PMU in /sys/bus/event_source/devices has a cpumask", remedy)

@@ -1,0 +1,210 @@
+"""`turbotui spy`: event sets on each CPU, changed while they are counted (SpyMon)."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import queue
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+from turbotui.analysis.spying import Joiner, SpiedInterval
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.output.formats import make_format
+from turbotui.output.layout import Layout
+from turbotui.quantities.columns import Column
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.spies import SpyPlan, typed_spy
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import OwnCost, Session
+from turbotui.sampling.spy_file import SpyFile
+from turbotui.sources import SOURCES
+
+_FORMATS = ("table", "csv", "json")
+_BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
+_EXAMPLE = "cycles,instructions"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--config", metavar="FILE", help="event sets by CPU, in TOML; followed when it changes")
+    what.add_argument("--events", metavar="SETS", default="",
+                      help=f"events by commas, sets by semicolons (default {_EXAMPLE}); one set that does not fit is "
+                      "split, and sets take turns")
+    parser.add_argument("--on", metavar="CPUS", default="all",
+                        help="with --events: 0-3,8, package 0, core 3 or all (default all)")
+    parser.add_argument("--reference", metavar="EVENT", default="instructions",
+                        help="with --events: counted in every set; sets are joined by it (default instructions)")
+    parser.add_argument("-c", "--cpu", metavar="SET", help="watch these CPUs only: 0-3,8")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
+                        help="seconds between two samples, from 0.05 (default 1)")
+    parser.add_argument("-n", "--samples", metavar="N", type=int, help="end after so many samples")
+    parser.add_argument("--monitor-cpu", metavar="N", type=int, help="bind everything but the spies to this CPU")
+    parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="(default table)")
+    parser.add_argument("--joined", action="store_true",
+                        help="JSON lines, each interval of each CPU with every event, drawn between the intervals that "
+                        "counted it; they come as many intervals later as sets take turns")
+    parser.add_argument("--cost", action="store_true", help="after each sample what taking it cost, on stderr")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one table a sample.
+
+    Raises:
+        UsageError: options or configuration that cannot be followed.
+        MachineError: no such machine.
+    """
+    if arguments.samples is not None and arguments.samples < 1:
+        raise UsageError(f"-n {arguments.samples}: at least one sample")
+    host = open_host(arguments)
+    cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
+    machine = read_machine(host, cpus)
+    session = Session(machine, SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
+    if arguments.monitor_cpu is not None:
+        _bind(arguments.monitor_cpu)
+    if arguments.config:
+        session.spy_by(SpyFile(arguments.config))
+    else:
+        one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
+        session.spy(SpyPlan((one,), arguments.reference))
+    notes = session.spy_notes
+    for note in notes:
+        print(f"turbotui: {note}", file=sys.stderr)
+    if not any(session.census.signals.get(name) for column in session.spied for name in column.needs):
+        raise UsageError("no event of these spies can be counted here" + ("" if notes else ": it names no CPU"))
+    _Spying(session, arguments).run()
+    return 0
+
+
+def _bind(cpu: int) -> None:
+    """Bind this thread, and so those that it starts and that do not bind themselves."""
+    try:
+        LinuxHost(live=True).pin_this_thread([cpu])
+    except HostError as error:
+        raise UsageError(f"--monitor-cpu {cpu}: {error}") from error
+
+
+class _Spying:
+    """One run of the command."""
+
+    def __init__(self, session: Session, arguments: argparse.Namespace) -> None:
+        self._session = session
+        self._arguments = arguments
+        self._frames: queue.SimpleQueue[tuple[Frame, OwnCost] | None] = queue.SimpleQueue()
+        self._spied: tuple[Column, ...] | None = None
+        self._note = ""
+
+    def run(self) -> None:
+        session = self._session
+        beside = (*_BESIDE, "Call/s") if self._arguments.cost else _BESIDE
+        session.want(name for name in ("CPU", *beside) if session.catalog.get(name))
+        with self._signals():
+            session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None))
+            try:
+                self._print()
+            finally:
+                session.stop()
+        if session.failure is not None:
+            raise session.failure
+
+    def _take(self, frame: Frame) -> None:
+        self._frames.put((frame, self._session.own_cost()))
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM end after the sample under way; SIGUSR1 ends the interval."""
+
+        def end(_number: int, _frame: FrameType | None) -> None:
+            self._session.stop(0.0)
+
+        def early(_number: int, _frame: FrameType | None) -> None:
+            self._session.end_interval()
+
+        handlers = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGUSR1: early}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _print(self) -> None:
+        joiner = Joiner(self._session.spies)
+        plan = self._session.spies
+        writer = None
+        while (item := self._frames.get()) is not None:
+            frame, cost = item
+            self._say_note()
+            if frame.older is None:
+                continue
+            if self._session.spies is not plan:
+                self._join(joiner.rest())
+                plan = self._session.spies
+                joiner = Joiner(plan)
+            if self._arguments.joined:
+                self._join(joiner.add(frame))
+            else:
+                if writer is None or self._session.spied is not self._spied:
+                    self._spied = self._session.spied
+                    writer = make_format(self._arguments.format, self._layout())
+                print("\n".join(writer.lines(frame)), flush=True)
+            if self._arguments.cost:
+                print(self._cost(frame, cost), file=sys.stderr, flush=True)
+        if self._arguments.joined:
+            self._join(joiner.rest())
+
+    def _layout(self) -> Layout:
+        session = self._session
+        catalog, census = session.catalog, session.census
+        first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
+        beside = [
+            column
+            for name in _BESIDE
+            if (column := catalog.get(name)) is not None and all(need in census.signals for need in column.needs)
+        ]
+        spied = [column for column in session.spied if column.default]
+        host = session.machine.host
+        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0])
+
+    def _say_note(self) -> None:
+        note = self._session.spy_note
+        if note != self._note:
+            self._note = note
+            if note:
+                print(f"turbotui: {note}; the spies go on as before", file=sys.stderr, flush=True)
+
+    def _join(self, intervals: list[SpiedInterval]) -> None:
+        if not self._arguments.joined:
+            return
+        kind = label(self._session.machine.host)
+        for one in intervals:
+            line = {"seq": one.seq, "cpu": one.cpu, "seconds": one.seconds, "counts": dict(one.counts),
+                    "estimated": sorted(one.estimated), **({"machine": kind} if kind else {})}
+            print(json.dumps(line), flush=True)
+
+    def _cost(self, frame: Frame, cost: OwnCost) -> str:
+        """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
+        catalog = self._session.catalog
+        words = [f"{cost.reads} group reads", f"{cost.opened} counters opened"]
+        if cost.wakeups is not None:
+            words.append(f"{cost.wakeups} wake-ups")
+        if cost.cpu_us is not None and cost.cpu_percent is not None:
+            words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
+        words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")
+        calls = catalog.get("Call/s")
+        if calls is not None and frame.seconds:
+            rate = frame.cell(calls, SYSTEM_ROW)
+            if isinstance(rate, float):
+                words.append(f"{rate * frame.seconds:.0f} function-call interrupts on these CPUs, of everybody")
+        return f"# cost: {', '.join(words)}"

@@ -1,0 +1,201 @@
+"""Tables and timelines of tasks as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.columns import cpu_ranges
+from turbotui.analysis.tasks.energy import METHOD, Energy
+from turbotui.analysis.tasks.ledger import Ledger
+from turbotui.analysis.tasks.tables import TaskRow
+from turbotui.analysis.tasks.timeline import Stretch
+from turbotui.analysis.tasks.watching import Report
+from turbotui.machine.tasks.sets import Mode, When
+
+LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
+"""SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
+_FULL: Final = 0.5  # share of a place from which it is drawn filled
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is printed at one time of one application.
+
+    Attributes:
+        report: its rows.
+        ledger: its books.
+        number: of the interval; None for the whole run.
+        joules: of rows, by their key.
+        energy: what they were shared out of.
+        label: of a machine that is not this one; "" for this one.
+    """
+
+    report: Report
+    ledger: Ledger
+    number: int | None
+    joules: Mapping[str, float]
+    energy: Energy
+    label: str
+
+
+def as_text(table: Table) -> list[str]:
+    """Head, table, notes."""
+    report, ledger = table.report, table.ledger
+    title = "whole run" if table.number is None else f"interval {table.number}"
+    name = f"{report.application.name}: " if report.application.name else ""
+    lines = [f"# {table.label}"] if table.label else []
+    lines += [f"# {name}{title}; mode {ledger.choice.mode.value}", f"# sampled {ledger.choice.when.value}",
+              *_columns(table)]
+    if any(row.incomplete for row in report.rows):
+        lines.append("# > marks counts that are too low: another profiler held the counters for a part of the time")
+    return [*lines, *(f"# {note}" for note in notes(table))]
+
+
+def notes(table: Table) -> list[str]:
+    """What has to be said of the numbers."""
+    report, ledger = table.report, table.ledger
+    found = []
+    if report.lost:
+        harm = ("counts of the threads before and after are booked on one of them"
+                if ledger.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
+        found.append(f"{report.lost} samples LOST for want of room in the ring ({harm}): --pages gives more")
+    if report.throttled:
+        found.append(f"the kernel held samples back {report.throttled} times (kernel.perf_event_max_sample_rate)")
+    if report.damaged:
+        found.append(f"{report.damaged} records could not be understood")
+    if report.missed:
+        found.append(f"{report.missed} threads ended between two looks at /proc, or are of other processes: "
+                     "not counted")
+    if ledger.read is not None and any(ledger.tail):
+        rest = ", ".join(f"{name} {_plain(name, value)}"
+                         for name, value in zip(ledger.names, ledger.tail, strict=True) if value)
+        found.append(f"after the last samples of threads, in the final read only: {rest}")
+    if not {"instructions", "cycles"} & set(ledger.names):
+        found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
+    if report.numerics.why is not None:
+        found.append(f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
+                     f"{report.numerics.why.sentence()}")
+    if report.numerics.has_flops and report.numerics.note:
+        found.append(f"FLOPs and bytes: {report.numerics.note}")
+    if table.energy.why is not None:
+        found.append(f"no energy: {table.energy.why.sentence()}")
+    elif table.joules:
+        found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in ledger.names else 'busy time')}")
+    if ledger.choice.when is When.SWITCHES:
+        found.append("migrations: samples on another CPU than the sample before")
+    return found
+
+
+def _plain(name: str, value: int) -> str:
+    return f"{value / 1e6:.3f} ms" if name == RUN else str(value)
+
+
+def _columns(table: Table) -> list[str]:
+    report = table.report
+    # what FLOPs and bytes are made of is in the JSON
+    counts = [name for name in table.ledger.names if name != RUN and name not in report.numerics.counters]
+    ipc = any(row.ipc is not None for row in report.rows)
+    numerics = report.numerics
+    heads = ["pid", "tid", "threads", "command", "run s", *counts, "migrations"]
+    heads += ["IPC"] if ipc else []
+    heads += ["DP FLOPs" if numerics.double_only else "FLOPs"] if numerics.has_flops else []
+    heads += ["bytes"] if numerics.has_bytes else []
+    heads += ["~J"] if table.joules else []
+    lines = [[*heads, "CPUs"]]
+    for row in report.rows:
+        mark = ">" if row.incomplete else ""
+        line = ["" if row.pid is None else str(row.pid), "" if row.tid is None else str(row.tid), str(row.threads),
+                row.name, f"{row.run_seconds:.6f}", *(f"{mark}{row.counts[name]}" for name in counts),
+                str(row.migrations)]
+        if ipc:
+            line.append("" if row.ipc is None else f"{row.ipc:.2f}")
+        if numerics.has_flops:
+            line.append(_number(numerics.flops(row.counts)))
+        if numerics.has_bytes:
+            line.append(_number(numerics.bytes(row.counts)))
+        if table.joules:
+            joules = table.joules.get(row.key)
+            line.append("" if joules is None else f"{joules:.3g}")
+        lines.append([*line, cpu_ranges(row.cpus)])
+    widths = [max(len(line[number]) for line in lines) for number in range(len(lines[0]))]
+    left = lines[0].index("command")
+    return ["  ".join(word.ljust(width) if number in (left, len(widths) - 1) else word.rjust(width)
+                      for number, (word, width) in enumerate(zip(line, widths, strict=True))).rstrip()
+            for line in lines]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
+    """Where each thread ran over the whole time that was watched.
+
+    A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
+    half of the time, written in it where less; a point where it did not run.
+    """
+    timeline = table.ledger.timeline
+    rows = [row for row in table.report.rows if row.tid is not None]
+    names = max([len(_name(row)) for row in rows], default=0)
+    cell = max([len(str(cpu)) for row in rows for cpu in row.cpus], default=1)
+    places = max(1, (width - names - 2) // cell)
+    if not timeline.end:
+        return ["# no thread ran yet"]
+    seconds = (timeline.end - timeline.start) / 1e9
+    head = (f"# where each thread ran: {seconds:.3f} s from left to right, {seconds / places * 1e3:.3g} ms a place; "
+            "the CPU by number, · where it did not run")
+    lines = [head]
+    for row in rows:
+        line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
+        lines.append(f"{_name(row):<{names}}  " + "".join(_place(one, cell, colour=colour) for one in line))
+    return lines
+
+
+def _name(row: TaskRow) -> str:
+    return f"{row.tid} {row.name}"
+
+
+def _place(stretch: Stretch | None, cell: int, *, colour: bool) -> str:
+    if stretch is None:
+        return "·".rjust(cell)
+    text = str(stretch.cpu).rjust(cell)
+    if not colour:
+        return text
+    shade = LANE_COLOURS[stretch.cpu % len(LANE_COLOURS)]
+    return f"\x1b[{shade}{';7' if stretch.share >= _FULL else ''}m{text}\x1b[0m"  # 7: filled
+
+
+def as_json(table: Table) -> dict[str, object]:
+    """The same in SI units."""
+    report, ledger = table.report, table.ledger
+
+    def plain(counts: Mapping[str, int]) -> dict[str, float]:
+        return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN else value
+                for name, value in counts.items()}
+
+    def named(values: Sequence[int]) -> dict[str, float]:
+        return plain(dict(zip(ledger.names, values, strict=True)))
+
+    numerics = report.numerics
+    return {
+        **({"machine": table.label} if table.label else {}),
+        **({"application": report.application.name} if report.application.name else {}),
+        "interval": table.number,
+        "seconds": report.seconds,
+        "mode": ledger.choice.mode.name,
+        "sampled": ledger.choice.when.name,
+        "tasks": [{"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
+                   "incomplete": row.incomplete, "ipc": row.ipc, "migrations": row.migrations,
+                   "flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts),
+                   "joules_estimate": table.joules.get(row.key), **plain(row.counts)} for row in report.rows],
+        "sum": named(ledger.sums()),
+        "after_last_samples": named(ledger.tail),
+        "final_read": None if ledger.read is None else named(ledger.read),
+        "lost": report.lost,
+        "throttled": report.throttled,
+        "damaged": report.damaged,
+        "notes": notes(table),
+    }

@@ -1,0 +1,191 @@
+"""Tasks of a simulated machine: one process for each kind of work, with a thread on every CPU, and their exact counts.
+
+What a CPU does is kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind makes. So
+the threads of a CPU together are the CPU, less what nobody does: polling and interrupts while idle.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.perf_ring import Named, Reading, Record, Sample
+from turbotui.machine.simulated.basis import CPU_BUSY, CPU_CYCLES, CPU_WORK, KINDS, Form
+from turbotui.machine.simulated.kernel_counts import SWITCHES
+from turbotui.machine.simulated.workloads import WORKLOADS
+from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.sets import Choice
+
+if TYPE_CHECKING:
+    from turbotui.machine.simulated.model import Model
+    from turbotui.machine.simulated.perf import PerfEvents
+
+FIRST_PID: Final = 10_000
+_STRIDE: Final = 10_000  # numbers of threads that a process has to give away
+_EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
+_RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
+
+
+def process_of(kind: int) -> int:
+    """The process that does a kind of work."""
+    return FIRST_PID + kind * _STRIDE
+
+
+def of_kind(form: Form, kind: int) -> Form:
+    """The part of a CPU's count that one kind of work makes."""
+    mine = {first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK)}
+    return tuple((index, weight) for index, weight in form if index in mine)
+
+
+@dataclass(slots=True)
+class _Thread:
+    kind: int
+    cpu: int
+    forms: tuple[Form, ...]
+    base: tuple[float, ...]
+    before: tuple[int, ...]
+
+    @property
+    def tid(self) -> int:
+        return process_of(self.kind) + self.cpu
+
+
+class SimulatedTasks:
+    """Samples of simulated threads, as mode C gives them: counts of the CPU at the end of each thread's turn on it.
+
+    A `turbotui.machine.tasks.feed.Feed`. Between two looks every thread of a CPU has one turn, one after the other.
+
+    Args:
+        model: the machine; its lock is taken around every look.
+        events: finds what an event counts.
+        choice: what is counted.
+    """
+
+    def __init__(self, model: Model, events: PerfEvents, choice: Choice) -> None:
+        self._model = model
+        self._events = events
+        self._threads: list[_Thread] = []
+        self._news: list[Record] = []
+        self._totals: dict[int, tuple[int, ...]] = {}
+        self._last_ns = -_EVERY_NS
+        self._stopped = False
+        self.choice = choice
+        self.roots: Mapping[int, int] = {}
+        self.followed: frozenset[int] = frozenset()
+        self.damaged = 0
+
+    def add_process(self, pid: int, *, on_exec: bool = False) -> int:
+        """Follow one of the processes.
+
+        Raises:
+            MachineError: the model has no such process.
+        """
+        del on_exec
+        kind = next((kind for kind in range(KINDS) if process_of(kind) == pid), None)
+        if kind is None:
+            known = ", ".join(f"{process_of(kind)} ({WORKLOADS[kind].name})" for kind in range(KINDS))
+            raise MachineError(f"the simulated machine has no process {pid}; it has {known}")
+        return self._add((kind,))
+
+    def add_cpus(self, cgroup: int | None = None) -> None:
+        """Follow every process.
+
+        Raises:
+            MachineError: there are no control groups on a simulated machine.
+        """
+        if cgroup is not None:
+            raise MachineError("a simulated machine has no control groups")
+        self._add(range(KINDS))
+
+    def look(self, pids: Iterable[int]) -> None:
+        """No threads come or go."""
+
+    def take(self) -> list[Taken]:
+        """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            now_ns = round(now * 1e9)
+            if self._stopped or now_ns - self._last_ns < _EVERY_NS:
+                return []
+            found = self._sample(now, now_ns)
+        news, self._news = self._news, []
+        return [Taken(-1, tuple(news)), *found]
+
+    def stop(self) -> None:
+        """Take what has come so far, and nothing any more."""
+
+    def close_books(self) -> list[Closing]:
+        """The counts at the last samples: samples and counters are one here."""
+        self._stopped = True
+        return [Closing(-1, cpu, self._reading(values)) for cpu, values in self._totals.items()]
+
+    def close(self) -> None:
+        """Nothing is open."""
+        self._threads.clear()
+
+    def _add(self, kinds: Iterable[int]) -> int:
+        model = self._model
+        with model.lock:
+            now = model.now()
+            for kind in kinds:
+                for place in model.layout.places:
+                    forms = tuple(of_kind(form, kind) for form in self._forms(place.cpu))
+                    base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
+                    one = _Thread(kind, place.cpu, forms, base, (0,) * len(forms))
+                    self._threads.append(one)
+                    self._news.append(Named(process_of(kind), one.tid, WORKLOADS[kind].name, 0))
+        self.followed = frozenset(one.tid for one in self._threads)
+        return len(self._threads)
+
+    def _forms(self, cpu: int) -> Sequence[Form]:
+        found: list[Form] = []
+        counters = iter(self.choice.on_cpu(cpu))
+        for name in self.choice.names:
+            if name == "switches":
+                found.append(SWITCHES)
+            elif name == "run":
+                found.append(_RUN)
+            else:
+                found.append(self._form(next(counters).attr, cpu))
+        return found
+
+    def _form(self, attr: PerfAttr, cpu: int) -> Form:
+        try:
+            return self._events.form(attr, cpu)
+        except HostError as error:
+            if error.errno == errno.ENOENT:
+                return ()  # another kind of core, which does not have the event
+            raise
+
+    def _sample(self, now: float, now_ns: int) -> list[Taken]:
+        turns: dict[int, list[tuple[_Thread, tuple[int, ...]]]] = {}
+        run = self.choice.names.index("run")
+        for one in self._threads:
+            basis = self._model.cpu[one.cpu]
+            values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
+            if values[run] > one.before[run]:
+                more = tuple(new - old for new, old in zip(values, one.before, strict=True))
+                one.before = values
+                turns.setdefault(one.cpu, []).append((one, more))
+        self._last_ns = now_ns
+        return [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
+
+    def _turns(self, cpu: int, turns: Sequence[tuple[_Thread, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
+        """One sample a turn, the last one now."""
+        run = self.choice.names.index("run")
+        left = sum(more[run] for _, more in turns)
+        total = self._totals.get(cpu, (0,) * len(self.choice.names))
+        for one, more in turns:
+            total = tuple(old + new for old, new in zip(total, more, strict=True))
+            left -= more[run]
+            yield Sample(0, process_of(one.kind), one.tid, now_ns - left, cpu, self._reading(total))
+        self._totals[cpu] = total
+
+    def _reading(self, values: tuple[int, ...]) -> Reading:
+        run = values[self.choice.names.index("run")]
+        return Reading(run, run, values)

@@ -1,0 +1,99 @@
+"""What gives samples of threads: the kernel's counters on a real machine, the model on a simulated one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, runtime_checkable
+
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.tasks.following import Closing, Follower, Taken
+from turbotui.machine.tasks.sets import Choice
+from turbotui.machine.tasks.waiting import Waiting
+
+
+class Feed(Protocol):
+    """Counters of threads, opened; `Follower` says what each part means."""
+
+    @property
+    def choice(self) -> Choice:
+        """How the threads are sampled."""
+
+    @property
+    def roots(self) -> Mapping[int, int]:
+        """By the identifier that a sample carries: the thread whose set took it. Grows."""
+
+    @property
+    def followed(self) -> frozenset[int]:
+        """Threads with sets of their own."""
+
+    @property
+    def damaged(self) -> int:
+        """Records that could not be understood."""
+
+    def add_process(self, pid: int, *, on_exec: bool = False) -> int:
+        """Follow the threads of a process; returns how many were new.
+
+        Raises:
+            MachineError: there is no such process, or it may not be watched.
+        """
+
+    def add_cpus(self, cgroup: int | None = None) -> None:
+        """Watch all switches on the CPUs; with a cgroup's descriptor only its threads.
+
+        Raises:
+            MachineError: not permitted, or there are not enough descriptors or memory.
+        """
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Find threads that came since the last look, where the kernel does not hand them on."""
+
+    def take(self) -> list[Taken]:
+        """Records that came since the last time."""
+
+    def stop(self) -> None:
+        """Stop counting; what was counted stays readable."""
+
+    def close_books(self) -> list[Closing]:
+        """The last read of every set."""
+
+    def close(self) -> None:
+        """Give every descriptor back."""
+
+
+@runtime_checkable
+class TaskHost(Protocol):
+    """A host that serves samples of its own tasks."""
+
+    def follow_tasks(self, choice: Choice) -> Feed:
+        """A feed of its tasks."""
+
+
+def open_feed(host: Host, choice: Choice, cpus: tuple[int, ...], waiting: Waiting, pages: int | None = None) -> Feed:
+    """A feed that nothing has been added to yet.
+
+    Args:
+        host: the machine.
+        choice: what `sets.choose` found.
+        cpus: online CPUs.
+        waiting: ends its wait when there is something to take.
+        pages: of each ring; None for the default.
+
+    Raises:
+        MachineError: the machine is a recorded one: its tasks are not there any more.
+    """
+    refuse_recorded(host)
+    if isinstance(host, TaskHost):
+        return host.follow_tasks(choice)
+    return Follower(host, choice, cpus, pages, waiting)
+
+
+def refuse_recorded(host: Host) -> None:
+    """Say so where a machine has files but no tasks.
+
+    Raises:
+        MachineError: it is a recorded one.
+    """
+    if host.kind is HostKind.RECORDED:
+        raise MachineError(f"{host.name} is a recorded machine: its tasks ran elsewhere and cannot be sampled; "
+                           "watch this machine (without --sysroot) or a simulated one (--machine NAME)")

@@ -1,0 +1,129 @@
+"""Columns of events and formulas that were added by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.event_columns import (
+    ELAPSED,
+    EventColumn,
+    EventRequest,
+    EventTraits,
+    KnownUnit,
+    dimension_of,
+    known_unit,
+)
+from turbotui.quantities.expressions import Dimension, Expression, unit_text
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.units import Unit
+
+_SYMBOLS: Mapping[Unit, str] = {
+    Unit.SECOND: "s", Unit.HERTZ: "Hz", Unit.JOULE: "J", Unit.WATT: "W", Unit.CELSIUS: "°C", Unit.BYTE: "B",
+}  # fmt: skip
+_ACCURATE = 3
+"""Decimals of a quotient where nobody asked for another number."""
+_SECONDS: Dimension = {"s": 1}
+
+
+def event_column(
+    column: EventColumn, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal]
+) -> Column:
+    """The column of one event or formula.
+
+    Args:
+        column: which one of the request's.
+        request: what it was asked for with.
+        traits: what the events are on this machine; an event that is not there is taken for a plain count.
+        others: the catalog signals that the formula uses, as far as the machine has them.
+
+    Raises:
+        UnitError: the formula adds or compares different units.
+    """
+    if column.formula is None:
+        return _plain(column, request, traits.get(column.event, EventTraits()))
+    return _derived(column, column.formula, request, traits, others)
+
+
+def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> Column:
+    signal = request.signal(column.event)
+    unit = known_unit(traits.unit)
+    rate = column.rate and not traits.level
+    shown = f"{traits.unit}/s" if rate else traits.unit
+    what = "level" if traits.level else "rate" if rate else "count"
+    return Column(
+        id=column.name,
+        category=Category.OTHER,
+        groups=("added",),
+        scope=traits.scope,
+        unit=shown,
+        decimals=2 if traits.scaled else 0,
+        needs=(signal,),
+        compute=_value(signal, traits, unit, rate=rate),
+        formula="value" if traits.level else "Δcount / seconds" if rate else "Δcount",
+        help=column.help
+        or f"Added by hand: the {what} of {column.event} for each {traits.scope.value}"
+        f"{'' if unit.si is Unit.CELSIUS else '; rows above show the sum'}.",
+        document=column.document or column.event,
+        width=10,
+    )
+
+
+def _value(signal: SignalId, traits: EventTraits, unit: KnownUnit, *, rate: bool) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> Cell:
+        found = row.value(signal) if traits.level else row.rate(signal) if rate else row.delta(signal)
+        if found is None:
+            return None
+        return found / unit.factor if traits.scaled else round(found / unit.factor)
+
+    return compute
+
+
+def _derived(
+    column: EventColumn, formula: Expression, request: EventRequest, traits: Mapping[str, EventTraits],
+    others: Mapping[SignalId, Signal],
+) -> Column:
+    known = {name: traits.get(name, EventTraits()) for name in request.events}
+    units: dict[str, Dimension] = {name: dimension_of(found) for name, found in known.items()}
+    units |= {name: {symbol: 1} for name, signal in others.items() if (symbol := _SYMBOLS.get(signal.unit, ""))}
+    unit = unit_text(formula.dimension({**units, ELAPSED: _SECONDS})).removeprefix("1")
+    scopes = [found.scope for found in known.values()] + [signal.scope for signal in others.values()]
+    values = _Values(request, known, others, formula)
+    return Column(
+        id=column.name,
+        category=Category.OTHER,
+        groups=("added",),
+        scope=max(scopes, key=lambda scope: scope.rank, default=Scope.CPU),
+        unit=column.unit or unit,
+        decimals=_ACCURATE if column.decimals is None else column.decimals,
+        needs=(*(request.signal(event) for event in request.events), *request.others),
+        compute=lambda row: formula.evaluate(values.of(row)),
+        doubt=lambda row: formula.fault(values.of(row)),
+        formula=formula.text,
+        help=column.help or f"Added by hand: {formula.text}, for each row from the counts of all that is in it.",
+        document=column.document or "added by hand",
+        width=8,
+    )
+
+
+class _Values:
+    """What the names of a formula are in a row: increases of the interval, levels at its end, and its seconds."""
+
+    def __init__(
+        self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
+        formula: Expression,
+    ) -> None:
+        self._events = [(name, request.signal(name), traits[name].level) for name in request.events]
+        self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
+        timed = [*(signal for _name, signal, level in self._events if not level),
+                 *(name for name, counter in self._others if counter)]  # fmt: skip
+        self._clock = timed[0] if timed and ELAPSED in formula.names else ""
+
+    def of(self, row: Inputs) -> dict[str, float | None]:
+        found = {name: row.value(signal) if level else row.delta(signal) for name, signal, level in self._events}
+        # a clock or an energy is summed over its instances, whatever its own rule: it stands beside sums of counts
+        found |= {name: row.total(name) if counter else row.value(name) for name, counter in self._others}
+        if self._clock:
+            found[ELAPSED] = row.elapsed(self._clock)
+        return found

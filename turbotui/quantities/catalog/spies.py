@@ -1,0 +1,85 @@
+"""Columns of the events that spies count. Sets that take turns are joined by the reference event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from turbotui.errors import UsageError
+from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
+
+_DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
+
+
+def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
+    """One column for each event, per second, then the spy's own.
+
+    Args:
+        plan: what is counted.
+        known: signals that can be had: an event that never has to wait for its turn lacks some.
+    """
+    if not plan.spies:
+        return ()
+    return (
+        *(_event(name, plan.reference, turns=SpySignals(name).beside in known) for name in plan.events),
+        Column(
+            id="Samples", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
+            needs=(SAMPLES,), compute=lambda row: row.value(SAMPLES), formula="readings since the spy began",
+            help="How often the spy of a CPU has been read; of several CPUs the most.", document=_DOCUMENT, width=7,
+            extra=True,
+        ),
+        Column(
+            id="Sets", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
+            needs=(SETS,), compute=lambda row: row.value(SETS), formula="sets that take turns on this CPU",
+            help="Into how many sets the events of a CPU are divided; each is counted in one interval of as many.",
+            document=_DOCUMENT, width=4, extra=True, default=False,
+        ),
+    )  # fmt: skip
+
+
+def _event(name: str, reference: str, *, turns: bool) -> Column:
+    ids = SpySignals(name)
+    joined = f"; in intervals of another set Δ{reference} x its newest {name} / {reference}" if turns else ""
+    return Column(
+        id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
+        needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if turns else ())),
+        compute=_joined(ids) if turns else _measured(ids), formula=f"Δ{name} / interval{joined}",
+        help=f"{name} of each CPU's spy, a second."
+        + (" A value of an interval in which another set had its turn is estimated and marked ~." if turns else ""),
+        document=_DOCUMENT, width=10, extra=True, priority=1,
+    )  # fmt: skip
+
+
+def _measured(ids: SpySignals) -> Callable[[Inputs], Cell]:
+    return lambda row: row.rate(ids.count)
+
+
+def _joined(ids: SpySignals) -> Callable[[Inputs], Cell]:
+    def compute(row: Inputs) -> float | None:
+        counted, seconds = row.total(ids.count), row.elapsed(ids.count)
+        if not seconds:
+            return None
+        if counted is not None:
+            return counted / seconds
+        last, along, beside = row.value(ids.last), row.value(ids.along), row.delta(ids.beside)
+        if last is None or not along or beside is None:
+            return None
+        return beside * last / along / seconds
+
+    return compute
+
+
+def with_spies(columns: Sequence[Column], plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
+    """Columns of a machine with those of its spies behind them.
+
+    Raises:
+        UsageError: an event has the name of another column.
+    """
+    taken: set[ColumnId] = {column.id for column in columns}
+    added = spy_columns(plan, known)
+    for column in added:
+        if column.id in taken:
+            raise UsageError(f'there is a column {column.id} already: write the event as "{column.id}:" or by its code')
+    return (*columns, *added)

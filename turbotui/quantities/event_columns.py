@@ -1,0 +1,304 @@
+"""Columns of events that a person asks for: what --add takes beside turbostat's grammar.
+
+    EVENT[,name=TITLE][,rate][,EVENT ...]       perf's event strings and groups {A,B}; one column for each event
+    TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes',
+                                                except where such an event is all of it
+    set:NAME                                    a set of such columns by name
+
+Here is only the text; what an event is on a machine is `turbotui.sources.event_source`'s to find.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from turbotui.quantities.added import AddError
+from turbotui.quantities.expressions import Dimension, Expression, parse_expression
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.units import Unit
+
+SET = "set:"
+ELAPSED = "dt"
+"""Name of the interval's seconds in a formula."""
+_TITLE = re.compile(r"\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)", re.ASCII)
+_PMU = r"[^/\s'()+*,]+"
+_EVENT = re.compile(rf"\s*(?:{_PMU}/[^/'+*()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w-]+:[\w:.-]+)\s*", re.ASCII)
+"""An event that no formula could be: TITLE=EVENT names its column."""
+_SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
+_TITLE_LENGTH = 18  # as turbostat cuts names (turbostat-spec 1.6)
+_OPTIONS = ("name", "rate", "delta")
+_FORMULA_OPTIONS = ("unit", "decimals")
+_MOST_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class EventColumn:
+    """One column over events.
+
+    Attributes:
+        name: its title, which is also its id.
+        formula: over event strings, ids of catalog signals and `dt`; None where the column is an event's count.
+        event: the event string where there is no formula.
+        rate: per second instead of per interval.
+        unit: what a person calls the unit of a formula; "" for what its dimension says.
+        decimals: None for what suits the unit.
+        help: what it means, "" where nobody said.
+        document: where that is written down.
+    """
+
+    name: str
+    event: str = ""
+    formula: Expression | None = None
+    rate: bool = False
+    unit: str = ""
+    decimals: int | None = None
+    help: str = ""
+    document: str = ""
+
+    @property
+    def source_text(self) -> str:
+        """What it counts, as written."""
+        return self.event if self.formula is None else self.formula.text
+
+
+@dataclass(frozen=True, slots=True)
+class EventRequest:
+    """Columns whose events are opened together.
+
+    Attributes:
+        text: as written.
+        items: event strings and groups in braces, each for the encoder.
+        events: the single event strings in them, which are signals.
+        others: ids of catalog signals that a formula uses.
+        together: whether the items shall be one group as far as they fit.
+    """
+
+    text: str
+    items: tuple[str, ...]
+    events: tuple[str, ...]
+    columns: tuple[EventColumn, ...]
+    others: tuple[SignalId, ...] = ()
+    together: bool = False
+
+    def signal(self, event: str) -> SignalId:
+        """Id of the signal that carries an event of this request: no two columns have the same name."""
+        name = next((column.name for column in self.columns if column.event == event), self.columns[0].name)
+        return f"added.{event}" if name == event else f"added.{event} ({name})"
+
+
+@dataclass(frozen=True, slots=True)
+class EventTraits:
+    """What an event turned out to be on a machine.
+
+    Attributes:
+        scope: of its values.
+        unit: as its PMU says, "MiB"; "" for a plain count.
+        level: whether the value is a level instead of a count.
+        scaled: whether its PMU gives a scale, so that its values are no whole numbers.
+    """
+
+    scope: Scope = Scope.CPU
+    unit: str = ""
+    level: bool = False
+    scaled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUnit:
+    """A unit in a PMU's .unit file.
+
+    Attributes:
+        si: the unit of a signal at rest.
+        symbol: in a dimension.
+        factor: SI units in one of these.
+    """
+
+    si: Unit = Unit.COUNT
+    symbol: str = ""
+    factor: float = 1.0
+
+
+_UNITS: Mapping[str, KnownUnit] = {
+    # kernel drivers' .unit files: arch/x86/events/{rapl,intel/uncore*}.c, drivers/perf
+    "": KnownUnit(),
+    "Joules": KnownUnit(Unit.JOULE, "J"),
+    "Watts": KnownUnit(Unit.WATT, "W"),
+    "Bytes": KnownUnit(Unit.BYTE, "B"),
+    "bytes": KnownUnit(Unit.BYTE, "B"),
+    "B": KnownUnit(Unit.BYTE, "B"),
+    "KiB": KnownUnit(Unit.BYTE, "B", 2.0**10),
+    "MiB": KnownUnit(Unit.BYTE, "B", 2.0**20),
+    "GiB": KnownUnit(Unit.BYTE, "B", 2.0**30),
+    "MB": KnownUnit(Unit.BYTE, "B", 1e6),
+    "ns": KnownUnit(Unit.SECOND, "s", 1e-9),
+    "Cycles": KnownUnit(),
+    "C": KnownUnit(Unit.CELSIUS, "°C"),
+}
+
+
+def known_unit(text: str) -> KnownUnit:
+    """What a PMU's unit is in SI; one that is not known stands for itself."""
+    return _UNITS.get(text) or KnownUnit(symbol=text)
+
+
+def dimension_of(traits: EventTraits) -> Dimension:
+    """The dimension of an event's count."""
+    symbol = known_unit(traits.unit).symbol
+    return {symbol: 1} if symbol else {}
+
+
+@dataclass(slots=True)
+class _Item:
+    """An event, a group or a formula with the options that follow it."""
+
+    text: str
+    options: dict[str, str] = field(default_factory=dict)
+
+
+def parse_requests(text: str) -> tuple[EventRequest, ...]:
+    """What one --add argument asks for, in order.
+
+    Raises:
+        AddError: it names no event, or an option does not fit.
+        ExpressionError: a formula cannot be read.
+    """
+    title = _TITLE.match(text)
+    if title is not None:
+        if _EVENT.fullmatch(text, title.end()):
+            return parse_requests(f"{text[title.end() :].strip()},name={title[1]}")
+        pieces = list(_pieces(text[title.end() :], formula=True))
+        item = _Item(pieces[0] if pieces else "")
+        for option in pieces[1:]:
+            name, equals, value = option.partition("=")
+            if name not in _FORMULA_OPTIONS or not equals or not value:
+                raise AddError(f'--add "{text}": {option!r} is no option of a formula: write unit=TEXT or decimals=N')
+            item.options[name] = value
+        return (formula_request(text, title[1], item.text, item.options),)
+    items: list[_Item] = []
+    for piece in _pieces(text):
+        name, equals, value = piece.partition("=")
+        if name in _OPTIONS and "/" not in name:
+            if not items:
+                raise AddError(f'--add "{text}" names no counter: {name} stands behind the event that it is for')
+            if (name == "name") != bool(equals and value):
+                raise AddError(f'--add "{text}": {piece!r} is not complete: write name=TITLE, rate or delta')
+            items[-1].options[name] = value
+        else:
+            items.append(_Item(piece))
+    if not items:
+        raise AddError(f'--add "{text}" names no counter and no event')
+    return tuple(_event_request(text, item) for item in items)
+
+
+def formula_request(text: str, name: str, formula: str, options: Mapping[str, str]) -> EventRequest:
+    """A derived column.
+
+    Args:
+        text: as written, which names the request.
+        name: title of the column.
+        formula: the arithmetic.
+        options: "unit", "decimals", "help", "document".
+
+    Raises:
+        AddError: no event in it, or decimals that are no number.
+        ExpressionError: it cannot be read.
+    """
+    expression = parse_expression(formula)
+    decimals = options.get("decimals")
+    if decimals is not None and not (decimals.isdecimal() and int(decimals) <= _MOST_DECIMALS):
+        raise AddError(f'--add "{text}": decimals={decimals} is no number from 0 to {_MOST_DECIMALS}')
+    names = [name for name in expression.names if name != ELAPSED]
+    others = tuple(name for name in names if is_signal(name))
+    events = tuple(name for name in names if not is_signal(name))
+    if not names:
+        raise AddError(f'--add "{text}": the formula holds no event')
+    column = EventColumn(
+        name=name, formula=expression, unit=options.get("unit", ""),
+        decimals=None if decimals is None else int(decimals),
+        help=options.get("help", ""), document=options.get("document", ""),
+    )  # fmt: skip
+    return EventRequest(text, events, events, (column,), others, together=True)
+
+
+def is_signal(name: str) -> bool:
+    """Whether a name in a formula is one of the catalog's signals ("energy.pkg"), which have dots, or the TSC."""
+    return name == "tsc" or _SIGNAL.match(name) is not None
+
+
+def _event_request(text: str, item: _Item) -> EventRequest:
+    events = tuple(_members(item.text))
+    if len(set(events)) < len(events):
+        raise AddError(f'--add "{text}": the group {item.text} holds an event twice')
+    name = item.options.get("name", "")
+    if name and len(events) > 1:
+        raise AddError(f'--add "{text}": name={name} cannot be the title of {len(events)} columns: leave it out')
+    rate = "rate" in item.options
+    columns = tuple(EventColumn(name or short_title(event), event=event, rate=rate) for event in events)
+    options = "".join(f",{key}={value}" if value else f",{key}" for key, value in item.options.items())
+    return EventRequest(item.text + options, (item.text,), events, columns)
+
+
+def short_title(event: str) -> str:
+    """A title for an event without one: the event itself if it is short, else the name of the event in its PMU."""
+    if len(event) <= _TITLE_LENGTH:
+        return event
+    pmu, slash, rest = event.partition("/")
+    terms = rest.partition("/")[0].split(",") if slash and not pmu.startswith("mem:") else []
+    named = next((term.removeprefix("name=") for term in terms if term.startswith("name=")), "")
+    inner = named or next((term for term in terms if "=" not in term), "")
+    return (inner or event)[:_TITLE_LENGTH]
+
+
+def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
+    """The same request with titles that nobody has: titles made by shortening may be the same for two events."""
+    seen = set(taken)
+    columns = []
+    for column in request.columns:
+        name, number = column.name, 2
+        automatic = column.formula is None and name == short_title(column.event)
+        while automatic and name in seen:
+            name, number = f"{column.name[: _TITLE_LENGTH - 2]}~{number}", number + 1
+        seen.add(name)
+        columns.append(replace(column, name=name))
+    return replace(request, columns=tuple(columns))
+
+
+def _members(item: str) -> Iterator[str]:
+    """The events of an item: those inside the braces of a group, else itself."""
+    opening, closing = item.find("{"), item.rfind("}")
+    inside = list(_pieces(item[opening + 1 : closing])) if 0 <= opening < closing else []
+    if not inside or "/" in item[:opening]:
+        yield item  # no group, or one that the encoder will find fault with
+    else:
+        yield from inside
+
+
+def _pieces(text: str, *, formula: bool = False) -> Iterator[str]:
+    """What stands between the commas that are in no braces, parentheses, quotes or (of events) pairs of slashes."""
+    depth, slash, quoted, start = 0, False, False, 0
+    for at, character in enumerate(text):
+        if character == "'":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif character == "/" and not formula and _opens_terms(text, start, at):
+            slash = not slash
+        elif character in "{(" and not slash:
+            depth += 1
+        elif character in "})" and not slash:
+            depth -= 1
+        elif character == "," and not slash and depth <= 0:
+            if text[start:at].strip():
+                yield text[start:at].strip()
+            start = at + 1
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _opens_terms(text: str, start: int, at: int) -> bool:
+    """Whether a slash belongs to a PMU's terms: that of mem:ADDRESS/LENGTH stands alone."""
+    begin = max(text.rfind(",", start, at), text.rfind("{", start, at)) + 1
+    return not text[max(begin, start) : at].strip().startswith("mem:")

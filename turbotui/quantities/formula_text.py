@@ -1,0 +1,73 @@
+"""The formula of a column in writing: its own arithmetic, or its words where nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from turbotui.quantities.columns import Column, Inputs
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.traced import Kind, Operation, Reading, Term, Traced, term_of, written
+
+
+class _Anything:
+    """`columns.Inputs` of a machine that has everything: every number is one and known by its name."""
+
+    def delta(self, signal: SignalId) -> float:
+        """See `columns.Inputs.delta`."""
+        return _named(signal, Kind.DELTA, f"Δ{signal}")
+
+    def total(self, signal: SignalId) -> float:
+        """See `columns.Inputs.total`."""
+        return _named(signal, Kind.TOTAL, f"ΣΔ{signal}")
+
+    def rate(self, signal: SignalId) -> float:
+        """See `columns.Inputs.rate`."""
+        return self.delta(signal) / self.elapsed(signal)
+
+    def value(self, signal: SignalId) -> float:
+        """See `columns.Inputs.value`."""
+        return _named(signal, Kind.VALUE, signal)
+
+    def text(self, signal: SignalId) -> str:
+        """See `columns.Inputs.text`."""
+        return signal
+
+    def elapsed(self, signal: SignalId) -> float:
+        """See `columns.Inputs.elapsed`."""
+        return _named(signal, Kind.ELAPSED, "interval")
+
+    def place(self, scope: Scope) -> int | None:
+        """See `columns.Inputs.place`."""
+        return scope.rank
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`."""
+        del scope
+        return (self,)
+
+    def core_type(self) -> str | None:
+        """See `columns.Inputs.core_type`."""
+        return None
+
+
+def _named(signal: SignalId, kind: Kind, label: str) -> Traced:
+    return Traced(1.0, Reading(signal, kind, label))
+
+
+def unrounded(term: Term) -> Term:
+    """A term without the rounding around it, which the column's decimals say already."""
+    return term.parts[0] if isinstance(term, Operation) and term.sign == "round" else term
+
+
+def formula_of(column: Column) -> str:
+    """How a column is computed: the words it was given, or else its arithmetic over the names of signals.
+
+    The arithmetic is that of a machine that offers every signal that the column wants.
+    """
+    if column.formula:
+        return column.formula
+    value = column.compute(_Anything())
+    if not isinstance(value, Traced):
+        return ""
+    return written(unrounded(term_of(value)), lambda reading: reading.label)

@@ -1,0 +1,63 @@
+"""The signals of one event that spies count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.quantities.signals import SignalId
+
+
+@dataclass(frozen=True, slots=True)
+class SpySignals:
+    """Ids of the signals of one event of one configuration of spies.
+
+    All are per CPU. Counts go on over changes of set: what was counted before is never lost from them.
+    """
+
+    event: str
+
+    @property
+    def count(self) -> SignalId:
+        """What was counted while the event's set was on."""
+        return f"spy.{self.event}"
+
+    @property
+    def enabled(self) -> SignalId:
+        """Nanoseconds in which it ought to have been counted."""
+        return f"spy.{self.event}:enabled"
+
+    @property
+    def running(self) -> SignalId:
+        """Nanoseconds in which it was counted."""
+        return f"spy.{self.event}:running"
+
+    @property
+    def beside(self) -> SignalId:
+        """The reference event on the CPUs that count this one, whether its set was on or not."""
+        return f"spy.{self.event}:beside"
+
+    @property
+    def last(self) -> SignalId:
+        """What it came to in the newest interval in which its set was on."""
+        return f"spy.{self.event}:last"
+
+    @property
+    def along(self) -> SignalId:
+        """What the reference came to in that interval."""
+        return f"spy.{self.event}:along"
+
+    @property
+    def measured(self) -> tuple[SignalId, ...]:
+        """Those of an event that is counted all the time."""
+        return self.count, self.enabled, self.running
+
+    @property
+    def joined(self) -> tuple[SignalId, ...]:
+        """Those that fill in intervals in which another set was on."""
+        return self.beside, self.last, self.along
+
+
+SAMPLES = "spy.samples"
+"""How often a CPU's spy has been read since it began."""
+SETS = "spy.sets"
+"""How many sets take turns on a CPU."""

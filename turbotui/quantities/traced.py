@@ -1,0 +1,208 @@
+"""Numbers that remember how they came about: a column's own arithmetic, run on them, writes its formula down.
+
+So the formula that people read, the same with the numbers of an interval in it, and what is computed are one thing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self, TypeAlias
+
+from turbotui.quantities.signals import SignalId
+
+
+class Kind(Enum):
+    """What a column asked of a signal (`columns.Inputs`)."""
+
+    DELTA = "increase"
+    TOTAL = "increase over all instances"
+    RATE = "increase per second"
+    VALUE = "value"
+    ELAPSED = "seconds between the readings"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A number that was read.
+
+    Attributes:
+        label: as it stands in a formula: "Δaperf", "mean Δaperf", "interval".
+    """
+
+    signal: SignalId
+    kind: Kind
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the formula itself, or a raw word: integers stay integers, however long."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator or function over terms; the sign is "+", "-", "*", "/" or the name of a function."""
+
+    sign: str
+    parts: tuple[Term, ...]
+
+
+Term: TypeAlias = Reading | Number | Operation
+
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
+_ATOM = 3
+
+
+def written(term: Term, reading: Callable[[Reading], str]) -> str:
+    """A term as people write it, with as few parentheses as it needs.
+
+    Args:
+        term: what to write.
+        reading: the text of a reading: its label, or its number.
+    """
+    if isinstance(term, Reading):
+        return reading(term)
+    if isinstance(term, Number):
+        return number_text(term.value)
+    if term.sign not in _STRENGTH:
+        return f"{term.sign}({', '.join(written(part, reading) for part in term.parts)})"
+    left, right = term.parts
+    mine = _STRENGTH[term.sign]
+    before, after = written(left, reading), written(right, reading)
+    if _strength(left) < mine:
+        before = f"({before})"
+    # a - (b - c) and a / (b x c): what stands on the right of - and / keeps its own
+    if _strength(right) < mine or (_strength(right) == mine and term.sign in "-/"):
+        after = f"({after})"
+    return f"{before} {'x' if term.sign == '*' else term.sign} {after}"
+
+
+def _strength(term: Term) -> int:
+    if isinstance(term, Operation):
+        return _STRENGTH.get(term.sign, _ATOM)
+    return _ATOM
+
+
+def number_text(value: float) -> str:
+    """A number with the digits that a calculation needs: 3,497,120,004; 1.00021345612; 1e6.
+
+    Powers of ten from a thousand on are written as such: they are units, not readings.
+    """
+    if isinstance(value, int) or (value == int(value) and abs(value) < 1e18):
+        whole = int(value)
+        power = len(str(abs(whole))) - 1
+        return f"1e{power}" if power >= 3 and whole == 10**power else f"{whole:,}"
+    if abs(value) >= 1e6:
+        return f"{value:,}"  # clocks: differences of two of them need every digit
+    if abs(value) >= 1e-4:
+        return f"{value:,.{11 - math.floor(math.log10(abs(value)))}f}".rstrip("0").rstrip(".")
+    return f"{value:.12g}".replace("e-0", "e-")
+
+
+def evaluated(term: Term, reading: Callable[[Reading], float]) -> float:
+    """The value of a term over the given readings.
+
+    Raises:
+        ZeroDivisionError: a divisor is zero.
+    """
+    if isinstance(term, Reading):
+        return reading(term)
+    if isinstance(term, Number):
+        return term.value
+    parts = [evaluated(part, reading) for part in term.parts]
+    match term.sign:
+        case "+":
+            return parts[0] + parts[1]
+        case "-":
+            return parts[0] - parts[1]
+        case "*":
+            return parts[0] * parts[1]
+        case "/":
+            return parts[0] / parts[1]
+        case "max":
+            return max(parts)
+        case "trunc":
+            return float(math.trunc(parts[0]))
+        case _:
+            return float(round(parts[0]))
+
+
+def readings_of(term: Term) -> tuple[Reading, ...]:
+    """Every reading in a term, each once, from left to right."""
+    if isinstance(term, Reading):
+        return (term,)
+    if isinstance(term, Number):
+        return ()
+    return tuple(dict.fromkeys(reading for part in term.parts for reading in readings_of(part)))
+
+
+class Traced(float):
+    """A float that knows the term it is the value of. Everything made from it by arithmetic knows its own."""
+
+    __slots__ = ("term",)
+    term: Term
+
+    def __new__(cls, value: float, term: Term) -> Self:
+        """A value with its term."""
+        made = super().__new__(cls, value)
+        made.term = term
+        return made
+
+    def __add__(self, other: float) -> Traced:
+        return _joined("+", self, other, float(self) + float(other))
+
+    def __radd__(self, other: float) -> Traced:
+        # sum() begins with a zero that nobody wrote
+        return self if other == 0 and not isinstance(other, Traced) else _joined("+", other, self, other + float(self))
+
+    def __sub__(self, other: float) -> Traced:
+        return _joined("-", self, other, float(self) - float(other))
+
+    def __rsub__(self, other: float) -> Traced:
+        return _joined("-", other, self, float(other) - float(self))
+
+    def __mul__(self, other: float) -> Traced:
+        return _joined("*", self, other, float(self) * float(other))
+
+    def __rmul__(self, other: float) -> Traced:
+        return _joined("*", other, self, float(other) * float(self))
+
+    def __truediv__(self, other: float) -> Traced:
+        return _joined("/", self, other, float(self) / float(other))
+
+    def __rtruediv__(self, other: float) -> Traced:
+        return _joined("/", other, self, float(other) / float(self))
+
+    def __neg__(self) -> Traced:
+        return _joined("-", 0.0, self, -float(self))
+
+    def __round__(self, ndigits: object = None) -> Traced:  # type: ignore[override]  # a whole number that knows its term
+        if ndigits is not None:
+            return Traced(round(float(self), int(str(ndigits))), self.term)
+        return Traced(round(float(self)), Operation("round", (self.term,)))
+
+    def __trunc__(self) -> Traced:  # type: ignore[override]  # as above
+        return Traced(math.trunc(float(self)), Operation("trunc", (self.term,)))
+
+
+def _joined(sign: str, left: float, right: float, value: float) -> Traced:
+    if sign in "*/" and not isinstance(right, Traced) and right == 1.0 and isinstance(left, Traced):
+        return left  # a share of one second, a unit that is one already
+    return Traced(value, Operation(sign, (term_of(left), term_of(right))))
+
+
+def term_of(value: float) -> Term:
+    """What a number came from; a plain one is itself."""
+    return value.term if isinstance(value, Traced) else Number(float(value))
+
+
+def at_least(least: float, value: float) -> float:
+    """The greater of a bound and a value: `max`, which remembers both where the value does."""
+    if isinstance(value, Traced):
+        return Traced(max(least, float(value)), Operation("max", (Number(least), value.term)))
+    return max(least, value)

@@ -1,0 +1,168 @@
+"""Events added by hand, one by one or as a set: from a request to its source and its columns on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from turbotui.machine.events.set_files import Alternative, EventSet, SetColumn, model_id
+from turbotui.machine.machine import Machine
+from turbotui.quantities.added import AddError
+from turbotui.quantities.catalog.events import event_column
+from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.event_columns import EventRequest, formula_request, renamed
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
+from turbotui.sources.event_source import EventSource
+
+_NO_PMU = "This machine has no PMU "  # how machine.events says so
+
+
+@dataclass(frozen=True, slots=True)
+class AddedEvents:
+    """Events that are watched because a person asked for them.
+
+    Attributes:
+        columns: those that were not removed.
+    """
+
+    request: EventRequest
+    source: EventSource
+    columns: tuple[Column, ...]
+
+    def without(self, name: ColumnId) -> AddedEvents:
+        """The same without a column."""
+        return replace(self, columns=tuple(column for column in self.columns if column.id != name))
+
+
+def open_request(
+    machine: Machine, census: Census, request: EventRequest, taken: Collection[ColumnId],
+    beside: Sequence[AddedEvents] = (),
+) -> tuple[AddedEvents, Census]:
+    """Probe what a request names, and make its columns.
+
+    Args:
+        machine: where to look.
+        census: of the catalog's signals.
+        request: what is asked for.
+        taken: titles that other columns have.
+        beside: what is counted already.
+
+    Raises:
+        AddError: the events are not well written, their filters exclude one of another column, or the formula names a
+            signal that does not exist.
+        UnitError: a formula adds or compares different units.
+    """
+    request = renamed(request, frozenset(taken))
+    for name in request.others:
+        if name not in census.signals and name not in census.missing:
+            raise AddError(f'--add "{request.text}": no signal is called {name}; events with dots stand in quotes')
+    others = {name: census.signals[name] for name in request.others if name in census.signals}
+    coarse = any(
+        signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values()
+    )
+    source = EventSource(request, coarse=coarse)
+    source.check(machine, [one.source.filters for one in beside])
+    found = census.plus(machine, source)
+    columns = tuple(event_column(column, request, source.traits, others) for column in request.columns)
+    return AddedEvents(request, source, columns), found
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What became of one column of a set on one machine.
+
+    Attributes:
+        added: the column with its source; None where the set means a column of the catalog.
+        used: the alternative that is counted; None where none can be.
+        refused: the alternatives before it, or all of them, with why each is not counted here.
+        why: in one sentence, where none can be.
+    """
+
+    name: ColumnId
+    added: AddedEvents | None
+    used: Alternative | None
+    refused: tuple[tuple[Alternative, Unavailable], ...]
+    why: Unavailable | None = None
+
+
+def open_set(
+    machine: Machine, census: Census, wanted: EventSet, taken: Collection[ColumnId]
+) -> tuple[tuple[Chosen, ...], Census]:
+    """Choose for each column of a set the first alternative that this machine can count.
+
+    Raises:
+        UsageError: a formula is not well written, or a title is taken.
+    """
+    found: list[Chosen] = []
+    for column in wanted.columns:
+        chosen, census = _open_column(machine, census, wanted, column, taken)
+        found.append(chosen)
+    return tuple(found), census
+
+
+def _open_column(
+    machine: Machine, census: Census, wanted: EventSet, column: SetColumn, taken: Collection[ColumnId]
+) -> tuple[Chosen, Census]:
+    if not column.alternatives:
+        if column.name not in taken:
+            raise AddError(f"the set {wanted.name} means the column {column.name}, and there is none")
+        return Chosen(column.name, None, None, ()), census
+    if column.name in taken:
+        raise AddError(f"there is a column {column.name} already: remove it before the set {wanted.name} is added")
+    refused: list[tuple[Alternative, Unavailable]] = []
+    for alternative in column.alternatives:
+        why = _unsuited(machine, alternative)
+        if why is None:
+            request = _request(wanted, column, alternative)
+            try:
+                added, after = open_request(machine, census, request, taken)
+            except AddError as error:  # a name that this machine's kernel does not have
+                why = Unavailable(Reason.NO_HARDWARE, str(error).rstrip("."))
+            else:
+                lacking = (need for need in added.columns[0].needs if need not in after.signals)
+                why = next((after.why_missing(need) for need in lacking), None)
+                if why is None:
+                    return Chosen(column.name, added, alternative, tuple(refused)), after
+        refused.append((alternative, why))
+    closest, why = _closest(machine, refused)
+    if len(refused) > 1:
+        ways = f"none of {len(refused)} ways to count {column.name} works here: {why.detail}"
+        why = Unavailable(why.reason, ways, why.remedy or f"turbotui events sets {wanted.name} lists them")
+    request = _request(wanted, column, closest)
+    source = EventSource(request, refused=why)
+    shown = event_column(request.columns[0], replace(request, others=()), {}, {})
+    added = AddedEvents(request, source, (shown,))
+    return Chosen(column.name, added, None, tuple(refused), why), census.plus(machine, source)
+
+
+def _closest(
+    machine: Machine, refused: Sequence[tuple[Alternative, Unavailable]]
+) -> tuple[Alternative, Unavailable]:
+    """The alternative that says most: one made for this processor, else one for any, with the reasons of all such."""
+    suited = [(one, why) for one, why in refused if one.suits(machine.model)]
+    made = next(((one, why) for one, why in suited if one.models), None)
+    if made is not None or not suited:
+        return made or refused[0]
+    details = list(dict.fromkeys(why.detail for _one, why in suited))
+    if len(details) > 1 and all(detail.startswith(_NO_PMU) for detail in details):
+        names = (detail.removeprefix(_NO_PMU).partition(";")[0] for detail in details)
+        details = [f"this machine has none of the PMUs {', '.join(names)}"]
+    first, why = suited[0]
+    return first, replace(why, detail="; ".join(details))
+
+
+def _unsuited(machine: Machine, alternative: Alternative) -> Unavailable | None:
+    if alternative.suits(machine.model):
+        return None
+    here = model_id(machine.model) or "a processor that does not say what it is"
+    return Unavailable(Reason.UNKNOWN_MODEL, f"it is for {', '.join(alternative.models)}, and this is {here}")
+
+
+def _request(wanted: EventSet, column: SetColumn, alternative: Alternative) -> EventRequest:
+    options = {"unit": column.unit, "help": column.help, "document": alternative.document}
+    if column.decimals is not None:
+        options["decimals"] = str(column.decimals)
+    return formula_request(f"set:{wanted.name}/{column.name}", column.name, alternative.formula, options)

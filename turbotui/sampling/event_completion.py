@@ -1,0 +1,118 @@
+"""What may follow in an --add text of events that is being typed: sets, PMUs, their events and terms, generic names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from turbotui.machine.events.devices import Devices, names_instance
+from turbotui.machine.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
+from turbotui.machine.events.set_files import EventSet
+from turbotui.machine.host import Host
+from turbotui.quantities.event_columns import SET
+
+_DELIMITERS = " ,{(+*='"
+_OPTIONS = (("name=", "title of the column"), ("rate", "per second"))
+_NUMBER = "0123456789"
+_WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "uprobe"})
+"""PMUs whose events are not written between slashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """One way to go on.
+
+    Attributes:
+        text: the whole text, completed.
+        note: what it means, "" where the name says it.
+    """
+
+    text: str
+    note: str = ""
+
+
+def complete_events(
+    host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60
+) -> tuple[Following, ...]:
+    """Whole texts that begin with what was typed, its last word completed; at most `limit` of them."""
+    if text.startswith(SET) or (text and SET.startswith(text)):
+        names = [Following(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
+        return tuple(one for one in names if one.text.startswith(text) and one.text != text)[:limit]
+    devices = Devices.of(host)
+    before, word, pmu = _last_word(text, devices)
+    found = _terms(devices, pmu, word) if pmu else _words(devices, word, after_event=before.endswith(","))
+    return tuple(Following(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
+
+
+def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
+    """What stands before the word that is being typed, the word, and the PMU between whose slashes it is."""
+    start, opened = 0, -1
+    for at, character in enumerate(text):
+        if opened >= 0:
+            if character == "/":
+                start, opened = at + 1, -1
+            elif character == ",":
+                start = at + 1
+        elif character == "/":
+            word = text[start:at]
+            if _named(devices, word):
+                opened = start
+            start = at + 1
+        elif character in _DELIMITERS:
+            start = at + 1
+    pmu = text[opened : text.index("/", opened)] if opened >= 0 else ""
+    return text[:start], text[start:], pmu
+
+
+def _named(devices: Devices, word: str) -> list[str]:
+    """The PMUs that a word names."""
+    return [name for name in devices.names if name == word or names_instance(word, name)] if word else []
+
+
+def _terms(devices: Devices, pmu: str, word: str) -> Iterator[Following]:
+    seen = set()
+    for one in devices.matching(pmu):
+        for name, event in one.events.items():
+            if name.startswith(word) and name not in seen:
+                seen.add(name)
+                unit = f"in {event.unit}" if event.unit else ""
+                yield Following(f"{name}/", unit or event.text)
+    for one in devices.matching(pmu)[:1]:
+        for name, form in one.formats.items():
+            if name.startswith(word) and name not in seen:
+                width = len(form.bits)
+                yield Following(f"{name}=", f"a term of {width} bit{'s' if width > 1 else ''}")
+
+
+def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Following]:
+    if after_event:
+        yield from (Following(name, note) for name, note in _OPTIONS if name.startswith(word))
+    if word[:1] in _NUMBER and word:
+        return
+    if not word:
+        yield Following(SET, "a set of columns: ipc, memory, topdown ...")
+    kinds = dict.fromkeys(_kind(name) for name in devices.names if name not in _WITHOUT_EVENTS)
+    yield from (Following(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
+    if word:
+        caches = [name for name, _config in cache_listing()]
+        for names, note in ((HARDWARE_NAMES, "cores"), (SOFTWARE_NAMES, "kernel"), (caches, "caches")):
+            yield from (Following(name, note) for name in names if name.startswith(word))
+
+
+def _pmus(devices: Devices, kinds: Iterable[str], word: str) -> Iterator[tuple[str, str]]:
+    """PMUs by the name that stands for all instances first, then each instance where somebody types its number."""
+    for kind in kinds:
+        count = sum(_kind(name) == kind for name in devices.names)
+        if count > 1 and kind.startswith(word):
+            yield kind, f"{count} PMUs, summed"
+    for name in devices.names:
+        if name in _WITHOUT_EVENTS:
+            continue
+        alone = sum(_kind(other) == _kind(name) for other in devices.names) == 1
+        if name.startswith(word) and (alone or len(word) > len(_kind(name))):
+            yield name, "a PMU"
+
+
+def _kind(name: str) -> str:
+    """A PMU's name without the number of the instance."""
+    return name.rstrip(_NUMBER).removesuffix("_") or name

@@ -1,0 +1,282 @@
+"""Where a cell comes from: its arithmetic over the readings of one interval, and each reading as it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from turbotui.quantities.columns import Cell, Column, Inputs
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.traced import Kind, Number, Operation, Reading, Term, Traced, readings_of
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.row_inputs import RowInputs
+
+_WORDS = {Reduce.SUM: "Σ", Reduce.MEAN: "mean ", Reduce.MAX: "max ", Reduce.MIN: "min ", Reduce.UNION: "all bits of "}
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """A cell with its arithmetic.
+
+    Attributes:
+        cell: as the frame has it.
+        term: how it was computed; None for texts, ids and what is unknown.
+        numbers: of every reading in the term.
+    """
+
+    cell: Cell
+    term: Term | None
+    numbers: dict[Reading, float]
+
+    @property
+    def signals(self) -> frozenset[SignalId]:
+        """Those that the term has a reading of."""
+        return frozenset() if self.term is None else frozenset(one.signal for one in readings_of(self.term))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One instance's part in a reading.
+
+    Attributes:
+        row: the instance.
+        cpu: that read it, or whose it is where one read holds all CPUs.
+        alone: whether that CPU read it for itself.
+        value: SI; the increase of a counter, the value of a gauge; None if unknown, and for texts.
+        term: the value from the raw words, as the signal's scale and width have it; None where it is the raw word.
+        older, newer: raw words at the ends of the interval, exactly as read; a gauge has the newer only.
+        stamp_ns: host monotonic clock at the middle of the newer reading, 0 where there was none.
+        seconds: between the two readings of a counter.
+    """
+
+    row: RowId
+    cpu: int
+    alone: bool
+    value: float | None
+    term: Term | None
+    older: Raw
+    newer: Raw
+    stamp_ns: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One signal's part in a cell: what was read, where, and what it came to.
+
+    Attributes:
+        label: as it stands in the formula.
+        source: title of the source that was chosen.
+        others: usable sources that would be asked next, with what they would read.
+        value: reduced to the row; None if unknown, and for texts.
+        count: instances inside the row.
+        parts: of the first of them.
+    """
+
+    signal: Signal
+    label: str
+    source: str
+    others: tuple[tuple[str, str], ...]
+    value: float | None
+    count: int
+    parts: tuple[Part, ...]
+
+
+class TracedInputs:
+    """`columns.Inputs` of one row whose numbers remember where they come from."""
+
+    def __init__(self, frame: Frame, row: RowId) -> None:
+        self._frame = frame
+        self._inputs: RowInputs = frame.inputs(row)
+        self._row = row
+        self.numbers: dict[Reading, float] = {}
+
+    def delta(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.delta`."""
+        return self._traced(signal, Kind.DELTA, self._inputs.delta(signal), self._reduced(signal, f"Δ{signal}"))
+
+    def total(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total`."""
+        label = f"ΣΔ{signal}" if self._count(signal) > 1 else f"Δ{signal}"
+        return self._traced(signal, Kind.TOTAL, self._inputs.total(signal), label)
+
+    def rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.rate`."""
+        if self._count(signal) == 1:
+            increase, seconds = self.delta(signal), self.elapsed(signal)
+            return None if increase is None or not seconds else increase / seconds
+        label = self._reduced(signal, f"(Δ{signal} / interval)")
+        return self._traced(signal, Kind.RATE, self._inputs.rate(signal), label)
+
+    def value(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.value`."""
+        return self._traced(signal, Kind.VALUE, self._inputs.value(signal), self._reduced(signal, signal))
+
+    def elapsed(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.elapsed`."""
+        return self._traced(signal, Kind.ELAPSED, self._inputs.elapsed(signal), "interval")
+
+    def text(self, signal: SignalId) -> str | None:
+        """See `columns.Inputs.text`."""
+        return self._inputs.text(signal)
+
+    def place(self, scope: Scope) -> int | None:
+        """See `columns.Inputs.place`."""
+        return self._inputs.place(scope)
+
+    def core_type(self) -> str | None:
+        """See `columns.Inputs.core_type`."""
+        return self._inputs.core_type()
+
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`. What is made of many rows is a plain number: its line would have many terms."""
+        if self._row.scope.rank <= scope.rank:
+            return (self,)
+        return self._inputs.each(scope)
+
+    def _traced(self, signal: SignalId, kind: Kind, value: float | None, label: str) -> float | None:
+        if value is None:
+            return None
+        reading = Reading(signal, kind, label)
+        self.numbers[reading] = value
+        return Traced(value, reading)
+
+    def _count(self, name: SignalId) -> int:
+        signal = self._frame.census.signals.get(name)
+        return 0 if signal is None else len(_places(self._frame, self._inputs, signal))
+
+    def _reduced(self, name: SignalId, label: str) -> str:
+        if self._count(name) <= 1:
+            return label
+        return _WORDS.get(self._frame.census.signals[name].reduce, "") + label
+
+
+def worked(frame: Frame, column: Column, row: RowId) -> Worked:
+    """A cell and how it was computed.
+
+    Args:
+        frame: of which interval.
+        column: of the cell.
+        row: of the cell; one finer than the column's scope has the value of the instance it lies in.
+    """
+    cell = frame.cell(column, row)
+    home = frame.home(column, row)
+    if cell is None or isinstance(cell, str) or home is None:
+        return Worked(cell, None, {})
+    inputs = TracedInputs(frame, home)
+    value = column.compute(inputs)
+    return Worked(cell, value.term, inputs.numbers) if isinstance(value, Traced) else Worked(cell, None, {})
+
+
+def evidence(frame: Frame, column: Column, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:
+    """The signals behind a cell with what was read in this interval, in the column's order.
+
+    Args:
+        frame: of which interval.
+        column: of the cell.
+        row: of the cell.
+        most: instances of each signal that are told one by one.
+    """
+    home = frame.home(column, row)
+    if home is None:
+        return ()
+    names = (name for name in (*column.needs, *column.wants) if name in frame.census.signals)
+    return tuple(_evidence(frame, frame.census.signals[name], home, most) for name in names)
+
+
+def _evidence(frame: Frame, signal: Signal, row: RowId, most: int) -> Evidence:
+    inputs, traced = frame.inputs(row), TracedInputs(frame, row)
+    places = _places(frame, inputs, signal)
+    counter = signal.behavior is Behavior.COUNTER
+    ask = traced.delta if counter else traced.value
+    ask(signal.id)
+    label = next((reading.label for reading in traced.numbers), f"Δ{signal.id}" if counter else signal.id)
+    chosen = frame.census.provider[signal.id]
+    others = []
+    for source in frame.census.sources:
+        probe = frame.census.probes.get(source.id)
+        found = None if probe is None else probe.signals.get(signal.id)
+        if source is not chosen and isinstance(found, Signal):
+            others.append((source.title, found.origin))
+    return Evidence(
+        signal=signal,
+        label=label,
+        source=chosen.title,
+        others=tuple(others),
+        value=inputs.delta(signal.id) if counter else inputs.value(signal.id),
+        count=len(places),
+        parts=tuple(_parts(frame, signal, places[:most])),
+    )
+
+
+def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:
+    found = inputs.positions(signal)
+    return range(len(frame.topology.instances(signal.scope))) if found is None else found
+
+
+def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Part]:
+    newer, older = frame.newer, frame.older
+    instances = frame.topology.instances(signal.scope)
+    constant = signal.behavior is Behavior.CONSTANT
+    counter = signal.behavior is Behavior.COUNTER
+    alone = not constant and not frame.census.provider[signal.id].shared
+    cpus = reading_cpus(signal, frame.topology)
+    now = newer.values.get(signal.id, ())
+    before = frame.before(older.values.get(signal.id), signal.id) if counter and older is not None else None
+    stamps = newer.stamps.get(signal.id, ())
+    for at in places:
+        last: Raw = signal.constant if constant else now[at] if now else None
+        first: Raw = before[at] if before is not None else None
+        value = frame.deltas(signal.id)[at] if counter else frame.levels(signal.id)[at]
+        term = None if value is None else _increase(frame, signal, at, first, last) if counter else _level(signal, last)
+        yield Part(
+            row=instances[at].row,
+            cpu=cpus[at],
+            alone=alone,
+            value=value,
+            term=term,
+            older=first,
+            newer=last,
+            stamp_ns=stamps[at] if stamps else 0,
+            seconds=frame.spans(signal.id)[at] if counter else None,
+        )
+
+
+def _level(signal: Signal, raw: Raw) -> Term | None:
+    """A gauge or constant: offset + scale x field (signals.Signal)."""
+    if not isinstance(raw, int):
+        return None
+    field = raw if signal.width_bits >= 64 and signal.low_bit == 0 else signal.bits(raw)
+    if signal.scale == 1.0 and not signal.offset:
+        return None if field == raw else Number(field)
+    if signal.scale == -1.0:
+        return Operation("-", (Number(signal.offset), Number(field)))
+    scaled: Term = Number(field) if signal.scale == 1.0 else Operation("*", (Number(field), Number(signal.scale)))
+    return Operation("+", (Number(signal.offset), scaled)) if signal.offset else scaled
+
+
+def _increase(frame: Frame, signal: Signal, at: int, first: Raw, last: Raw) -> Term | None:
+    """A counter: (newer - older, and what passed zero between them) x scale x enabled / running (signals.Signal)."""
+    if not isinstance(first, int) or not isinstance(last, int):
+        return None
+    term: Term
+    if signal.width_bits >= 64:
+        term = Operation("-", (Number(last), Number(first)))
+    else:
+        fields = (Number(signal.bits(last)), Number(signal.bits(first)))
+        term = Operation("-", fields)
+        size = 1 << signal.width_bits
+        turns = frame.turned(signal.id)[at]
+        passed = int(fields[0].value < fields[1].value) if turns is None else turns
+        if passed:
+            around: Term = Number(size) if passed == 1 else Operation("*", (Number(passed), Number(size)))
+            term = Operation("+", (term, around))
+    if signal.scale != 1.0:
+        term = Operation("*", (term, Number(signal.scale)))
+    if signal.running:
+        enabled, running = frame.deltas(signal.enabled)[at], frame.deltas(signal.running)[at]
+        if enabled is not None and running and enabled != running:
+            term = Operation("/", (Operation("*", (term, Number(enabled))), Number(running)))
+    return term

@@ -1,0 +1,303 @@
+"""Intervals: what every signal did between two snapshots, column-wise, computed on first use.
+
+Whoever needs a thousand instances asks for the whole column, whoever needs a screenful asks at positions, and whoever
+needs the whole machine asks for the reduced number: each costs only what it has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar, cast
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.sampling.arithmetic import (
+    Numbers,
+    increases,
+    quotients,
+    reduced,
+    risen,
+    risen_increases,
+    risen_total,
+    seconds,
+)
+from turbotui.sampling.census import Census
+from turbotui.sampling.snapshot import Snapshot
+
+T = TypeVar("T")
+
+_Ends: TypeAlias = tuple[Sequence[Raw], Sequence[Raw]]
+
+
+class Interval:
+    """All signals over one interval. Cheap to make; computes and remembers what is asked.
+
+    Nothing that it remembers refers back to it, so that an interval that nobody holds is gone at once, and a megabyte
+    of readings with it, instead of when cycles are next looked for.
+
+    Attributes:
+        older: None on the first tick: gauges and constants are known then, deltas are not.
+        newer: the snapshot at its end.
+        census: the signals that the machine offers.
+        topology: that of the newer snapshot; every column is in the order of its instances.
+    """
+
+    __slots__ = (
+        "_deltas", "_ends", "_gaps", "_levels", "_rates", "_shared_spans", "_spans", "_texts", "_throughout",
+        "_whole_deltas", "_whole_levels", "_whole_rates", "census", "newer", "older", "topology",
+    )
+
+    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
+        self.older = older
+        self.newer = newer
+        self.census = census
+        self.topology: Topology = newer.topology
+        self._ends: dict[SignalId, _Ends | None] = {}
+        self._deltas: dict[SignalId, Numbers] = {}
+        self._spans: dict[SignalId, Numbers] = {}
+        self._shared_spans: dict[tuple[int, int], Numbers] = {}
+        self._rates: dict[SignalId, Numbers] = {}
+        self._levels: dict[SignalId, Numbers] = {}
+        self._texts: dict[SignalId, Sequence[str | None]] = {}
+        self._gaps: dict[SignalId, bool] = {}
+        self._throughout: dict[tuple[SignalId, SignalId], bool] = {}
+        self._whole_deltas: dict[SignalId, float | None] = {}
+        self._whole_rates: dict[SignalId, float | None] = {}
+        self._whole_levels: dict[SignalId, float | None] = {}
+
+    # Every instance of a signal's scope
+
+    def deltas(self, name: SignalId) -> Numbers:
+        """Increase of a counter per instance of its scope; None where unknown."""
+        found = self._deltas.get(name)
+        if found is None:
+            signal, ends = self.census.signals[name], self._risen(name)
+            found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
+            self._deltas[name] = found
+        return found
+
+    def spans(self, name: SignalId) -> Numbers:
+        """Seconds between the two readings per instance of the signal's scope."""
+        found = self._spans.get(name)
+        if found is None:
+            older, newer = self._stamps(name)
+            if newer is None or older is None:
+                found = [None] * len(self.topology.instances(self.census.signals[name].scope))
+            else:
+                # signals that are read together share their stamps, and so these; stamps that were put together here
+                # live too short to be known by their identity
+                key = (id(older), id(newer))
+                lasting = self.older is not None and older is self.older.stamps.get(name)
+                shared = self._shared_spans.get(key) if lasting else None
+                found = seconds(older, newer) if shared is None else shared
+                if lasting:
+                    self._shared_spans[key] = found
+            self._spans[name] = found
+        return found
+
+    def rates(self, name: SignalId) -> Numbers:
+        """Increase per second per instance of the signal's scope."""
+        found = self._rates.get(name)
+        if found is None:
+            found = self._rates[name] = quotients(self.deltas(name), self.spans(name))
+        return found
+
+    def levels(self, name: SignalId) -> Numbers:
+        """A gauge at the newer snapshot (or a constant) per instance of the signal's scope."""
+        found = self._levels.get(name)
+        if found is None:
+            signal = self.census.signals[name]
+            size = len(self.topology.instances(signal.scope))
+            if signal.behavior is Behavior.CONSTANT:
+                found = [signal.value(signal.constant)] * size
+            else:
+                raw = self.newer.values.get(name)
+                found = [None] * size if raw is None else _values(signal, raw)
+            self._levels[name] = found
+        return found
+
+    def texts(self, name: SignalId) -> Sequence[str | None]:
+        """A text gauge per instance of the signal's scope."""
+        found = self._texts.get(name)
+        if found is None:
+            signal = self.census.signals[name]
+            raw: Sequence[Raw] = self.newer.values.get(name, ())
+            if signal.behavior is Behavior.CONSTANT:
+                raw = [signal.constant] * len(self.topology.instances(signal.scope))
+            found = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
+        return found
+
+    # Some instances
+
+    def deltas_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`deltas` of these instances."""
+        known = self._deltas.get(name)
+        if known is None:
+            ends = self._risen(name)
+            if ends is not None:
+                older, newer = cast("tuple[Sequence[int], Sequence[int]]", ends)
+                factor = _factor(self.census.signals[name])
+                if factor is None:
+                    return [newer[position] - older[position] for position in positions]
+                return [(newer[position] - older[position]) * factor for position in positions]
+            known = self.deltas(name)
+        return [known[position] for position in positions]
+
+    def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`spans` of these instances."""
+        known = self._spans.get(name)
+        if known is None:
+            older, newer = self._stamps(name)
+            if older is None or newer is None:
+                return [None] * len(positions)
+            return seconds([older[position] for position in positions], [newer[position] for position in positions])
+        return [known[position] for position in positions]
+
+    def rates_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`rates` of these instances."""
+        known = self._rates.get(name)
+        if known is None:
+            return quotients(self.deltas_at(name, positions), self.spans_at(name, positions))
+        return [known[position] for position in positions]
+
+    def levels_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`levels` of these instances."""
+        known = self.levels(name)
+        return [known[position] for position in positions]
+
+    # The whole machine
+
+    def whole_delta(self, name: SignalId) -> float | None:
+        """`deltas` of all instances, reduced by the signal's rule."""
+        if name not in self._whole_deltas:
+            signal, ends = self.census.signals[name], self._risen(name)
+            if ends is not None and ends[1] and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
+                total = risen_total(*ends, _factor(signal))
+                found: float | None = total if signal.reduce is Reduce.SUM else total / len(ends[1])
+            else:
+                found = reduced(self.deltas(name), signal.reduce)
+            self._whole_deltas[name] = found
+        return self._whole_deltas[name]
+
+    def whole_rate(self, name: SignalId) -> float | None:
+        """`rates` of all instances, reduced by the signal's rule."""
+        if name not in self._whole_rates:
+            self._whole_rates[name] = reduced(self.rates(name), self.census.signals[name].reduce)
+        return self._whole_rates[name]
+
+    def whole_level(self, name: SignalId) -> float | None:
+        """`levels` of all instances, reduced by the signal's rule."""
+        if name not in self._whole_levels:
+            self._whole_levels[name] = reduced(self.levels(name), self.census.signals[name].reduce)
+        return self._whole_levels[name]
+
+    def has_gaps(self, name: SignalId) -> bool:
+        """Whether a number of this signal is unknown for some instance of the machine."""
+        found = self._gaps.get(name)
+        if found is None:
+            counter = self.census.signals[name].behavior is Behavior.COUNTER
+            found = self._gaps[name] = (
+                (self._risen(name) is None and None in self.deltas(name)) if counter else None in self.levels(name)
+            )
+        return found
+
+    # From snapshots
+
+    def before(self, items: Sequence[T] | None, name: SignalId) -> Sequence[T | None] | None:
+        """Items of the older snapshot in the newer one's order; None where there was none or the counter is new."""
+        if items is None or self.older is None:
+            return None
+        fresh = self.newer.fresh.get(name, ())
+        if self.older.topology is self.topology:
+            if not fresh:
+                return items
+            found: list[T | None] = list(items)
+        else:
+            scope = self.census.signals[name].scope
+            rows = (instance.row for instance in self.older.topology.instances(scope))
+            place = dict(zip(rows, items, strict=True))
+            found = [place.get(instance.row) for instance in self.topology.instances(scope)]
+        for position in fresh:
+            found[position] = None
+        return found
+
+    def _risen(self, name: SignalId) -> _Ends | None:
+        """Both readings of a counter that is known everywhere, went back nowhere and ran all the time.
+
+        None: look one by one.
+        """
+        if name in self._ends:
+            return self._ends[name]
+        signal, ends = self.census.signals[name], None
+        if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
+            newer = self.newer.values.get(name)
+            older = None if self.older is None else self.before(self.older.values.get(name), name)
+            if newer is not None and older is not None and risen(older, newer):
+                ends = (older, newer)
+        self._ends[name] = ends
+        return ends
+
+    def _ran_throughout(self, signal: Signal) -> bool:
+        """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
+        pair = (signal.enabled, signal.running)
+        if pair not in self._throughout:
+            ends = self._risen(signal.running)
+            ran = self.deltas(signal.running)
+            self._throughout[pair] = bool(ends and 0 not in ran and ran == self.deltas(signal.enabled))
+        return self._throughout[pair]
+
+    def _stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
+        """The time stamps of the older reading, in the newer one's order, and of the newer one."""
+        older = None if self.older is None else self.older.stamps.get(name)
+        return self.before(older, name), self.newer.stamps.get(name)
+
+    def _difference(self, signal: Signal) -> Numbers:
+        newer = self.newer.values.get(signal.id)
+        older = None if self.older is None else self.before(self.older.values.get(signal.id), signal.id)
+        if newer is None or older is None:
+            return [None] * len(self.topology.instances(signal.scope))
+        plain: Numbers
+        if signal.width_bits >= 64 and signal.low_bit == 0:
+            plain = increases(older, newer, signal.scale)
+        elif older == newer and None not in newer and self._turned_nowhere(signal.id):
+            plain = [0.0] * len(newer)  # a count of rare things, or a settled one
+        else:
+            plain = [
+                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self.turned(signal.id), strict=True)
+            ]
+            missed = self.newer.unsure.get(signal.id)
+            if missed:
+                plain = [None if position in missed else item for position, item in enumerate(plain)]
+        if not signal.running:
+            return plain
+        return [
+            None if value is None or not ran or enabled is None else value * enabled / ran
+            for value, enabled, ran in
+            zip(plain, self.deltas(signal.enabled), self.deltas(signal.running), strict=True)
+        ]
+
+    def _turned_nowhere(self, name: SignalId) -> bool:
+        """Whether no instance's counter was seen to pass zero between the two snapshots."""
+        newer = self.newer.turns.get(name)
+        return newer is None or (self.older is not None and self.before(self.older.turns.get(name), name) == newer)
+
+    def turned(self, name: SignalId) -> Sequence[int | None]:
+        """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
+        newer = self.newer.turns.get(name)
+        older = None if self.older is None else self.before(self.older.turns.get(name), name)
+        if newer is None or older is None:
+            return [None] * len(self.topology.instances(self.census.signals[name].scope))
+        return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
+
+
+def _factor(signal: Signal) -> float | None:
+    """What a difference of raw counts is multiplied by; None: plain counts, which stay integers."""
+    return None if signal.scale == 1.0 and not signal.running else signal.scale
+
+
+def _values(signal: Signal, raw: Sequence[Raw]) -> Numbers:
+    """The value of every reading; texts and missing ones have none."""
+    if signal.width_bits >= 64 and signal.low_bit == 0 and set(map(type, raw)) <= {int}:
+        plain, scale, offset = cast("Sequence[int]", raw), signal.scale, signal.offset
+        return [offset + scale * item for item in plain]
+    return [signal.value(item) for item in raw]

@@ -1,0 +1,144 @@
+"""What a formula may ask about one row of one frame: the signals inside the row, reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.sampling.arithmetic import Numbers, reduced
+from turbotui.sampling.plan import reading_cpus
+
+if TYPE_CHECKING:
+    from turbotui.sampling.frame import Frame
+
+
+class RowInputs:
+    """`columns.Inputs` for one row of one frame."""
+
+    __slots__ = ("_cpu", "_frame", "_row")
+
+    def __init__(self, frame: Frame, row: RowId) -> None:
+        self._frame = frame
+        self._row = row
+        instance = frame.topology.instance(row)
+        self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
+
+    def delta(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.delta`."""
+        return self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
+
+    def total(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        items = self._there(self._picked(signal, known, self._frame.deltas, self._frame.deltas_at), known)
+        have = [item for item in items if item is not None]
+        return sum(have) if have and len(have) == len(items) else None
+
+    def rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.rate`."""
+        return self._reduced(signal, self._frame.whole_rate, self._frame.rates_at)
+
+    def value(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.value`."""
+        return self._reduced(signal, self._frame.whole_level, self._frame.levels_at)
+
+    def elapsed(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.elapsed`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        spans = self._picked(signal, known, self._frame.spans, self._frame.spans_at)
+        have = [span for span in spans if span is not None]
+        return sum(have) / len(have) if have else None
+
+    def text(self, signal: SignalId) -> str | None:
+        """See `columns.Inputs.text`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        texts = self._frame.texts(signal)
+        if not texts:
+            return None
+        positions = self.positions(known)
+        have = set(texts if positions is None else [texts[position] for position in positions])
+        return have.pop() if len(have) == 1 else None
+
+    def place(self, scope: Scope) -> int | None:
+        """See `columns.Inputs.place`."""
+        if self._cpu is None or scope.rank < self._row.scope.rank:
+            return None
+        instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
+        return None if instance is None or instance.label < 0 else instance.label
+
+    def each(self, scope: Scope) -> Iterable[RowInputs]:
+        """See `columns.Inputs.each`."""
+        frame, row = self._frame, self._row
+        if row.scope.rank <= scope.rank:
+            return (self,)
+        instances = frame.topology.instances(scope)
+        if row.scope is Scope.SYSTEM:
+            return (frame.inputs(one.row) for one in instances)
+        return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
+
+    def incomplete(self, signal: SignalId) -> bool:
+        """Whether a number of this signal is known for some instances of the row and unknown for others."""
+        known = self._known(signal)
+        frame = self._frame
+        if known is None or not frame.has_gaps(signal):
+            return False
+        if known.behavior is Behavior.COUNTER:
+            items = self._picked(signal, known, frame.deltas, frame.deltas_at)
+        else:
+            items = self._picked(signal, known, frame.levels, frame.levels_at)
+        items = self._there(items, known)
+        return None in items and any(item is not None for item in items)
+
+    def core_type(self) -> str | None:
+        """See `columns.Inputs.core_type`."""
+        if self._cpu is None or self._row.scope.rank > Scope.MODULE.rank:
+            return None
+        return self._frame.topology.places[self._cpu].core_type
+
+    def _known(self, name: SignalId) -> Signal | None:
+        return None if self._cpu is None else self._frame.census.signals.get(name)
+
+    def positions(self, signal: Signal) -> Sequence[int] | None:
+        """Positions of the signal's instances inside this row; None for all of them."""
+        if self._row is SYSTEM_ROW or self._row.scope is Scope.SYSTEM:
+            return None
+        topology = self._frame.topology
+        if signal.scope.rank >= self._row.scope.rank:
+            if self._cpu is None:
+                return ()
+            return (topology.index(signal.scope, self._cpu),)
+        return topology.parts(self._row, signal.scope)
+
+    def _picked(self, name: SignalId, signal: Signal, whole: Callable[[SignalId], Numbers],
+                at: Callable[[SignalId, Sequence[int]], Numbers]) -> Numbers:
+        positions = self.positions(signal)
+        return whole(name) if positions is None else at(name, positions)
+
+    def _there(self, items: Numbers, known: Signal) -> Numbers:
+        """Those of a row's instances that have such a counter at all."""
+        if not known.absent:
+            return items
+        reading = reading_cpus(known, self._frame.topology)
+        positions = self.positions(known)
+        cpus = reading if positions is None else [reading[position] for position in positions]
+        return [item for item, cpu in zip(items, cpus, strict=True) if cpu not in known.absent]
+
+    def _reduced(self, name: SignalId, whole: Callable[[SignalId], float | None],
+                 at: Callable[[SignalId, Sequence[int]], Numbers]) -> float | None:
+        signal = self._known(name)
+        if signal is None:
+            return None
+        positions = self.positions(signal)
+        if positions is None:
+            return whole(name)
+        if len(positions) == 1:  # nothing to reduce: by far the most frequent case
+            return at(name, positions)[0]
+        return reduced(at(name, positions), signal.reduce)

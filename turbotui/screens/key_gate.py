@@ -1,0 +1,77 @@
+"""One key at a time: the next one waits until the one before has done all it does, and goes where that leads.
+
+A terminal may hand over several keys at once, and what a key does is decided only after it has passed a few queues.
+The second of two keys would else go to the screen that the first one is about to cover.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from textual import events
+from textual.app import App
+from textual.dom import DOMNode
+from textual.timer import Timer
+
+_PATIENCE = 0.5  # seconds, until keys go on although nobody said that the one before is done: its widget has gone
+
+
+class KeyGate:
+    """Holds keys back while one is under way.
+
+    Args:
+        app: whose keys.
+        pass_on: what happens to a key when its turn has come.
+    """
+
+    def __init__(self, app: App[int], pass_on: Callable[[events.Key], Awaitable[None]]) -> None:
+        self._app = app
+        self._pass_on = pass_on
+        self._waiting: deque[events.Key] = deque()
+        self._turn = 0
+        self._busy = False
+        self._watchdog: Timer | None = None
+
+    async def take(self, key: events.Key) -> None:
+        """A key from the terminal."""
+        self._waiting.append(key)
+        if not self._busy:
+            await self._next()
+        elif self._watchdog is None:
+            self._watchdog = self._app.set_timer(_PATIENCE, partial(self._done, self._turn))
+
+    async def _next(self) -> None:
+        app = self._app
+        if not self._waiting:
+            return
+        self._turn += 1
+        self._busy = True
+        target = app.focused or app.screen
+        await self._pass_on(self._waiting.popleft())
+        self._follow(target, self._turn)
+
+    def _follow(self, node: DOMNode | None, turn: int) -> None:
+        """Go behind the key through every queue on its way up to the app, where its action is run."""
+        while node is not None and node is not self._app:
+            if node.call_later(self._follow, node.parent, turn):
+                return
+            node = node.parent  # this one is closing, and takes nothing any more
+        self._app.call_later(self._acted, turn)
+
+    async def _acted(self, turn: int) -> None:
+        """What the key brought up has to stand, and to have its focus, before the next key."""
+        if not self._app.screen.call_later(self._app.call_later, self._done, turn):
+            await self._done(turn)
+
+    async def _done(self, turn: int) -> None:
+        if turn != self._turn or not self._busy:
+            return
+        self._busy = False
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog = None
+        await self._next()
+        if self._busy and self._waiting:
+            self._watchdog = self._app.set_timer(_PATIENCE, partial(self._done, self._turn))

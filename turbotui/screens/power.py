@@ -1,0 +1,192 @@
+"""The power screen: why it is slow. One sentence on top, one panel a package below it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from turbotui.analysis import limits
+from turbotui.analysis.limit_history import LimitHistory, Verdict
+from turbotui.analysis.limit_sentences import headline, how_known
+from turbotui.analysis.limits import State
+from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.screens.actions import Where, bindings_for
+from turbotui.screens.base import WatchScreen
+from turbotui.screens.explain import Explain
+from turbotui.screens.graph import Graph
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone, said
+from turbotui.widgets.painter import Piece
+from turbotui.widgets.panel import Panel, inner_width, plan
+from turbotui.widgets.panel_grid import PanelGrid
+from turbotui.widgets.piece_lines import PieceLines
+from turbotui.widgets.power_domains import Source, machine_panel
+from turbotui.widgets.power_panel import package_panel
+from turbotui.widgets.rows import row_name
+
+_DOMAINS: tuple[ColumnId, ...] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")
+_LEAST = 58
+"""Characters a panel needs for its bars to be worth it."""
+_FLATTEST, _TALLEST = 4, 12
+"""Lines of a stacked picture."""
+_TONES = {State.HELD: Tone.AMBER, State.UNTOLD: Tone.TITLE}
+
+
+class PowerScreen(WatchScreen):
+    """What holds each package back, how sure that is, and where the power goes."""
+
+    where: ClassVar[Where] = Where.POWER
+    number = "4"
+    word = "power"
+    BINDINGS = bindings_for(Where.POWER)
+
+    DEFAULT_CSS = "PowerScreen #headline { height: 3; }"
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._headline = PieceLines(id="headline")
+        self._grid = PanelGrid(_LEAST, id="panels")
+        self._limits = LimitHistory(watch.session.catalog)
+
+    def body(self) -> Iterable[Widget]:
+        """The sentence, and the panels."""
+        yield self._headline
+        yield self._grid
+
+    @property
+    def grid(self) -> PanelGrid:
+        """The panels, for tests."""
+        return self._grid
+
+    @property
+    def wanted(self) -> Sequence[Column]:
+        """What verdicts and panels are made of, as far as it can be had."""
+        watch = self.watch_state
+        found: list[Column] = []
+        for name in dict.fromkeys((*limits.COLUMNS, *_DOMAINS)):
+            for one in (name, limits.STAND_INS.get(name, name)):
+                column = watch.session.catalog.get(one)
+                if column is not None and watch.why_absent(column) is None:
+                    found.append(column)
+                    break
+        return found
+
+    @property
+    def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
+        """The domains of every package and of the machine: their sparks need a past."""
+        frame = self.watch_state.frame
+        packages = () if frame is None else frame.rows(Scope.PACKAGE)
+        found = (self.watch_state.session.catalog.get(name) for name in _DOMAINS)
+        return [column for column in found if column is not None], (*packages, SYSTEM_ROW)
+
+    def take(self, frame: Frame) -> None:
+        """What held packages back is kept while the picture is paused, too."""
+        self._limits.push(frame)
+
+    def show_frame(self) -> None:
+        """Show the newest verdicts."""
+        frame = self.watch_state.frame
+        if frame is not None:
+            self._limits.push(frame)
+            self._show(frame, self._limits.verdicts())
+        super().show_frame()
+        self.show_status()
+
+    def show_columns(self) -> None:
+        """Read what this screen is about; arrange anew."""
+        self.watch_state.want(self.wanted)
+        if self.composed and self.watch_state.frame is not None:
+            self._show(self.watch_state.frame, self._limits.verdicts())
+
+    def _show(self, frame: Frame, verdicts: Sequence[Verdict]) -> None:
+        watch = self.watch_state
+        source = Source(frame, watch.session.catalog, watch.history)
+        alone = len(verdicts) == 1
+        # The frame of the whole machine stands last where there are several packages to add up.
+        width = inner_width(1 if alone else len(verdicts) + 1, self._grid.room, _LEAST)
+        machine = None if alone else machine_panel(source, width)
+
+        def panels(tall: int) -> list[Panel]:
+            found = [package_panel(source, verdict, width, alone=alone, tall=tall) for verdict in verdicts]
+            return found if machine is None else [*found, machine]
+
+        # What room is left goes to the picture of the past, the same in every panel.
+        flat = panels(0)
+        spots = plan(flat, self._grid.room, _LEAST)
+        spare = self._grid.size.height - max((spot.y + spot.height for spot in spots), default=0)
+        tall = min(_TALLEST, spare // max(1, len({spot.y for spot in spots})) + 2)
+        self._grid.show(panels(tall) if tall >= _FLATTEST else flat)
+        self._headline.show(self._sentence(verdicts))
+
+    def _sentence(self, verdicts: Sequence[Verdict]) -> list[list[Piece]]:
+        """Two lines that say it, one that says how it is known."""
+        if not verdicts:
+            return []
+        worst = max(verdicts, key=lambda verdict: verdict.weight)
+        width = max(20, self.size.width - 2)
+        mark = "▲ " if worst.state is State.HELD else ""
+        said_now = textwrap.wrap(mark + headline(verdicts), width, max_lines=2, placeholder=" …")
+        how = textwrap.shorten(how_known(worst), width, placeholder=" …")
+        tone = _TONES.get(worst.state, Tone.SUMMARY)
+        lines: list[list[Piece]] = [[(f" {line}", tone)] for line in said_now]
+        lines += [[(f" {how}", Tone.DIM)]] if how else []
+        return lines
+
+    def readout(self) -> str:
+        """The number under the cursor, and what it is."""
+        frame, target = self.watch_state.frame, self._grid.target
+        if frame is None:
+            return "waiting for the first reading"
+        if target is None:
+            return ""
+        column, row = target
+        value = frame.cell(column, row)
+        why = frame.why(column, row) if value is None else None
+        words = column.help if why is None else why.sentence()
+        return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
+
+    # Actions
+
+    def action_move(self, by: int) -> None:
+        """Another package."""
+        self._grid.move(by)
+
+    def action_sideways(self, by: int) -> None:
+        """Another number of the package."""
+        self._grid.step(by)
+
+    def action_page(self, by: int) -> None:
+        """A page of packages."""
+        self._grid.page(by)
+
+    def action_end(self, by: int) -> None:
+        """First or last package."""
+        self._grid.end(by)
+
+    def action_explain(self) -> None:
+        """Explain the number under the cursor."""
+        if self._grid.target is not None:
+            self.app.push_screen(Explain(self.watch_state, *self._grid.target))
+
+    def action_graph(self) -> None:
+        """Graph the number under the cursor."""
+        target = self._grid.target
+        if target is None:
+            return
+        if target[0].decimals < 0:
+            self.notice(f"{target[0].id} is words, not numbers: there is nothing to draw")
+            return
+        self.app.push_screen(Graph(self.watch_state, *target))
+
+    def on_panel_grid_moved(self) -> None:
+        """Read out where the cursor is now."""
+        self.show_status()
+
+    def on_panel_grid_chosen(self) -> None:
+        """A double click explains, as on the tables."""
+        self.action_explain()

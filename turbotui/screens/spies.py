@@ -1,0 +1,198 @@
+"""S: event sets of CPUs, cores, packages or all, which spies count from the next interval on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from turbotui.errors import UsageError
+from turbotui.machine.pmus import list_pmus, read_pmu
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.spies import Spy, typed_spy
+from turbotui.screens.modal import Window
+from turbotui.screens.watch import Watch
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.listing import Item, Listing
+
+_ENTRY = "entry "
+_INTRODUCTION = (
+    "CPUS: EVENTS, such as 0-3,8: cycles,branches or package 0: cycles;branches (sets by ; take turns). "
+    "One set that does not fit is split."
+)
+_COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses",
+           "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
+           "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
+_MOST = 40  # lines of what may follow
+
+
+class SpyForm(Window[None]):
+    """Gives nothing; spies follow at once, and the columns behind with them.
+
+    Args:
+        watch: whose spies.
+        changed: called when columns came or went.
+        row: where to begin: the row under the cursor.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", priority=True, show=False),
+        Binding("down", "move(1)", "down", priority=True, show=False),
+        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
+        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
+        Binding("tab", "take", "take", priority=True),
+        Binding("delete", "remove", "remove", priority=True),
+    ]
+
+    DEFAULT_CSS = """
+    SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
+    SpyForm #said { height: auto; max-height: 5; color: $tui-dim; }
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> None:
+        super().__init__()
+        self._watch = watch
+        self._changed = changed
+        self._row = row
+
+    def compose(self) -> ComposeResult:
+        """Field, sentence, entries and what may follow."""
+        with Vertical(classes="window") as window:
+            window.border_title = "spies: event sets by CPU"
+            window.border_subtitle = "Tab take over · Enter set · Delete remove · Esc close"
+            yield Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
+            yield Static(_INTRODUCTION, id="said", markup=False)
+            yield Listing()
+
+    def _begin(self) -> str:
+        """The words for the row under the cursor."""
+        row, topology = self._row, self._watch.session.machine.topology
+        instance = None if row is None else topology.instance(row)
+        if row is None or instance is None or row.scope is Scope.SYSTEM:
+            return "all"
+        if row.scope is Scope.PACKAGE and instance.label >= 0:
+            return f"package {instance.label}"
+        return ",".join(map(str, sorted(instance.cpus)))
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+        field.cursor_position = len(field.value)
+        self._say_state()
+        self._fill()
+
+    def _say_state(self) -> None:
+        """What is wrong, before anything is typed."""
+        session = self._watch.spied_on
+        if session is not None and (session.spy_note or session.spy_notes):
+            self._say(" · ".join(note for note in (session.spy_note, *session.spy_notes) if note))
+
+    def _fill(self) -> None:
+        session = self._watch.spied_on
+        entries = () if session is None else session.spies.spies
+        items: list[Item] = []
+        if entries:
+            items.append(Item((("spied on", Tone.TITLE),)))
+            items += [
+                Item(((f" {spy.on.text}", Tone.PLAIN), (f": {_events(spy)}", Tone.DIM)), f"{_ENTRY}{spy.on.text}")
+                for spy in entries
+            ]
+        found = self._follow(self.query_one(Input).value)
+        items.append(Item(((("may follow" if found else "nothing is known to follow"), Tone.TITLE),)))
+        items += [Item(((f" {text}", Tone.PLAIN),), text) for text in found]
+        listing = self.query_one(Listing)
+        listing.show(items)
+        if found and not listing.key.startswith(_ENTRY) and listing.key not in found:
+            listing.select(found[0])
+
+    def _follow(self, text: str) -> list[str]:
+        """Whole texts with the last word completed."""
+        on, colon, events = text.partition(":")
+        if not colon:
+            topology = self._watch.session.machine.topology
+            words = ["all", *(f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0)]
+            return [f"{word}: " for word in words if word.startswith(on.strip())]
+        at = max(events.rfind(","), events.rfind(";")) + 1
+        word = events[at:].strip()
+        known = [name for name in _COMMON if name.startswith(word)]
+        return [f"{on}:{events[:at] if at else ' '}{name}" for name in known + self._of_pmus(word)][:_MOST]
+
+    def _of_pmus(self, word: str) -> list[str]:
+        host = self._watch.session.machine.host
+        device, slash, event = word.partition("/")
+        if not slash:
+            return [f"{name}/" for name in list_pmus(host) if word and name.startswith(word)]
+        pmu = read_pmu(host, device)
+        return [] if pmu is None else [f"{device}/{name}/" for name in pmu.events if name.startswith(event)]
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(text)
+
+    def on_input_changed(self) -> None:
+        """Complete as one types."""
+        self._fill()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Send the spies, or say what is wrong."""
+        on, colon, events = event.value.partition(":")
+        session = self._watch.spied_on
+        if session is None:
+            return
+        if not colon or not events.strip():
+            self._say(_INTRODUCTION)
+            return
+        try:
+            spy = typed_spy(on, events)
+            self._watch.spy(session.spies.with_spy(spy))
+        except UsageError as error:
+            self._say(str(error))
+            return
+        notes = session.spy_notes
+        self._say(" · ".join(notes) if notes else f"{spy.on.text}: counted from the next interval on")
+        self.query_one(Input).value = ""
+        self._changed()
+        self._fill()
+
+    def on_listing_chosen(self) -> None:
+        """A click takes over too."""
+        self.action_take()
+
+    def action_move(self, by: int) -> None:
+        """Move in the list."""
+        self.query_one(Listing).move(by)
+
+    def action_take(self) -> None:
+        """Put what is under the cursor into the field, to be changed."""
+        key = self.query_one(Listing).key
+        spy = self._entry(key)
+        text = key if spy is None else f"{spy.on.text}: {_events(spy)}"
+        if text:
+            field = self.query_one(Input)
+            field.value = text
+            field.cursor_position = len(text)
+
+    def action_remove(self) -> None:
+        """Call the spies under the cursor back."""
+        session, spy = self._watch.spied_on, self._entry(self.query_one(Listing).key)
+        if session is None or spy is None:
+            return
+        self._watch.spy(session.spies.without(spy.on.text))
+        self._say(f"{spy.on.text} is spied on no more")
+        self._changed()
+        self._fill()
+
+    def _entry(self, key: str) -> Spy | None:
+        session = self._watch.spied_on
+        if session is None or not key.startswith(_ENTRY):
+            return None
+        return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
+
+
+def _events(spy: Spy) -> str:
+    return ";".join(",".join(events) for events in spy.sets)

@@ -1,0 +1,113 @@
+"""What the tasks screen says around its table: what is watched, how, and what cannot be had."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.columns import DOUBLE_FLOP, TASK_COLUMNS, TaskColumn, why_missing
+from turbotui.analysis.tasks.live import Cut
+from turbotui.analysis.tasks.tables import Grouping
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.filter import Filter
+from turbotui.widgets.painter import Piece
+
+PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
+_NOTES: Final = 6  # lines below the table on a screen that is high enough
+_WARNINGS: Final = 6  # lines that refusals may take
+
+
+@dataclass(frozen=True, slots=True)
+class TasksView:
+    """How the table is shown.
+
+    Attributes:
+        by: what a row stands for.
+        sort: id of the column to sort by.
+        reverse: the greatest first.
+        filter: which rows are shown.
+        timeline: where threads ran instead of numbers.
+        window: seconds of the timeline.
+    """
+
+    by: Grouping = Grouping.THREAD
+    sort: str = "CPU%"
+    reverse: bool = True
+    filter: Filter[TaskColumn] = field(default_factory=Filter)
+    timeline: bool = False
+    window: float = 10.0
+
+
+def head_line(applications: Sequence[Application], cut: Cut | None, view: TasksView, *,
+              watching: bool) -> list[Piece]:
+    """What is watched, how many rows, the mode, and what was lost."""
+    names = ", ".join(_short(one) for one in applications)
+    state: Piece = ("watching ", Tone.KEY) if watching else ("stopped; was watching ", Tone.AMBER)
+    pieces: list[Piece] = [(" ", Tone.PLAIN), state, (names, Tone.SUMMARY)]
+    if cut is None:
+        return [*pieces, (" · opening counters", Tone.DIM)] if watching else pieces
+    live = [report for report in cut.reports if not report.error]
+    if not live:
+        return pieces
+    lost = sum(report.lost for report in live)
+    pieces.append((f" · {lost:,} samples LOST", Tone.RED) if lost else (" · none lost", Tone.DIM))
+    modes = dict.fromkeys(report.choice.mode.value[0] for report in live if report.choice is not None)
+    seconds = max(report.seconds for report in live)
+    if view.timeline:
+        said = f" · {len(cut.lanes)} threads that ran"
+    else:
+        said = f" · {sum(len(report.rows) for report in live)} {PLURAL[cut.wish.by]} ran in {seconds:.2f} s"
+    return [*pieces, (f"{said} · mode {', '.join(modes)}", Tone.DIM)]
+
+
+def note_lines(cut: Cut, energy: Unavailable | None, width: int, height: int) -> list[tuple[str, Tone]]:
+    """Refusals first, then how it is sampled, then what is not there and why; as many lines as a screen can spare."""
+    room = max(20, width - 2)
+    warnings: list[tuple[str, Tone]] = []
+    for report in cut.reports:
+        if report.error:
+            warnings += [(part, Tone.AMBER) for part in textwrap.wrap(report.error, room)]
+        elif report.ended:
+            warnings.append((f"{report.application.name} has ended", Tone.AMBER))
+    said = [(part, Tone.DIM) for text in _facts(cut, energy)
+            for part in textwrap.wrap(text, room, subsequent_indent="  ")]
+    spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
+    return [*warnings[:_WARNINGS], *said[:spare]]
+
+
+def _facts(cut: Cut, energy: Unavailable | None) -> list[str]:
+    live = [report for report in cut.reports if report.choice is not None]
+    if not live or live[0].choice is None:
+        return []
+    choice, numerics = live[0].choice, live[0].numerics
+    found = [f"mode {choice.mode.value} · sampled {choice.when.value}"]
+    if energy is None:
+        unit = "cycles" if "cycles" in live[0].names else "busy time"
+        found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
+    if numerics.has_flops and numerics.note:
+        found.append(f"FLOPs and bytes: {numerics.note}")
+    missing: dict[str, list[str]] = {}
+    for column in TASK_COLUMNS:
+        why = [why_missing(column, one.names, one.numerics, energy) for one in live]
+        if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
+            missing.setdefault(why[0].sentence(), []).append(column.id)
+    return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in missing.items())]
+
+
+def _short(one: Application) -> str:
+    if one.events:
+        return one.text
+    if one.everything:
+        return "everything"
+    if one.cgroup is not None:
+        return f"control group {one.cgroup}"
+    return f"process {one.name}" if one.name.isdecimal() else one.text
+
+
+def word_of(one: Application) -> str:
+    """As a person types it into the prompt."""
+    return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"

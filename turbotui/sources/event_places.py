@@ -1,0 +1,153 @@
+"""Where the counters of an added event are: the level of the topology that its PMU counts for, and who opens what.
+
+A PMU says by its cpumask on which CPUs it is opened, and by associated_cpus for which it counts (kernel
+Documentation/ABI/testing/sysfs-bus-event_source-devices; nvidia-tegra410-pmu.rst).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.events import EncodedEvent
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_LEVELS = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE)
+"""Coarsest first. Nodes come after dies: a die with two nodes has the finer rows, one node of two dies has not."""
+_WHOLE_MACHINE = frozenset({("power", 0x05)})
+"""PMU and config of what counts the whole machine on whichever package it is opened: energy-psys (Intel SDM vol. 3,
+RAPL, Platform domain; linux arch/x86/events/rapl.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Events that one PMU counts together: the members of a group, or one event.
+
+    Attributes:
+        members: with their event strings, the leader first.
+        weak: whether they may be opened apart when they do not fit.
+    """
+
+    members: tuple[tuple[str, EncodedEvent], ...]
+    weak: bool = False
+
+    @property
+    def first(self) -> EncodedEvent:
+        """The member that says where the bundle is opened: a hardware event where there is one."""
+        return self.members[0][1]
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The event strings of the members."""
+        return tuple(text for text, _event in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A bundle, and the CPU that it is opened on."""
+
+    bundle: Bundle
+    cpu: int
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The bundles of the same event strings, on every PMU that counts them.
+
+    Attributes:
+        scope: one value for each instance of this level.
+        rows: reading CPU -> what it opens, which is summed.
+        absent: reading CPU -> why its row has no such counter.
+    """
+
+    events: tuple[str, ...]
+    bundles: tuple[Bundle, ...]
+    scope: Scope
+    rows: Mapping[int, tuple[Placed, ...]]
+    absent: Mapping[int, Unavailable] = field(default_factory=dict)
+
+
+def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | None = None) -> tuple[Family, ...]:
+    """Every bundle in its place.
+
+    Args:
+        topology: the CPUs that are watched, which have the rows.
+        bundles: what is to be counted.
+        whole: all CPUs, where not all are watched: a PMU is opened on the CPU that it names all the same.
+    """
+    alike: dict[tuple[str, ...], list[Bundle]] = {}
+    for bundle in bundles:
+        alike.setdefault(bundle.events, []).append(bundle)
+    return tuple(_family(topology, whole or topology, events, members) for events, members in alike.items())
+
+
+def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundles: Sequence[Bundle]) -> Family:
+    scope = _scope(whole, bundles)
+    named: list[dict[RowId, list[int]]] = []
+    for bundle in bundles:
+        at: dict[RowId, list[int]] = {}
+        for cpu in bundle.first.cpus:
+            if cpu in whole.places:
+                at.setdefault(whole.row(scope, cpu), []).append(cpu)
+        named.append(at)
+    rows: dict[int, tuple[Placed, ...]] = {}
+    absent: dict[int, Unavailable] = {}
+    for instance in topology.instances(scope):
+        here: list[Placed] = []
+        for bundle, at in zip(bundles, named, strict=True):
+            cpus = at.get(instance.row, []) if bundle.first.cpus else instance.cpus[:1]
+            once = scope is Scope.SYSTEM or bundle.first.per_package
+            here += [Placed(bundle, cpu) for cpu in (cpus[:1] if once else cpus)]
+        # the row is read by the CPU that a PMU names, if that one is watched
+        reader = next((one.cpu for one in here if one.cpu in instance.cpus), instance.cpus[0])
+        if here:
+            rows[reader] = tuple(here)
+        else:
+            absent[reader] = _elsewhere(events, bundles, scope, instance.label)
+    return Family(events, tuple(bundles), scope, rows, absent)
+
+
+def _scope(topology: Topology, bundles: Sequence[Bundle]) -> Scope:
+    """The coarsest level in whose instances each PMU names one CPU, and which its associated CPUs fill."""
+    first = bundles[0].first
+    if (first.pmu, first.attr.config) in _WHOLE_MACHINE:
+        return Scope.SYSTEM
+    if first.per_package:
+        return Scope.PACKAGE
+    if not first.uncore:
+        return Scope.CPU
+    masks = [bundle.first for bundle in bundles]
+    fitting = [scope for scope in _LEVELS if all(_one_each(topology, scope, event) for event in masks)]
+    exact = [scope for scope in fitting if all(_filled(topology, scope, event) for event in masks)]
+    return next(iter((*exact, *fitting)), Scope.CPU)
+
+
+def _one_each(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
+    places = [topology.index(scope, cpu) for cpu in event.cpus if cpu in topology.places]
+    return len(set(places)) == len(places)
+
+
+def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
+    """Whether the PMU counts for all CPUs of the instances that it is opened in."""
+    covers = frozenset(event.covers)
+    if not covers:
+        return True
+    instances = topology.instances(scope)
+    return all(
+        covers.issuperset(instances[topology.index(scope, cpu)].cpus) for cpu in event.cpus if cpu in topology.places
+    )
+
+
+def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, label: int) -> Unavailable:
+    """Why a row has no counter although others have."""
+    pmus = sorted({bundle.first.pmu for bundle in bundles})
+    cpus = sorted({cpu for bundle in bundles for cpu in (bundle.first.covers or bundle.first.cpus)})
+    what = f"the PMU {pmus[0]}" if len(pmus) == 1 else f"{len(pmus)} PMUs ({pmus[0]} ...)"
+    verb = "counts" if len(pmus) == 1 else "count"
+    whose = f"CPUs {format_cpulist(cpus)}" if len(cpus) > 1 else f"CPU {cpus[0]}" if cpus else "none of the CPUs here"
+    return Unavailable(
+        Reason.NO_HARDWARE, f"{events[0]}: {what} {verb} for {whose}, not for {scope.value} {label}"
+    )

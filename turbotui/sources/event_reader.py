@@ -1,0 +1,180 @@
+"""Reads the counters of one row of added events, each group by one read(2), and sums those of several PMUs."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sources.perf_group import CounterGroup, Event, Times
+from turbotui.sources.source import CpuGone
+
+_GONE = (errno.ENODEV, errno.ENXIO)
+_EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
+_ENABLED, _RUNNING = 1, 2  # words of a read with GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Counters that one row opens as one group.
+
+    Attributes:
+        cpu: the CPU to count on.
+        events: the leader first.
+    """
+
+    cpu: int
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One signal of a row.
+
+    Attributes:
+        times: where it can be multiplexed; None for a level.
+    """
+
+    signal: SignalId
+    times: Times | None
+
+
+class _Sum:
+    """Counts of several PMUs as one, with times that scale the sum as each count has to be scaled by its own.
+
+    Over an interval in which counter i gained v_i, was enabled e_i and ran r_i, the estimate is S = sum(v_i e_i / r_i).
+    The sum shows E = sum(e_i), R = sum(r_i) and V = S R / E, from which V E / R is S again.
+    """
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.enabled = 0
+        self.running = 0
+        self._last: list[tuple[int, int, int]] = []
+
+    def take(self, words: Sequence[tuple[int, int, int]]) -> None:
+        """Book one read: value, enabled and running of every counter, in the same order each time."""
+        before = self._last or [(0, 0, 0)] * len(words)
+        gains = [(v - a, e - b, r - c) for (v, e, r), (a, b, c) in zip(words, before, strict=True)]
+        self._last = list(words)
+        enabled, running = sum(gain[1] for gain in gains), sum(gain[2] for gain in gains)
+        self.enabled += enabled
+        if all(e == r for _v, e, r in gains):
+            self.running += running
+            self.value += sum(v for v, _e, _r in gains)
+        elif all(r > 0 or e <= 0 for _v, e, r in gains):
+            self.running += running
+            estimate = sum(v * e / r for v, e, r in gains if r > 0)
+            self.value += round(estimate * running / enabled) if enabled else 0
+        # else one of them never ran: as long as no time runs, the sum is unknown
+
+
+class RowReader:
+    """Open counters of one row.
+
+    Args:
+        host: where to open.
+        parts: what is opened.
+        counts: what `read` gives.
+
+    Raises:
+        CpuGone: a CPU is offline.
+        HostError: a counter does not open any more.
+    """
+
+    def __init__(self, host: Host, parts: Sequence[Part], counts: Sequence[Count]) -> None:
+        self._host = host
+        self._groups: list[CounterGroup] = []
+        try:
+            for part in parts:
+                self._groups.append(open_part(host, part))
+        except HostError as error:
+            self.close()
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            raise
+        self._homes: list[list[tuple[int, int]]] = [
+            [(number, group.layout.places[count.signal]) for number, group in enumerate(self._groups)
+             if count.signal in group.layout.places]
+            for count in counts
+        ]
+        self._sums: Mapping[int, _Sum] = {
+            number: _Sum()
+            for number, homes in enumerate(self._homes)
+            if len(homes) > 1 and counts[number].times is not None
+        }
+        self._timed = [count.times is not None for count in counts]
+        self.signals: tuple[SignalId, ...] = tuple(
+            name
+            for count in counts
+            for name in (
+                (count.signal,) if count.times is None else (count.signal, count.times.enabled, count.times.running)
+            )
+        )
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """All of them are read in any case, which costs nothing more."""
+        return wanted <= frozenset(self.signals)
+
+    def read(self) -> Sequence[Raw]:
+        """A running count and its two times in ns for each count that can be multiplexed, a value for each level.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: a pinned counter has lost its place.
+        """
+        words = [group.read(self._host) for group in self._groups]
+        found: list[Raw] = []
+        for number, homes in enumerate(self._homes):
+            read = [
+                (group[place], group[_ENABLED], group[_RUNNING])
+                for index, place in homes
+                if (group := words[index]) is not None
+            ]
+            whole = len(read) == len(homes) and bool(read)
+            if not self._timed[number]:
+                found.append(sum(value for value, _e, _r in read) if whole else None)
+            elif not whole:
+                found += (None, None, None)
+            elif len(read) == 1:
+                found += read[0]
+            else:
+                total = self._sums[number]
+                total.take(read)
+                found += (total.value, total.enabled, total.running)
+        return found
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        for group in self._groups:
+            group.close(self._host)
+        self._groups = []
+
+
+def open_part(host: Host, part: Part) -> CounterGroup:
+    """Open the counters of a group, all of them or none.
+
+    Raises:
+        HostError: the first refusal.
+    """
+    descriptors: list[int] = []
+    for event in part.events:
+        try:
+            leader = descriptors[0] if descriptors else -1
+            descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, part.cpu, leader))
+        except HostError:
+            for descriptor in reversed(descriptors):
+                host.close(descriptor)
+            raise
+    return CounterGroup(descriptors, part.events, None)
+
+
+def opens(host: Host, attr: PerfAttr, cpu: int) -> HostError | None:
+    """Open and close one counter alone: None if it opens."""
+    try:
+        host.close(host.perf_event_open(attr, _EVERY_CPU, cpu, -1))
+    except HostError as error:
+        return error
+    return None

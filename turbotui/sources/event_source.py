@@ -1,0 +1,392 @@
+"""One source for each --add of events: it encodes them, finds their rows, tries every counter once, and opens them."""
+
+from __future__ import annotations
+
+import errno
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from turbotui.errors import InternalError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.events import EncodedEvent
+from turbotui.machine.events.encoded import FLAGS
+from turbotui.machine.events.engines import open_engine
+from turbotui.machine.events.errors import TracepointError, UnknownPmuError, UnknownTermError
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.machine.pmus import EventError
+from turbotui.machine.topology import Topology, read_topology
+from turbotui.quantities.added import AddError
+from turbotui.quantities.event_columns import EventRequest, EventTraits, known_unit
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.event_filters import Filters, check_together, filters_of
+from turbotui.sources.event_places import Bundle, Family, Placed, families
+from turbotui.sources.event_reader import Count, Part, RowReader, open_part, opens
+from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.source import Probe, Reader, SharedReader
+
+_ONLINE = "/sys/devices/system/cpu/online"
+_TOO_MANY = (errno.EINVAL, errno.ENOSPC)  # what a sibling that finds no counter is refused with
+_COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
+             "exclude_guest")  # fmt: skip
+_KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
+_RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))
+"""What matters for counting a CPU; how a sample is taken does not, and the kernel refuses some of it."""
+_NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentError, PfmError)
+"""Faults of this machine rather than of the text: another machine may know the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a look found, and the host and topology that it holds for. One value, so that threads see all or nothing.
+
+    Attributes:
+        families: as far as they can be opened.
+        parts: bundle -> the event strings that are opened as a group.
+    """
+
+    host: Host
+    topology: Topology
+    families: tuple[Family, ...] = ()
+    parts: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    def holds(self, machine: Machine) -> bool:
+        return self.host is machine.host and self.topology is machine.topology
+
+
+class EventSource:
+    """The events of one request.
+
+    Args:
+        request: what is asked for.
+        coarse: whether formulas join its counts with a signal that counts a whole package or more.
+        refused: why they are not counted at all, where that was found before.
+    """
+
+    gives = "events added by hand"
+    shared = False
+    counts_from_open = True
+
+    def __init__(self, request: EventRequest, *, coarse: bool = False, refused: Unavailable | None = None) -> None:
+        self.id = f"added-events {request.text}"
+        self.title = f"{request.text} (added)"
+        self.request = request
+        self.traits: Mapping[str, EventTraits] = {}
+        self.filters: Filters = {}
+        self._coarse = coarse
+        self._refused = refused
+        self._found: _Found | None = None
+
+    def check(self, machine: Machine, beside: Sequence[Filters]) -> None:
+        """Encode the events once, for a fault of the text.
+
+        Args:
+            machine: that has the PMUs.
+            beside: the filters of events that are counted at the same time.
+
+        Raises:
+            AddError: the events are not well written, no machine of this kind has them, or filters exclude each other.
+        """
+        try:
+            self.filters = filters_of(machine.host, bundles_of(machine, self.request))
+            check_together((*beside, self.filters))
+        except _NOT_HERE:
+            return
+        except EventError as error:
+            raise AddError(str(error).replace("?.", "?")) from error
+
+    def probe(self, machine: Machine) -> Probe:
+        """Encode every event, and open and close each counter once, on one CPU of each PMU."""
+        names = [self.request.signal(event) for event in self.request.events]
+        self._found = _Found(machine.host, machine.topology)
+        if self._refused is not None:
+            return Probe(dict.fromkeys(names, self._refused))
+        facts = circumstances(machine)
+        try:
+            bundles = bundles_of(machine, self.request)
+        except (EventError, LibpfmAbsentError, PfmError) as error:
+            return Probe(dict.fromkeys(names, self._unknown(error, facts)))
+        found = families(machine.topology, bundles, _whole(machine, bundles))
+        self.traits = {event: self._traits(family, event) for family in found for event in family.events}
+        mixed = self._whole_only(machine)
+        if mixed is not None:
+            return Probe(dict.fromkeys(names, mixed))
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        usable: list[Family] = []
+        parts: dict[int, tuple[tuple[str, ...], ...]] = {}
+        for family in found:
+            tried = self._try(machine, family, facts, parts)
+            if isinstance(tried, Unavailable):
+                signals |= {self.request.signal(event): tried for event in family.events}
+                continue
+            usable.append(tried)
+            for event in family.events:
+                signals |= self._signals(tried, event)
+        self._found = _Found(machine.host, machine.topology, tuple(usable), parts)
+        for event in self.request.events:
+            if event not in self.traits:
+                why = Unavailable(Reason.OFFLINE, f"{event}: none of the CPUs that count it is watched")
+                signals[self.request.signal(event)] = why
+        return Probe(signals)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each counter of the row that has most of them, on each reader."""
+        if not wanted or self._found is None:
+            return 0
+        rows: dict[int, int] = {}
+        for family in self._found.families:
+            for cpu, placed in family.rows.items():
+                rows[cpu] = rows.get(cpu, 0) + sum(len(one.bundle.members) for one in placed)
+        return readers * max(rows.values(), default=0)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened
+        """Open the counters of the row that this CPU reads.
+
+        Raises:
+            CpuGone: a CPU is offline.
+            HostError: a counter does not open any more.
+        """
+        if self._found is None or not self._found.holds(machine):
+            self.probe(machine)
+        parts: list[Part] = []
+        counts: list[Count] = []
+        for family in () if self._found is None else self._found.families:
+            placed = family.rows.get(cpu, ())
+            for one in placed:
+                parts += self._parts(one, self._found.parts[id(one.bundle)] if self._found is not None else ())
+            if placed:
+                for event in family.events:
+                    name = self.request.signal(event)
+                    counts.append(Count(name, None if self.traits[event].level else _times(name)))
+        return RowReader(machine.host, parts, counts)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: perf counts on each CPU.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
+
+    def _parts(self, placed: Placed, split: Sequence[Sequence[str]]) -> list[Part]:
+        members = dict(placed.bundle.members)
+        return [
+            Part(
+                placed.cpu,
+                tuple(Event(self.request.signal(text), counting(members[text]), members[text].fstr) for text in texts),
+            )
+            for texts in split
+        ]
+
+    def _try(
+        self, machine: Machine, family: Family, facts: Circumstances, parts: dict[int, tuple[tuple[str, ...], ...]]
+    ) -> Family | Unavailable:
+        """Open each bundle of a family once: the rows that can be had, or why none can."""
+        refused: dict[int, Unavailable] = {}
+        tried: set[int] = set()
+        for placed in (one for row in family.rows.values() for one in row):
+            key = id(placed.bundle)
+            if key in tried:
+                continue
+            tried.add(key)
+            split = self._split(machine.host, placed, facts)
+            if isinstance(split, Unavailable):
+                refused[key] = split
+            else:
+                parts[key] = split
+        absent = dict(family.absent)
+        rows: dict[int, tuple[Placed, ...]] = {}
+        for cpu, row in family.rows.items():
+            why = next((refused[id(one.bundle)] for one in row if id(one.bundle) in refused), None)
+            if why is None:
+                rows[cpu] = row
+            else:
+                absent[cpu] = why
+        if not rows:
+            return next(iter((*refused.values(), *absent.values())))
+        return replace(family, rows=rows, absent=absent)
+
+    def _split(
+        self, host: Host, placed: Placed, facts: Circumstances
+    ) -> tuple[tuple[str, ...], ...] | Unavailable:
+        """The members of a bundle as the groups that the kernel takes."""
+        bundle = placed.bundle
+        groups: list[tuple[str, ...]] = []
+        for text, event in bundle.members:
+            joined = (*groups[-1], text) if groups else (text,)
+            error = self._refusal(host, placed, joined)
+            if error is None:
+                groups[-1:] = [joined]
+                continue
+            alone = opens(host, counting(event), placed.cpu)
+            if alone is not None and event.uncore and event.attr.flags & _RINGS and alone.errno == errno.EINVAL:
+                return Unavailable(
+                    Reason.NO_HARDWARE,
+                    f"perf {event.fstr}: {event.pmu} cannot tell user from kernel mode, nor guest from host",
+                    "write it without modifiers",
+                )
+            if alone is not None:
+                return explain_perf(alone, f"perf {event.fstr}", facts, event.attr.type)
+            if error.errno not in _TOO_MANY:
+                return explain_perf(error, f"perf {event.fstr}", facts, event.attr.type)
+            if not bundle.weak:
+                return Unavailable(
+                    Reason.IN_USE,
+                    f"{{{','.join(bundle.events)}}}: {text} finds no counter beside the {len(joined) - 1} before it on "
+                    f"{event.pmu or 'the core'}",
+                    "make the group smaller, or end it with :W to let it be taken apart",
+                )
+            groups.append((text,))
+        return tuple(groups)
+
+    def _refusal(self, host: Host, placed: Placed, texts: Sequence[str]) -> HostError | None:
+        try:
+            for part in self._parts(placed, (texts,)):
+                open_part(host, part).close(host)
+        except HostError as error:
+            return error
+        return None
+
+    def _traits(self, family: Family, event: str) -> EventTraits:
+        one = next(found for text, found in _members(family) if text == event)
+        return EventTraits(family.scope, one.unit, one.snapshot, one.scale != 1.0)
+
+    def _signals(self, family: Family, event: str) -> dict[SignalId, Signal | Unavailable]:
+        name = self.request.signal(event)
+        encoded = [found for text, found in _members(family) if text == event]
+        scales = {(found.scale, found.unit, found.snapshot) for found in encoded}
+        if len(scales) > 1 or not math.isfinite(encoded[0].scale):
+            return {name: Unavailable(Reason.FAILED, f"{event}: its PMUs have different scales or units")}
+        one = encoded[0]
+        unit = known_unit(one.unit)
+        readers = () if family.scope is Scope.CPU else (*family.rows, *family.absent)
+        times = _times(name)
+        pmus = list(dict.fromkeys(found.pmu for found in encoded if found.pmu))
+        summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and one.uncore else ""
+        found = Signal(
+            id=name,
+            scope=family.scope,
+            unit=unit.si,
+            behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
+            reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
+            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}",
+            document="added by hand; perf_event_open(2)",
+            scale=one.scale * unit.factor,
+            readers=readers,
+            enabled="" if one.snapshot else times.enabled,
+            running="" if one.snapshot else times.running,
+            absent=family.absent,
+        )
+        if one.snapshot:
+            return {name: found}
+        clocks = {
+            clock: Signal(
+                id=clock, scope=family.scope, unit=Unit.SECOND, behavior=Behavior.COUNTER, reduce=Reduce.MEAN,
+                origin=f"{word} of {event}", document="perf_event_open(2), read_format", scale=1e-9, readers=readers,
+                absent=family.absent,
+            )
+            for clock, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
+        }  # fmt: skip
+        return {name: found, **clocks}
+
+    def _whole_only(self, machine: Machine) -> Unavailable | None:
+        """Why counts of some CPUs cannot be put beside those of a whole package; None where they can."""
+        scopes = {traits.scope for traits in self.traits.values()}
+        finer = any(scope is Scope.CPU for scope in scopes)
+        coarser = self._coarse or any(scope is not Scope.CPU for scope in scopes)
+        if not (finer and coarser) or len(self.request.columns) > 1:
+            return None
+        try:
+            online = parse_cpulist(machine.host.read_text(_ONLINE))
+        except (HostError, ValueError):
+            return None
+        left_out = online - frozenset(machine.topology.cpus)
+        if not left_out:
+            return None
+        return Unavailable(
+            Reason.OUT_OF_RANGE,
+            f"{self.request.text}: it divides what a whole package counts and what its CPUs count, and "
+            f"{len(left_out)} CPUs are not watched",
+            "watch every CPU (without --cpu)",
+        )
+
+    def _unknown(self, error: Exception, facts: Circumstances) -> Unavailable:
+        reason = Reason.FAILED
+        if isinstance(error, _NOT_HERE):
+            reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
+        return Unavailable(reason, str(error).rstrip("."))
+
+
+def counting(event: EncodedEvent) -> PerfAttr:
+    """The attribute without what only sampling uses: the count is the same, and the kernel refuses some of it."""
+    flags = event.attr.flags & _KEPT_FLAGS
+    return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
+                   aux_sample_size=0)
+
+
+def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:
+    """Encode the items of a request.
+
+    Raises:
+        EventError: one cannot be encoded.
+        LibpfmAbsentError, PfmError: one is in libpfm's grammar.
+    """
+    engine = open_engine(machine.host)
+    encoded = [engine.encode(item) for item in request.items]
+    if request.together:
+        return _joined(machine.topology, request.events, encoded)
+    found: list[Bundle] = []
+    for item, events in zip(request.items, encoded, strict=True):
+        grouped = [event for event in events if event.group is not None]
+        for number in dict.fromkeys(event.group for event in grouped):
+            members = [event for event in grouped if event.group == number]
+            # A counter of the kernel's own always runs, so it loses nothing alone; below the leader of another PMU that
+            # is not the core's it stays 0 for ever (Linux 6.18).
+            for pmu in dict.fromkeys(event.pmu for event in members):
+                own = tuple((event.string, event) for event in members if event.pmu == pmu)
+                found.append(Bundle(own, any(one.weak for one in members)))
+        found += [Bundle(((item, event),)) for event in events if event.group is None]
+    return [bundle for bundle in found if _is_measured(machine.topology, bundle.first)]
+
+
+def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence[EncodedEvent]]) -> list[Bundle]:
+    """Events of a formula, those of one PMU in one group each, which may be taken apart."""
+    found: list[Bundle] = []
+    together: dict[tuple[str, ...], list[tuple[str, Sequence[EncodedEvent]]]] = {}
+    for text, events in zip(texts, encoded, strict=True):
+        here = [event for event in events if _is_measured(topology, event)]
+        pmus = tuple(event.pmu for event in here)
+        if len(set(pmus)) == len(pmus):
+            together.setdefault(pmus, []).append((text, here))
+        else:
+            found += [Bundle(((text, event),)) for event in here]
+    for pmus, members in together.items():
+        found += [
+            Bundle(tuple((text, events[index]) for text, events in members), weak=True) for index in range(len(pmus))
+        ]
+    return found
+
+
+def _is_measured(topology: Topology, event: EncodedEvent) -> bool:
+    """Whether a kind of core is watched at all; uncore PMUs find their place, or say that they have none."""
+    return event.uncore or not event.cpus or not topology.places.keys().isdisjoint(event.cpus)
+
+
+def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
+    """The topology of all CPUs, where an uncore PMU names one that is not watched; None where that is not needed."""
+    named = {cpu for bundle in bundles if bundle.first.uncore for cpu in bundle.first.cpus}
+    return None if named <= machine.topology.places.keys() else read_topology(machine.host, None)
+
+
+def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
+    return [member for bundle in family.bundles for member in bundle.members]
+
+
+def _times(signal: SignalId) -> Times:
+    return Times(f"{signal}.enabled", f"{signal}.running")

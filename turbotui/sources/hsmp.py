@@ -1,0 +1,79 @@
+"""The power limit of AMD sockets, as the amd_hsmp driver's hwmon chips show it from Linux 6.16 on.
+
+File: kernel Documentation/arch/x86/amd_hsmp.rst, "HSMP HWMON interface": one chip a socket, power1_cap in microwatts.
+The firmware answers a mailbox message for each reading. Chips are registered socket by socket (drivers/platform/x86/
+amd/hsmp/plat.c); where ACPI describes the sockets, each chip's device has its number (acpi.c, the _UID "ID00").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.located_files import Located, LocatedFiles, Sightings
+from turbotui.sources.sysfs_files import read_line
+
+CLASS = "/sys/class/hwmon"
+LIMIT: SignalId = "limit.pkg.pl1"
+_DRIVER = "amd_hsmp_hwmon"
+_DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
+_ENTRY = re.compile(r"hwmon(\d+)")
+_UID = re.compile(r"ID([0-9A-Fa-f]{2})")
+_MICRO = 1e-6
+_REMEDY = "modprobe amd_hsmp (Linux 6.16 or later, HSMP enabled in the firmware setup)"
+
+
+class Hsmp(LocatedFiles):
+    """The `Source` of the sockets' power limits by HSMP."""
+
+    id = "hsmp"
+    title = "amd_hsmp hwmon"
+    gives = "power limits of AMD EPYC sockets"
+
+    def _find(self, machine: Machine) -> Sightings:
+        packages = [instance.row for instance in machine.topology.instances(Scope.PACKAGE)]
+        chips = _chips(machine.host)
+        if not chips:
+            return Sightings({LIMIT: _absent(machine)})
+        if len(chips) != len(packages):
+            detail = f"{CLASS}: {len(chips)} {_DRIVER} chips for {len(packages)} packages: which is whose is not known"
+            return Sightings({LIMIT: Unavailable(Reason.FAILED, detail)})
+        paths = _by_package(machine.host, chips, packages)
+        signal = Signal(
+            LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
+            document=_DOCUMENT, scale=_MICRO,
+        )  # fmt: skip
+        return Sightings({LIMIT: Located(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE, cpu)))})
+
+
+def _chips(host: Host) -> list[str]:
+    """Directories of the driver's chips, in the order in which they were registered."""
+    try:
+        entries = [(int(match[1]), name) for name in host.list_dir(CLASS) if (match := _ENTRY.fullmatch(name))]
+    except HostError:
+        return []
+    return [f"{CLASS}/{name}" for _, name in sorted(entries) if read_line(host, f"{CLASS}/{name}/name") == _DRIVER]
+
+
+def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:
+    """The file of each package, by the sockets' ACPI numbers where all have one, else by the chips' order."""
+    uids = [_UID.fullmatch(read_line(host, f"{chip}/device/firmware_node/uid") or "") for chip in chips]
+    numbers = [int(uid[1], 16) for uid in uids if uid is not None]
+    if sorted(numbers) == list(range(len(chips))):
+        chips = [chip for _, chip in sorted(zip(numbers, chips, strict=True))]
+    return {row: f"{chip}/power1_cap" for row, chip in zip(packages, chips, strict=True)}
+
+
+def _absent(machine: Machine) -> Unavailable:
+    detail = f"{CLASS}: no chip is called {_DRIVER}"
+    if machine.model.hypervisor:
+        return Unavailable(Reason.VIRTUALISED, f"{detail}: the firmware's mailbox is not given to guests")
+    if machine.model.vendor == "AuthenticAMD" and "EPYC" in machine.model.name:
+        return Unavailable(Reason.NO_DRIVER, detail, _REMEDY)
+    return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC has the firmware interface behind it")

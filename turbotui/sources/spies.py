@@ -1,0 +1,410 @@
+"""Spies: each pinned worker counts the event sets of its own CPU, which can change while it runs.
+
+What a set counted is added to totals that outlive it, so neither a change of sets nor their taking turns loses a count:
+the new set is opened and read, then the old one is read for the last time and closed. In between runs only the spy.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from turbotui.machine.events import EncodedEvent
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.perf_group import CounterGroup, Event, Times
+from turbotui.sources.source import CpuGone, Probe
+from turbotui.sources.spy_sets import Arrangement, SpySet, arrange
+
+_GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
+_EVERY_TASK = -1
+_DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
+_ENABLED, _RUNNING = ":enabled", ":running"
+
+NOT_SPIED = Unavailable(Reason.NOT_READ, "the spy of this CPU does not count it", "give this CPU a set with it")
+NO_SPY = Unavailable(Reason.NOT_READ, "no spy is on this CPU", "give it a set of events")
+
+
+@dataclass
+class Effort:
+    """What spying has cost so far in system calls; one for each reader, written by its thread only.
+
+    Attributes:
+        reads: of counter groups.
+        opened: counters opened.
+    """
+
+    reads: int = 0
+    opened: int = 0
+
+
+class Spies(PerCpuSource):
+    """The event sets of a plan, on each CPU that it names.
+
+    `follow` changes the plan while workers read; they take it over between two of their readings.
+    """
+
+    id = "spies"
+    title = "spies"
+    gives = "event sets of each CPU's own"
+    counts_from_open = True
+
+    def __init__(self, plan: SpyPlan) -> None:
+        self._plan = plan
+        self._lock = threading.Lock()
+        self._found: Arrangement | None = None
+        self._efforts: list[Effort] = []
+
+    @property
+    def plan(self) -> SpyPlan:
+        """What is counted, or will be from the next interval on."""
+        return self._plan
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """The plan as it was brought onto the machine; empty before the first probe."""
+        found = self._found
+        return Arrangement(self._plan) if found is None else found
+
+    def follow(self, plan: SpyPlan) -> None:
+        """Count this from the next probe on."""
+        self._plan = plan
+
+    def effort(self) -> Effort:
+        """System calls of all readers so far."""
+        with self._lock:
+            return Effort(sum(one.reads for one in self._efforts), sum(one.opened for one in self._efforts))
+
+    def probe(self, machine: Machine) -> Probe:
+        """Try each event and each set once."""
+        found = arrange(machine, self._plan)
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        rotating = self._plan.rotating
+        counted = {cpu: found.counted(cpu) for cpu in machine.topology.cpus}
+        several = any(len(sets) > 1 for sets in found.sets.values())
+        for name in self._plan.events:
+            ids = SpySignals(name)
+            why = found.refused.get(name)
+            absent = {cpu: NOT_SPIED for cpu, names in counted.items() if name not in names}
+            for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
+                signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
+        if found.sets:
+            absent = {cpu: NO_SPY for cpu in counted if cpu not in found.sets}
+            for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "sets that take turns on the CPU")):
+                signals[id_] = replace(_plain(id_, origin, Reduce.MAX), absent=absent)
+        self._found = found
+        return Probe(signals, "; ".join(found.notes))
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """The two largest sets of a CPU: for a moment the new one and the old one are open."""
+        if not wanted:
+            return 0
+        sizes = [
+            sorted((sum(len(group) for group in one) for one in sets), reverse=True)[:2]
+            for sets in self.arrangement.sets.values()
+        ]
+        return readers * max((sum(size) if len(size) > 1 else 2 * sum(size) for size in sizes), default=0)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> SpyReader:
+        """Begin to count on one CPU.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: the set does not open any more.
+        """
+        effort = Effort()
+        reader = SpyReader(self, machine.host, cpu, wanted, effort)
+        with self._lock:
+            self._efforts.append(effort)
+        return reader
+
+
+def _signal(ids: SpySignals, id_: SignalId) -> Signal:
+    gauge = id_ in (ids.last, ids.along)
+    time = id_ in (ids.enabled, ids.running)
+    scaled = id_ == ids.count
+    return Signal(
+        id=id_,
+        scope=Scope.CPU,
+        unit=Unit.SECOND if time else Unit.COUNT,
+        behavior=Behavior.GAUGE if gauge else Behavior.COUNTER,
+        reduce=Reduce.SUM,
+        origin=f"perf {ids.event} on cpu {{cpu}}",
+        document=_DOCUMENT,
+        scale=1e-9 if time else 1.0,
+        enabled=ids.enabled if scaled else "",
+        running=ids.running if scaled else "",
+    )
+
+
+def _plain(id_: SignalId, origin: str, reduce: Reduce) -> Signal:
+    return Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, reduce, origin, _DOCUMENT)
+
+
+@dataclass
+class _Tally:
+    """One event's totals on one CPU, over all its sets.
+
+    Attributes:
+        count: counted.
+        enabled, running: ns.
+        begun: `count` when the interval began.
+        last, along: of the newest interval in which its set was on.
+        beside: the reference since the event is asked for here.
+        held: count and ns from the last reading of an interval to the change of sets. So short a time says nothing of
+            an interval, so it is added when the event's set is on again.
+    """
+
+    count: int = 0
+    enabled: int = 0
+    running: int = 0
+    begun: tuple[int, int, int] = (0, 0, 0)
+    last: int | None = None
+    along: int | None = None
+    beside: int = 0
+    held: tuple[int, int, int] = (0, 0, 0)
+
+    def add(self, found: tuple[int, int, int]) -> None:
+        """Take what was counted, and what was held back before."""
+        self.count += found[0] + self.held[0]
+        self.enabled += found[1] + self.held[1]
+        self.running += found[2] + self.held[2]
+        self.held = (0, 0, 0)
+
+
+class _OpenSet:
+    """One set's open groups, and what they showed when they were last looked at."""
+
+    def __init__(self, host: Host, cpu: int, one: SpySet, effort: Effort) -> None:
+        self.one = one
+        self._host = host
+        self._effort = effort
+        self._groups: list[tuple[tuple[EncodedEvent, ...], CounterGroup]] = []
+        try:
+            for events in one:
+                self._groups.append((events, self._opened(cpu, events)))
+        except HostError as error:
+            self.close()
+            if error.errno in _GONE:
+                raise CpuGone(str(error)) from error
+            raise
+        self._seen = dict(self._look())
+
+    def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
+        descriptors: list[int] = []
+        try:
+            for event in events:
+                leader = descriptors[0] if descriptors else -1
+                descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
+        except HostError:
+            for descriptor in reversed(descriptors):
+                self._host.close(descriptor)
+            raise
+        self._effort.opened += len(descriptors)
+        members = [Event(event.name, event.attr, event.string) for event in events]
+        return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
+
+    def _look(self) -> list[tuple[str, tuple[int, int, int]]]:
+        found: list[tuple[str, tuple[int, int, int]]] = []
+        for events, group in self._groups:
+            words = group.read(self._host)
+            self._effort.reads += 1
+            if words is None:
+                raise CpuGone("a set of counters ended")
+            enabled, running = words[group.layout.places[_ENABLED]], words[group.layout.places[_RUNNING]]
+            found += [(event.name, (words[group.layout.places[event.name]], enabled, running)) for event in events]
+        return found
+
+    def increases(self) -> list[tuple[str, tuple[int, int, int]]]:
+        """Count, ns enabled and ns running of each event since the last look.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        grown = []
+        for name, words in self._look():
+            before = self._seen[name]
+            self._seen[name] = words
+            grown.append((name, (words[0] - before[0], words[1] - before[1], words[2] - before[2])))
+        return grown
+
+    def close(self) -> None:
+        for _events, group in self._groups:
+            group.close(self._host)
+        self._groups = []
+
+
+class SpyReader:
+    """The spy of one CPU.
+
+    Args:
+        source: whose arrangement it follows.
+        host: the machine.
+        cpu: its CPU.
+        wanted: signals that `read` returns.
+        effort: where it notes what it costs.
+
+    Raises:
+        CpuGone: the CPU is offline.
+        HostError: its first set does not open.
+    """
+
+    def __init__(self, source: Spies, host: Host, cpu: int, wanted: frozenset[SignalId], effort: Effort) -> None:
+        self._source = source
+        self._host = host
+        self._cpu = cpu
+        self._effort = effort
+        self._tallies: dict[str, _Tally] = {}
+        self._open: _OpenSet | None = None
+        self._arrangement: Arrangement | None = None
+        self._sets: tuple[SpySet, ...] = ()
+        self._at = 0
+        self._samples = 0
+        self._time = host.now_ns()
+        self.signals: tuple[SignalId, ...] = tuple(sorted(wanted))
+        self._follow()
+
+    def read(self) -> Sequence[Raw]:
+        """Totals of every event counted here; None for those that are not.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        self._collect()
+        known = self._known()
+        return [known.get(name) for name in self.signals]
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Return these from now on, of the newest arrangement; nothing that goes on being counted begins anew."""
+        self.signals = tuple(sorted(wanted))
+        try:
+            self._follow()
+        except (CpuGone, HostError):
+            return False  # opened anew, it says why
+        return True
+
+    def turn(self) -> None:
+        """The interval has ended: take over a new arrangement, and let the next set have its turn.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: the next set does not open.
+        """
+        self._samples += 1
+        if self._source.arrangement is not self._arrangement:
+            self._follow()
+        elif len(self._sets) > 1:
+            self._at = (self._at + 1) % len(self._sets)
+            self._switch()
+        self._begin()
+
+    def close(self) -> None:
+        """Close every counter."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _follow(self) -> None:
+        """Take over the arrangement as it is now."""
+        found = self._source.arrangement
+        if found is self._arrangement:
+            return
+        running = None if self._open is None else self._open.one
+        self._arrangement = found
+        self._sets = found.sets.get(self._cpu, ())
+        names = found.counted(self._cpu)
+        self._tallies = {name: self._tallies.get(name) or _Tally() for name in names}
+        self._at = self._sets.index(running) if running in self._sets else 0
+        self._switch()
+        self._begin()
+
+    def _switch(self) -> None:
+        """Have the set open whose turn it is; what the old one counted stays in the totals."""
+        one = self._sets[self._at] if self._sets else None
+        if self._open is not None and self._open.one == one:
+            return
+        fresh = None if one is None else _OpenSet(self._host, self._cpu, one, self._effort)
+        old = self._open
+        if old is not None:
+            self._collect(_names(one))
+            old.close()
+        if fresh is not None:
+            fresh.increases()  # what both counted is the old one's
+        self._open = fresh
+        self._time = self._host.now_ns()
+
+    def _collect(self, following: frozenset[str] | None = None) -> None:
+        """Add what was counted since the last look to the totals.
+
+        Args:
+            following: where the set changes, the events of the next one. It counts from the end of the interval on, as
+                good as; what only the old one counted since then is held back.
+        """
+        now = self._host.now_ns()
+        elapsed, self._time = now - self._time, now
+        grown = {} if self._open is None else dict(self._open.increases())
+        reference = self._source.plan.reference if self._arrangement is None else self._arrangement.plan.reference
+        if following is not None:
+            # Both sets were open for some microseconds, in which the PMU may not have had room for both.
+            grown = {name: (_scaled(*found), found[1], found[1]) for name, found in grown.items()}
+        beside = grown.get(reference)
+        for name, tally in self._tallies.items():
+            found = grown.get(name)
+            if found is None:
+                tally.enabled += 0 if following is not None and name in following else elapsed
+            elif following is not None and name not in following:
+                tally.held = found
+                continue
+            else:
+                tally.add(found)
+                tally.last, tally.along = self._newest(tally), None
+            if beside is not None:
+                tally.beside += _scaled(*beside)
+        on = self._tallies.get(reference)
+        if on is not None and beside is not None and following is None:
+            along = self._newest(on)
+            for name in grown:
+                if name in self._tallies:
+                    self._tallies[name].along = along
+
+    @staticmethod
+    def _newest(tally: _Tally) -> int:
+        """What a tally came to in the interval under way."""
+        count, enabled, running = tally.begun
+        return _scaled(tally.count - count, tally.enabled - enabled, tally.running - running)
+
+    def _begin(self) -> None:
+        for tally in self._tallies.values():
+            tally.begun = (tally.count, tally.enabled, tally.running)
+
+    def _known(self) -> Mapping[SignalId, int | None]:
+        known: dict[SignalId, int | None] = {SAMPLES: self._samples, SETS: len(self._sets)} if self._sets else {}
+        for name, tally in self._tallies.items():
+            ids = SpySignals(name)
+            known[ids.count] = tally.count
+            known[ids.enabled] = tally.enabled
+            known[ids.running] = tally.running
+            known[ids.beside] = tally.beside
+            known[ids.last] = tally.last
+            known[ids.along] = tally.along
+        return known
+
+
+def _names(one: SpySet | None) -> frozenset[str]:
+    return frozenset(event.name for group in one or () for event in group)
+
+
+def _scaled(count: int, enabled: int, running: int) -> int:
+    """A count that ran part of the time, brought to all of it; 0 if it never ran."""
+    if running <= 0:
+        return 0
+    return count if running >= enabled else round(count * enabled / running)

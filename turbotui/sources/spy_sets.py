@@ -1,0 +1,183 @@
+"""What each CPU's spy counts on this machine: events encoded, sets that fit, and why an event is not counted."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.machine.pmus import EventError
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.spies import SpyPlan, Target
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+SpySet = tuple[tuple[EncodedEvent, ...], ...]
+"""Events counted in one interval, by PMU: each PMU's events are one group."""
+
+_EVERY_TASK = -1  # pid of perf_event_open(2): all that runs on the CPU
+_FULL = (errno.EINVAL, errno.ENOSPC)  # what the kernel says of a group that no PMU can hold at once
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """A plan brought onto a machine.
+
+    Attributes:
+        plan: what was asked for.
+        sets: for each spied CPU its sets, which take turns.
+        refused: event -> why no CPU counts it.
+        notes: sentences: entries that name no CPU here, sets that were split.
+    """
+
+    plan: SpyPlan
+    sets: Mapping[int, tuple[SpySet, ...]] = field(default_factory=dict)
+    refused: Mapping[str, Unavailable] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def counted(self, cpu: int) -> frozenset[str]:
+        """Events that this CPU's spy counts at some time."""
+        return frozenset(
+            event.name for one in self.sets.get(cpu, ()) for group in one for event in group
+        )
+
+
+def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
+    """The measured CPUs that a target means."""
+    cpus = frozenset(topology.cpus)
+    if target.cpus is not None:
+        return cpus & target.cpus
+    for scope, label in ((Scope.PACKAGE, target.package), (Scope.CORE, target.core)):
+        if label is not None:
+            inside = (one.cpus for one in topology.instances(scope) if one.label == label)
+            cpus &= {cpu for members in inside for cpu in members}
+    return cpus
+
+
+def arrange(machine: Machine, plan: SpyPlan) -> Arrangement:
+    """Encode every event, try each once, and split sets that do not fit; nothing stays open."""
+    return _Arranger(machine, plan).result()
+
+
+class _Arranger:
+    def __init__(self, machine: Machine, plan: SpyPlan) -> None:
+        self._machine = machine
+        self._plan = plan
+        self._host: Host = machine.host
+        self._facts: Circumstances = circumstances(machine)
+        self._encoder = EventEncoder(machine.host)
+        self._encoded: dict[str, tuple[EncodedEvent, ...] | Unavailable] = {}
+        self._opens: dict[EncodedEvent, Unavailable | None] = {}
+        self._split: dict[tuple[object, ...], tuple[SpySet, ...]] = {}
+        self._refused: dict[str, Unavailable] = {}
+        self._notes: list[str] = []
+
+    def result(self) -> Arrangement:
+        """The plan on this machine."""
+        sets: dict[int, tuple[SpySet, ...]] = {}
+        for spy in self._plan.spies:
+            cpus = cpus_of(spy.on, self._machine.topology)
+            if not cpus:
+                self._notes.append(f"{spy.on.text}: no such CPU is measured here")
+            for cpu in sorted(cpus):
+                found = tuple(
+                    part for events in spy.sets for part in self._sets_of(cpu, events, may_split=spy.split)
+                )
+                sets[cpu] = tuple(dict.fromkeys(found))
+        counted = {event.name for several in sets.values() for one in several for group in one for event in group}
+        refused = {name: why for name, why in self._refused.items() if name not in counted}
+        sets = {cpu: several for cpu, several in sets.items() if several}
+        return Arrangement(self._plan, sets, refused, tuple(dict.fromkeys(self._notes)))
+
+    def _sets_of(self, cpu: int, names: Sequence[str], *, may_split: bool) -> tuple[SpySet, ...]:
+        reference = self._on(cpu, self._plan.reference)
+        others = (name for name in dict.fromkeys(names) if name != self._plan.reference)
+        events = tuple(event for name in others if (event := self._on(cpu, name)) is not None)
+        if not events and reference is None:
+            return ()
+        key = (reference, events, may_split)
+        if key not in self._split:
+            self._split[key] = self._fit(cpu, reference, events, may_split=may_split)
+        return self._split[key]
+
+    def _on(self, cpu: int, name: str) -> EncodedEvent | None:
+        """An event as this CPU's PMU counts it, None (with the reason kept) if it does not."""
+        if name not in self._encoded:
+            self._encoded[name] = self._encode(name)
+        found = self._encoded[name]
+        if isinstance(found, Unavailable):
+            self._refused[name] = found
+            return None
+        event = next((one for one in found if not one.cpus or cpu in one.cpus), None)
+        if event is None:
+            self._refused.setdefault(name, Unavailable(Reason.NO_HARDWARE, f"{name}: this kind of core lacks it"))
+            return None
+        if event not in self._opens:
+            self._opens[event] = self._try(cpu, event)
+        why = self._opens[event]
+        if why is not None:
+            self._refused[name] = why
+        return event if why is None else None
+
+    def _encode(self, name: str) -> tuple[EncodedEvent, ...] | Unavailable:
+        try:
+            found = self._encoder.encode(name)
+        except EventError as error:
+            return Unavailable(Reason.FAILED, str(error).rstrip("."))
+        if any(event.uncore for event in found):
+            return Unavailable(Reason.NO_HARDWARE, f"{name} counts for many CPUs at once, which no spy does",
+                               "add it as a column of its own (--add)")
+        if len({event.group for event in found}) > 1 or any(event.group is not None for event in found):
+            return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
+        return tuple(replace(event, name=name) for event in found)
+
+    def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:
+        try:
+            self._host.close(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, -1))
+        except HostError as error:
+            return explain_perf(error, f"perf {event.name}", self._facts, event.attr.type)
+        return None
+
+    def _fit(self, cpu: int, reference: EncodedEvent | None, events: Sequence[EncodedEvent], *,
+             may_split: bool) -> tuple[SpySet, ...]:
+        """The events in as few sets as the kernel takes, filled in order; the reference is in each."""
+        always = () if reference is None else (reference,)
+        whole = _by_pmu((*always, *events))
+        if all(self._opens_together(cpu, group) for group in whole):
+            return (whole,)
+        if not may_split:
+            names = ", ".join(event.name for event in events)
+            self._notes.append(f"{names} do not fit into one set here, and take turns")
+        parts: list[list[EncodedEvent]] = [[]]
+        for event in events:
+            trial = _by_pmu((*always, *parts[-1], event))
+            if parts[-1] and not all(self._opens_together(cpu, group) for group in trial):
+                parts.append([])
+            parts[-1].append(event)
+        return tuple(_by_pmu((*always, *part)) for part in parts)
+
+    def _opens_together(self, cpu: int, group: Sequence[EncodedEvent]) -> bool:
+        """Whether the kernel takes these events as one group; any other refusal is not a question of room."""
+        descriptors: list[int] = []
+        try:
+            for event in group:
+                leader = descriptors[0] if descriptors else -1
+                descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
+        except HostError as error:
+            return error.errno not in _FULL
+        finally:
+            for descriptor in reversed(descriptors):
+                self._host.close(descriptor)
+        return True
+
+
+def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
+    """Groups of one PMU each: a group over several is not scheduled as one, or counts nothing (Linux 6.18)."""
+    groups: dict[str | int, list[EncodedEvent]] = {}
+    for event in events:
+        groups.setdefault(event.pmu or event.attr.type, []).append(event)
+    return tuple(tuple(group) for group in groups.values())

@@ -1,0 +1,207 @@
+"""One uncore PMU as a source: a signal for each event of each of its units, read only while somebody looks at it.
+
+A unit's signals are of the whole machine's scope and name the one CPU that reads them: uncore units are no level of
+the topology, and there may be a hundred in a package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.pmus import EventError
+from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.uncore import BYTES, CLOCKS
+from turbotui.quantities.units import Unit as Measure
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.perf_group import Event, Times, probe_events
+from turbotui.sources.source import Probe
+from turbotui.sources.uncore_reader import Together, UncoreReader
+
+_DOCUMENT = "perf_event_open(2); kernel Documentation/ABI/testing/sysfs-bus-event_source-devices"
+_UNCHECKED = {"amd_umc": 4, "amd_l3": 6, "amd_df": 4}
+"""Kinds whose driver lets any group be opened, and then never counts one that is too large: the fewest counters that
+such a PMU has (arch/x86/events/amd/uncore.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be counted of one PMU.
+
+    Attributes:
+        units: all of the PMU.
+        bundles: events by name or terms; those of one bundle are counted in the same time.
+        settings: values of filter fields, for every event alike.
+        number: told apart from earlier orders of the same PMU.
+    """
+
+    units: tuple[Unit, ...]
+    bundles: tuple[tuple[str, ...], ...]
+    settings: tuple[tuple[str, int], ...] = ()
+    number: int = 0
+
+    @property
+    def pmu(self) -> str:
+        """The PMU's name."""
+        return self.units[0].pmu.name
+
+    def written(self, event: str) -> str:
+        """An event with the filters, as perf writes it; a clock goes on whatever passes, and has none."""
+        settings = () if event in CLOCKS else self.settings
+        terms = ",".join((event, *(f"{name}={value:#x}" for name, value in settings)))
+        return f"{self.pmu}/{terms}/"
+
+    def signal(self, unit: Unit, bundle: int, event: str) -> SignalId:
+        """The signal of one event of one unit."""
+        return f"uncore.{unit.key}.{self.number}.{bundle}.{event}"
+
+    def times(self, unit: Unit, bundle: int) -> Times:
+        """The signals of how long a bundle was to count, and did."""
+        stem = f"uncore.{unit.key}.{self.number}.{bundle}"
+        return Times(f"{stem}:enabled", f"{stem}:running")
+
+    def signals(self) -> frozenset[SignalId]:
+        """Everything that is read for it."""
+        found: set[SignalId] = set()
+        for unit in self.units:
+            for bundle, events in enumerate(self.bundles):
+                times = self.times(unit, bundle)
+                found |= {times.enabled, times.running, *(self.signal(unit, bundle, event) for event in events)}
+        return frozenset(found)
+
+
+class UncoreSource(PerCpuSource):
+    """The events of one order."""
+
+    gives = "what an uncore PMU counts, while the uncore screen shows it"
+    counts_from_open = True
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.id = f"uncore-{order.pmu}-{order.number}"
+        self.title = f"perf {order.pmu}"
+        self._open_on: dict[int, list[Unit]] = {}
+        self._encoded: dict[str, EncodedEvent] = {}
+
+    def probe(self, machine: Machine) -> Probe:
+        """Encode every event, find who reads each unit now, and open each event once on the first of them."""
+        order, signals = self.order, dict[SignalId, Signal | Unavailable]()
+        refused = self._encode(machine)
+        mask = mask_now(machine.host, order.pmu)
+        self._open_on = {}
+        for unit in order.units:
+            cpu = reader_of(machine, unit, mask)
+            if cpu is None:
+                away = Unavailable(
+                    Reason.OFFLINE, f"perf {order.pmu}: its CPU {unit.cpu} is not measured, and no other one near it is"
+                )
+                signals |= dict.fromkeys(self._of(unit), away)
+                continue
+            if not self._open_on:
+                refused |= self._try(machine, cpu)
+            self._open_on.setdefault(cpu, []).append(unit)
+            for bundle, events in enumerate(order.bundles):
+                bad = next((refused[event] for event in events if event in refused), None)
+                signals |= self._describe(unit, cpu, bundle, bad)
+        return Probe(signals)
+
+    def _encode(self, machine: Machine) -> dict[str, Unavailable]:
+        """Encode all events; gives why some cannot be."""
+        encoder = EventEncoder(machine.host)
+        refused: dict[str, Unavailable] = {}
+        self._encoded = {}
+        for event in dict.fromkeys(event for events in self.order.bundles for event in events):
+            written = self.order.written(event)
+            try:
+                (self._encoded[event],) = encoder.encode(written)
+            except EventError as error:
+                refused[event] = Unavailable(Reason.FAILED, f"perf {written}: {str(error).rstrip('.')}")
+        return refused
+
+    def _try(self, machine: Machine, cpu: int) -> dict[str, Unavailable]:
+        """Open each event once on one unit; gives why some do not open.
+
+        Not where filters are set: the counters that they take the place of may still hold others.
+        """
+        if machine.host.kind is HostKind.RECORDED:
+            none = Unavailable(Reason.NOT_READ, f"perf {self.order.pmu}: a recording has files, but no counters")
+            return dict.fromkeys(self._encoded, none)
+        if self.order.settings:
+            return {}
+        facts = circumstances(machine)
+        events = [Event(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
+        found = probe_events(machine.host, events, cpu, facts)
+        return {event: why for event, why in found.items() if why is not None}
+
+    def _of(self, unit: Unit) -> list[SignalId]:
+        return [
+            name
+            for bundle, events in enumerate(self.order.bundles)
+            for name in (
+                self.order.times(unit, bundle).enabled,
+                self.order.times(unit, bundle).running,
+                *(self.order.signal(unit, bundle, event) for event in events),
+            )
+        ]
+
+    def _describe(
+        self, unit: Unit, cpu: int, bundle: int, why: Unavailable | None
+    ) -> Mapping[SignalId, Signal | Unavailable]:
+        times = self.order.times(unit, bundle)
+        events = self.order.bundles[bundle]
+        names = (times.enabled, times.running, *(self.order.signal(unit, bundle, event) for event in events))
+        if why is not None:
+            return dict.fromkeys(names, why)
+        found: dict[SignalId, Signal | Unavailable] = {
+            name: Signal(
+                name, Scope.SYSTEM, Measure.SECOND, Behavior.COUNTER, Reduce.SUM,
+                f"{word} of {self.order.pmu}'s counters on cpu {cpu}", _DOCUMENT, scale=1e-9, readers=(cpu,),
+            )
+            for name, word in ((times.enabled, "time_enabled"), (times.running, "time_running"))
+        }  # fmt: skip
+        for event in events:
+            encoded = self._encoded[event]
+            size = BYTES.get(encoded.unit)
+            name = self.order.signal(unit, bundle, event)
+            found[name] = Signal(
+                name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER, Reduce.SUM,
+                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=encoded.scale * (size or 1),
+                readers=(cpu,), enabled=times.enabled, running=times.running,
+            )  # fmt: skip
+        return found
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for each event of each unit that has a wanted signal; an event in two groups counts once."""
+        each = len({event for events in self.order.bundles for event in events})
+        return readers * sum(each for unit in self.order.units if not wanted.isdisjoint(self._of(unit)))
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> UncoreReader:
+        """Open the units that this CPU reads, each bundle in one group.
+
+        Raises:
+            CpuGone: the CPU is offline.
+            HostError: nothing of it opens.
+        """
+        units = self._open_on.get(cpu, ())
+        limit = _UNCHECKED.get(self.order.units[0].kind)
+        return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
+
+    def _bundles(self, unit: Unit, wanted: frozenset[SignalId]) -> Sequence[Together]:
+        """A unit's bundles, the largest first: it is the one that needs an empty group most."""
+        order = self.order
+        found = [
+            Together(
+                {order.signal(unit, bundle, event): self._encoded[event].attr for event in events},
+                order.times(unit, bundle),
+            )
+            for bundle, events in enumerate(order.bundles)
+            if all(order.signal(unit, bundle, event) in wanted for event in events)
+        ]
+        return sorted(found, key=lambda one: -len(one.signals))

@@ -1,0 +1,160 @@
+"""Opens what is counted of one uncore unit, in as few groups as the kernel schedules, and reads each by one read(2).
+
+Uncore counters are few and other programs may hold some: whether a group fits shows only when it is opened
+(perf_event_open(2), EINVAL). Events that belong together are put into a group together or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sources.perf_group import Times
+from turbotui.sources.source import CpuGone
+
+_EVERY_TASK = -1  # pid argument of perf_event_open(2) for a whole CPU
+_HEADER_WORDS = 3  # nr, enabled, running (uapi linux/perf_event.h)
+_GONE = (errno.ENODEV, errno.ENXIO)
+_FULL = (errno.EINVAL, errno.ENOSPC)  # of a sibling: there is no room for it in this group
+_WHAT = "(its counters may be held, or filtered otherwise, by another program)"
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Events that are counted in the same time.
+
+    Attributes:
+        signals: what each event gives.
+        times: signals of how long they were to count and did, ns.
+    """
+
+    signals: Mapping[SignalId, PerfAttr]
+    times: Times
+
+
+@dataclass(slots=True)
+class _Group:
+    """One group as it grows: descriptors by attribute, in the order in which a read gives them."""
+
+    descriptors: dict[PerfAttr, int] = field(default_factory=dict)
+    held: list[Together] = field(default_factory=list)
+
+    @property
+    def leader(self) -> int:
+        return next(iter(self.descriptors.values()), -1)
+
+    def has_room(self, bundle: Together, limit: int | None) -> bool:
+        """Whether a bundle may be tried here."""
+        together = self.descriptors.keys() | set(bundle.signals.values())
+        return limit is None or not self.descriptors or len(together) <= limit
+
+    def take(self, host: Host, cpu: int, bundle: Together) -> HostError | None:
+        """Open what the group does not have yet of a bundle; if one is refused, none of it stays."""
+        added: list[PerfAttr] = []
+        for attr in bundle.signals.values():
+            if attr in self.descriptors:
+                continue
+            try:
+                self.descriptors[attr] = host.perf_event_open(attr, _EVERY_TASK, cpu, self.leader)
+            except HostError as error:
+                for one in reversed(added):
+                    host.close(self.descriptors.pop(one))
+                return error
+            added.append(attr)
+        self.held.append(bundle)
+        return None
+
+
+class UncoreReader:
+    """Open counters of units on one CPU.
+
+    Args:
+        host: where to open.
+        cpu: the CPU to open on.
+        units: what to count of each unit, those that need most first.
+        limit: the most events of a group, where the kernel does not check it.
+
+    Raises:
+        CpuGone: the CPU is offline.
+        HostError: nothing of it opens.
+    """
+
+    def __init__(
+        self, host: Host, cpu: int, units: Iterable[Sequence[Together]], limit: int | None = None
+    ) -> None:
+        self._host = host
+        self._limit = limit
+        self._cpu = cpu
+        self._groups: list[_Group] = []
+        refused: list[HostError] = []
+        absent: list[SignalId] = []
+        try:
+            for bundles in units:
+                absent += self._open(bundles, refused)
+        except CpuGone:
+            self.close()
+            raise
+        if refused and not self._groups:
+            raise HostError(refused[0].errno or errno.EINVAL, f"{refused[0].what} {_WHAT}")
+        self._places: list[tuple[int, int] | None] = []
+        names: list[SignalId] = []
+        for number, group in enumerate(self._groups):
+            word = {attr: _HEADER_WORDS + at for at, attr in enumerate(group.descriptors)}
+            for bundle in group.held:
+                at = {bundle.times.enabled: 1, bundle.times.running: 2}
+                at |= {signal: word[attr] for signal, attr in bundle.signals.items()}
+                names += at
+                self._places += [(number, place) for place in at.values()]
+        self.signals: tuple[SignalId, ...] = (*names, *absent)
+        self._places += [None] * len(absent)
+        self._layouts = [struct.Struct(f"={_HEADER_WORDS + len(group.descriptors)}Q") for group in self._groups]
+
+    def _open(self, bundles: Sequence[Together], refused: list[HostError]) -> list[SignalId]:
+        """Open the bundles of one unit; gives the signals of those that do not open."""
+        mine: list[_Group] = []
+        absent: list[SignalId] = []
+        for bundle in bundles:
+            for group in (*(one for one in mine if one.has_room(bundle, self._limit)), _Group()):
+                error = group.take(self._host, self._cpu, bundle)
+                if error is not None and error.errno in _GONE:
+                    self._groups += mine
+                    raise CpuGone(str(error)) from error
+                if error is None or error.errno not in _FULL:
+                    break
+            if error is not None:
+                refused.append(error)
+                absent += [*bundle.signals, bundle.times.enabled, bundle.times.running]
+            elif group not in mine:
+                mine.append(group)
+        self._groups += mine
+        return absent
+
+    def read(self) -> Sequence[Raw]:
+        """One running count for each of `signals`, ns for times; None for what is not open.
+
+        Raises:
+            CpuGone: a group is not what it was: its CPU or its PMU is away.
+        """
+        words: list[tuple[int, ...]] = []
+        for group, layout in zip(self._groups, self._layouts, strict=True):
+            try:
+                data = self._host.read_counter(group.leader, layout.size)
+            except HostError as error:
+                if error.errno in _GONE:
+                    raise CpuGone(str(error)) from error
+                raise
+            if len(data) != layout.size or (found := layout.unpack(data))[0] != len(group.descriptors):
+                raise CpuGone("the counter group was taken apart")
+            words.append(found)
+        return [None if place is None else words[place[0]][place[1]] for place in self._places]
+
+    def close(self) -> None:
+        """Close every descriptor, leaders last."""
+        for group in self._groups:
+            for descriptor in reversed(group.descriptors.values()):
+                self._host.close(descriptor)
+        self._groups = []

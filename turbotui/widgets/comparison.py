@@ -1,0 +1,55 @@
+"""Cells beside what they were in a marked frame: differences, always with their sign. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.scope import RowId
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import UNKNOWN, number, said
+
+SAME = "±0"
+
+
+def difference(column: Column, now: Cell, then: Cell) -> Cell:
+    """How much a number has grown since the mark; texts and ids stay what they are; None if one is unknown."""
+    if isinstance(now, str) or column.decimals < 0:
+        return now
+    if now is None or then is None or isinstance(then, str):
+        return None
+    return now - then
+
+
+def compared(frame: Frame, mark: Frame, column: Column, row: RowId) -> Cell:
+    """`difference` of one cell of two frames."""
+    return difference(column, frame.cell(column, row), mark.cell(column, row))
+
+
+def difference_text(column: Column, value: Cell, width: int) -> str:
+    """A difference at its column's width: "+12.30", "-4", "±0"; unknown as a dash."""
+    if isinstance(value, str):
+        return value[:width].ljust(width)
+    if value is None:
+        return UNKNOWN.rjust(width)
+    text = number(abs(value), max(0, column.decimals), width - 1)
+    if not any(sign in "123456789" for sign in text):
+        return SAME.rjust(width)
+    return f"{'-' if value < 0 else '+'}{text}".rjust(width)
+
+
+def difference_said(column: Column, now: Cell, then: Cell) -> str:
+    """A difference in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
+    value = difference(column, now, then)
+    words = f"(from {said(column, then)} to {said(column, now)})"
+    if value is None or isinstance(value, str):
+        return words
+    sign = "-" if value < 0 else "+" if value > 0 else "±"
+    return f"{sign}{said(column, abs(value))} {words}"
+
+
+def mark_line(mark: Frame, frame: Frame | None) -> str:
+    """What is compared with what."""
+    moment = datetime.fromtimestamp(mark.newer.wall_ns / 1e9, UTC)
+    ago = "" if frame is None else f", {(frame.newer.started_ns - mark.newer.started_ns) / 1e9:,.0f} s ago"
+    return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · b ends it"

@@ -1,0 +1,202 @@
+"""Panels side by side or below each other, scrolling, with a cursor on the numbers in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.painter import Piece
+from turbotui.widgets.panel import Panel, Spot, Target, panel_line, plan, target_at
+from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+
+
+class PanelGrid(ScrollView):
+    """Draws panels; a line that stays the same is not drawn again.
+
+    Args:
+        least: characters a panel needs; where two of them fit, panels stand side by side.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
+
+    DEFAULT_CSS = (
+        tone_css("PanelGrid")
+        + """
+    PanelGrid {
+        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    """
+    )
+
+    can_focus = False
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another number."""
+
+        grid: PanelGrid
+
+    @dataclass
+    class Chosen(Message):
+        """A number was clicked twice."""
+
+        grid: PanelGrid
+
+    def __init__(self, least: int, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._least = least
+        self.panels: tuple[Panel, ...] = ()
+        self.at = 0
+        self._chosen: dict[int, int] = {}  # panel -> which of its targets
+        self._spots: tuple[Spot, ...] = ()
+        self._lines: list[list[Piece]] = []
+        self._strips: dict[int, Strip] = {}
+        self._palette = Palette(self)
+
+    @property
+    def room(self) -> int:
+        """Characters for panels side by side."""
+        return max(1, self.size.width - 1)  # the scrollbar's place is kept free, so that nothing jumps
+
+    @property
+    def target(self) -> Target | None:
+        """The number under the cursor."""
+        if not 0 <= self.at < len(self.panels):
+            return None
+        targets = self.panels[self.at].targets
+        return targets[min(self._chosen.get(self.at, 0), len(targets) - 1)] if targets else None
+
+    @property
+    def text(self) -> str:
+        """What stands there, without colours."""
+        return "\n".join("".join(text for text, _ in line) for line in self._lines)
+
+    def show(self, panels: Sequence[Panel]) -> None:
+        """Show these panels; once moved, the cursor stays on its number where that is still there."""
+        before = self.target if self.at in self._chosen else None
+        self.panels = tuple(panels)
+        self.at = max(0, min(self.at, len(self.panels) - 1))
+        if before is not None and self.panels and before in self.panels[self.at].targets:
+            self._chosen[self.at] = self.panels[self.at].targets.index(before)
+        self._redraw()
+
+    def _redraw(self) -> None:
+        self._spots = plan(self.panels, self.room, self._least)
+        target = self.target
+        height = max((spot.y + spot.height for spot in self._spots), default=0)
+        lines: list[list[Piece]] = [[] for _ in range(height)]
+        for number, (panel, spot) in enumerate(zip(self.panels, self._spots, strict=True)):
+            for y in range(spot.height):
+                line = lines[spot.y + y]
+                if line:
+                    line.append((" ", Tone.PLAIN))
+                line += panel_line(panel, spot, y, target, here=number == self.at)
+        old, self._lines = self._lines, lines
+        if len(old) != len(lines):
+            self.virtual_size = Size(self.size.width, height)
+            self._strips.clear()
+            self.refresh()
+            return
+        top = self.scroll_offset.y
+        dirty = [y for y, (a, b) in enumerate(zip(old, lines, strict=True)) if a != b]
+        for y in dirty:
+            self._strips.pop(y, None)
+        seen = [Region(0, y - top, self.size.width, 1) for y in dirty if 0 <= y - top < self.size.height]
+        if seen:
+            self.refresh(*seen)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        at = y + self.scroll_offset.y
+        width = self.scrollable_content_region.width
+        strip = self._strips.get(at)
+        if strip is None:
+            strip = self._palette.strip(self._lines[at] if at < len(self._lines) else (), width)
+            self._strips[at] = strip
+        return strip
+
+    # Moving
+
+    def move(self, by: int) -> None:
+        """To another panel."""
+        self._go(self.at + by)
+
+    def step(self, by: int) -> None:
+        """To another number of this panel."""
+        if not self.panels:
+            return
+        count = len(self.panels[self.at].targets)
+        if count:
+            self._chosen[self.at] = max(0, min(count - 1, min(self._chosen.get(self.at, 0), count - 1) + by))
+            self._moved()
+
+    def page(self, by: int) -> None:
+        """A page of panels on or back."""
+        tall = self._spots[0].height if self._spots else 1
+        across = sum(spot.y == 0 for spot in self._spots)
+        self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
+
+    def end(self, by: int) -> None:
+        """First or last panel."""
+        self._go(0 if by < 0 else len(self.panels) - 1)
+
+    def _go(self, at: int) -> None:
+        if self.panels:
+            self.at = max(0, min(len(self.panels) - 1, at))
+            self._moved()
+
+    def _moved(self) -> None:
+        self._redraw()
+        self._reveal()
+        self.post_message(self.Moved(self))
+
+    def _reveal(self) -> None:
+        """Bring the number under the cursor into sight, with as much of its panel as there is room for."""
+        if not self._spots or not self.size.height:
+            return
+        spot, panel, target = self._spots[self.at], self.panels[self.at], self.target
+        rows = [at for at, line in enumerate(panel.lines) if any(span.target == target for span in line)]
+        cursor = spot.y + 1 + (rows[0] if target is not None and rows else 0)
+        top, height = self.scroll_offset.y, self.size.height
+        wanted = min(max(top, spot.y + spot.height - height), spot.y)
+        wanted = min(max(wanted, cursor + 2 - height), max(0, cursor - 1))
+        if wanted != top:
+            self.scroll_to(y=wanted, animate=False, immediate=True)
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()
+        self._strips.clear()
+
+    def on_resize(self) -> None:
+        """Arrange anew."""
+        self._strips.clear()
+        self._lines = []
+        self._redraw()
+        self._reveal()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the number there, or at least into its panel; twice: say that it was chosen."""
+        y = event.y + self.scroll_offset.y
+        for number, (panel, spot) in enumerate(zip(self.panels, self._spots, strict=True)):
+            if not (spot.x <= event.x < spot.x + spot.width and spot.y <= y < spot.y + spot.height):
+                continue
+            target = target_at(panel, spot, event.x, y)
+            self.at = number
+            if target is not None:
+                self._chosen[number] = panel.targets.index(target)
+            self._moved()
+            if target is not None and event.chain == 2:
+                self.post_message(self.Chosen(self))

@@ -1,0 +1,176 @@
+"""Where a package's power goes: its domains on one scale, over time, and their sum. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.analysis.limit_history import Verdict
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.bars import LAYERS, stacked, stacked_bar
+from turbotui.widgets.cells import UNKNOWN, Tone
+from turbotui.widgets.panel import Line, Panel, Span, Target
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.spark import spark
+
+WORD = 11
+"""Characters of the word before a line's number."""
+_NUMBER = 10  # of a number with its unit
+LEFT = WORD + _NUMBER + 2
+"""Characters before a bar or a spark."""
+
+
+def fine_top(peak: float) -> float:
+    """The end of a scale, in steps fine enough that a limit stands in its upper half, coarse enough to stay."""
+    if peak <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(peak))
+    return next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if peak <= step * power * (1 + 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What panels are drawn from: the newest frame, its columns, and their past."""
+
+    frame: Frame
+    catalog: Catalog
+    history: History
+
+    def cell(self, name: ColumnId, row: RowId) -> tuple[Column, Cell] | None:
+        """A column and its value; None where there is no such column."""
+        column = self.catalog.get(name)
+        return None if column is None else (column, self.frame.cell(column, row))
+
+    def target(self, name: ColumnId, row: RowId) -> Target | None:
+        """What the Explain window is asked for."""
+        column = self.catalog.get(name)
+        return None if column is None else (column, row)
+
+    def past(self, name: ColumnId, row: RowId) -> Sequence[float]:
+        """The last values of a cell, oldest first; empty if none was kept."""
+        ring = self.history.ring(name, row)
+        return () if ring is None else ring.values(HISTORY)
+
+
+def amount(value: float | None, unit: str, decimals: int) -> str:
+    """A number with its unit in a fixed width."""
+    text = UNKNOWN if value is None else f"{value:,.{decimals}f}"
+    return f"{text} {unit}".rjust(_NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    word: str
+    watts: float
+    target: Target | None
+    past: Sequence[float]
+
+
+def _layers(source: Source, verdict: Verdict) -> list[_Layer]:
+    """What the power is made of, without anything twice: the package's own figure contains cores and graphics.
+
+    What is left of it has no column of its own; the package's stands in the line of its power.
+    """
+    facts, row = verdict.facts, verdict.row
+    package = facts.number("PkgWatt")
+    if package is None:
+        return []
+    inside = []
+    for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")):
+        found = source.cell(name, row)
+        if found is not None and isinstance(found[1], int | float):
+            inside.append(_Layer(word, float(found[1]), source.target(name, row), source.past(name, row)))
+    whole = source.past("PkgWatt", row)
+    layers = [*inside, _Layer("rest" if inside else "package", max(0.0, package - sum(one.watts for one in inside)),
+                              None, _difference(whole, [one.past for one in inside]))]
+    memory = source.cell("RAMWatt", row)
+    if memory is not None and isinstance(memory[1], int | float):
+        layers.append(_Layer("memory", float(memory[1]), source.target("RAMWatt", row), source.past("RAMWatt", row)))
+    return layers
+
+
+def _difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
+    usable = [part for part in parts if len(part) == len(whole)]
+    return [max(0.0, value - sum(part[at] for part in usable)) if not math.isnan(value) else math.nan
+            for at, value in enumerate(whole)]
+
+
+def domain_lines(source: Source, verdict: Verdict, width: int, *, tall: int, platform: bool) -> list[Line]:
+    """A line with a number and a spark for each domain, all on one scale, then their sum in layers.
+
+    Args:
+        source: numbers and their past.
+        verdict: has the limits that the scale is made of.
+        width: characters inside the panel.
+        tall: lines of the stacked picture of the past; 0 draws the sum of now only.
+        platform: the power of the whole machine stands there too, on the same scale.
+    """
+    layers = _layers(source, verdict)
+    beside = source.cell("SysWatt", SYSTEM_ROW) if platform else None
+    machine = beside[1] if beside is not None and isinstance(beside[1], int | float) else None
+    if not layers:
+        return []
+    facts = verdict.facts
+    limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")
+    peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
+    if machine is not None:
+        peaks = [max(sum(peaks), machine, source.history.peak("SysWatt", Scope.SYSTEM) or 0.0)]
+    most = max(sum(layer.watts for layer in layers), sum(peaks))
+    top = fine_top(max(most, limit or 0.0))
+    room = max(1, width - LEFT)
+    seq = source.frame.seq
+    lines: list[Line] = []
+    for layer, character in zip(layers, LAYERS, strict=False):
+        lines.append((
+            Span(f"{character} {layer.word}".ljust(WORD), Tone.TITLE),
+            Span(amount(layer.watts, "W", 1), Tone.PLAIN, layer.target),
+            Span("  "),
+            Span(spark(layer.past, top, min(room, HISTORY), seq), Tone.SPARK),
+        ))
+    total = sum(layer.watts for layer in layers)
+    last = Span("sum".ljust(WORD), Tone.TITLE), Span(amount(total, "W", 1), Tone.SUMMARY), Span("  ")
+    if tall and len(layers) > 1:
+        rows = stacked([layer.past for layer in layers], top, min(room, HISTORY), tall)
+        scale = [f"{top:,.0f} W ┐ ".rjust(LEFT), *[" " * LEFT] * (tall - 2)]
+        lines += [(Span(left, Tone.DIM), Span(row, Tone.SPARK)) for left, row in zip(scale, rows, strict=False)]
+        lines.append((*last, Span(rows[-1], Tone.SPARK)))
+    else:
+        end = f" {top:,.0f} W"
+        drawn = stacked_bar([layer.watts for layer in layers], top, min(room, HISTORY) - len(end))
+        lines.append((*last, Span(drawn, Tone.SPARK), Span(end, Tone.DIM)))
+    if machine is not None and beside is not None:
+        drawn = spark(source.past("SysWatt", SYSTEM_ROW), top, min(room, HISTORY), seq)
+        lines.insert(len(layers), (
+            Span("  platform".ljust(WORD), Tone.TITLE),
+            Span(amount(machine, "W", 1), Tone.PLAIN, (beside[0], SYSTEM_ROW)),
+            Span("  "),
+            Span(drawn, Tone.SPARK),
+        ))
+    return lines
+
+
+def machine_panel(source: Source, width: int) -> Panel | None:
+    """What exists once for the whole machine: the sums over packages, and the platform; None where neither is known."""
+    found: list[tuple[str, Target, float]] = []
+    for word, name in (("packages", "PkgWatt"), ("memory", "RAMWatt"), ("platform", "SysWatt")):
+        have = source.cell(name, SYSTEM_ROW)
+        if have is not None and isinstance(have[1], int | float):
+            found.append((word, (have[0], SYSTEM_ROW), float(have[1])))
+    if not found:
+        return None
+    pasts = [source.past(target[0].id, SYSTEM_ROW) for _, target, _ in found]
+    known = [value for past in pasts for value in past if not math.isnan(value)]
+    top = fine_top(max([*known, *(watts for _, _, watts in found)]))
+    room = min(max(1, width - LEFT), HISTORY)
+    lines: list[Line] = [
+        (Span(word.ljust(WORD), Tone.TITLE), Span(amount(watts, "W", 1), Tone.PLAIN, target), Span("  "),
+         Span(spark(past, top, room, source.frame.seq), Tone.SPARK))
+        for (word, target, watts), past in zip(found, pasts, strict=True)
+    ]
+    lines.append((Span(f"each 0 to {top:,.0f} W".rjust(LEFT + room), Tone.DIM),))
+    return Panel("whole machine", Tone.SUMMARY, tuple(lines))

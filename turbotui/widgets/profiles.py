@@ -1,0 +1,227 @@
+"""Profiles: a way to look at a machine, saved under a name as TOML and taken up again. Nothing here knows Textual.
+
+Folder: $XDG_CONFIG_HOME/turbotui/profiles, ~/.config by default (XDG Base Directory Specification 0.8); one file each.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final
+
+from turbotui.errors import TurbotuiError, UsageError
+
+FORMAT: Final = 1
+_HEAD: Final = "# turbotui profile: saved with the key s, shown by `turbotui --profile NAME`"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a person looks at a machine.
+
+    Attributes:
+        screen: mode of the screen it was saved on.
+        columns: names of the visible ones.
+        added: counters added by hand, as --add takes them.
+        sort: name of the column; "" for topology order.
+        reverse: the greatest first.
+        group: words of the levels of the table, coarse to fine.
+        filter: as typed.
+        interval: seconds.
+        theme: its name.
+    """
+
+    screen: str
+    columns: tuple[str, ...]
+    added: tuple[str, ...]
+    sort: str
+    reverse: bool
+    group: tuple[str, ...]
+    filter: str
+    interval: float
+    theme: str
+
+
+class ProfileError(UsageError):
+    """A profile that is not there, or cannot be understood."""
+
+
+def toml_of(profile: Profile) -> str:
+    """The file of a profile."""
+    values = (f"{field.name} = {_toml(getattr(profile, field.name))}" for field in fields(profile))
+    return "\n".join([_HEAD, f"format = {FORMAT}", *values, ""])
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, float):
+        return repr(value)
+    # a JSON string is a basic string of TOML 1.0, but for U+007F, which TOML wants escaped
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def parse_profile(text: str, where: str) -> Profile:
+    """A profile from its file's text.
+
+    Args:
+        text: TOML.
+        where: the file, for messages.
+
+    Raises:
+        ProfileError: not TOML, of another version, or with a value of the wrong kind.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"the profile {where} is not TOML: {error}") from error
+    if data.get("format") != FORMAT:
+        raise ProfileError(f"the profile {where} is of format {data.get('format')!r}, and this turbotui reads "
+                           f"{FORMAT}: save it again with the key s")
+    known = {"format", *(field.name for field in fields(Profile))}
+    strange = sorted(set(data) - known)
+    if strange:
+        raise ProfileError(f"the profile {where} has {strange[0]!r}, which means nothing here: take it out, or save "
+                           "the profile again with the key s")
+    reader = _Reader(data, where)
+    return Profile(
+        screen=reader.word("screen"), columns=reader.words("columns"), added=reader.words("added"),
+        sort=reader.word("sort"), reverse=reader.switch("reverse"), group=reader.words("group"),
+        filter=reader.word("filter"), interval=reader.seconds("interval"), theme=reader.word("theme"),
+    )
+
+
+class _Reader:
+    """Values of one profile by name, each of the kind that it has to be."""
+
+    def __init__(self, data: Mapping[str, object], where: str) -> None:
+        self._data = data
+        self._where = where
+
+    def _wrong(self, name: str, kind: str) -> ProfileError:
+        there = repr(self._data[name]) if name in self._data else "missing"
+        return ProfileError(f"the profile {self._where} is damaged: {name} is {there}, and has to be {kind}")
+
+    def word(self, name: str) -> str:
+        value = self._data.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def words(self, name: str) -> tuple[str, ...]:
+        value = self._data.get(name)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self._wrong(name, "a list of texts")
+        return tuple(value)
+
+    def switch(self, name: str) -> bool:
+        value = self._data.get(name)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
+        return value
+
+    def seconds(self, name: str) -> float:
+        value = self._data.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            raise self._wrong(name, "a number of seconds")
+        return float(value)
+
+
+class Profiles:
+    """The saved profiles of one person.
+
+    Args:
+        environment: of the process: XDG_CONFIG_HOME, HOME.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        base = environment.get("XDG_CONFIG_HOME", "")
+        if not os.path.isabs(base):  # the specification wants relative ones ignored
+            base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".config")
+        self.folder = os.path.join(base, "turbotui", "profiles")
+
+    def names(self) -> tuple[str, ...]:
+        """Names of the saved profiles, sorted."""
+        try:
+            found = os.listdir(self.folder)
+        except OSError:  # no folder, no profiles; one that cannot be read has none for us
+            return ()
+        return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+    def path(self, name: str) -> str:
+        """The file of a name.
+
+        Raises:
+            ProfileError: it cannot be a name.
+        """
+        if not _NAME.match(name):
+            raise ProfileError(f'"{name}" is no name for a profile: letters, digits, "-", "_", "+" and "." make one')
+        return os.path.join(self.folder, f"{name}.toml")
+
+    def load(self, name: str) -> Profile:
+        """A saved profile.
+
+        Raises:
+            ProfileError: it is not there, or cannot be read or understood.
+        """
+        path = self.path(name)
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        except FileNotFoundError as error:
+            known = self.names()
+            there = f"there are: {', '.join(known)}" if known else "none is saved yet: the key s saves one"
+            raise ProfileError(f'there is no profile "{name}" in {self.folder}; {there}') from error
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise ProfileError(f"the profile {path} cannot be read: {why}") from error
+        return parse_profile(text, path)
+
+    def taken(self, name: str) -> str:
+        """What saving under a name would do to a file that is there: a sentence, "" where there is none.
+
+        Raises:
+            ProfileError: it cannot be a name, or the file there was not written by turbotui.
+        """
+        path = self.path(name)
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                head = file.readline().rstrip("\n")
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            raise ProfileError(f"{path} is there and cannot be read: {error.strerror}; choose another name") from error
+        if head != _HEAD:
+            raise ProfileError(f"{path} was not written by turbotui and is left alone: choose another name")
+        return f"Enter replaces the saved profile {name}"
+
+    def save(self, name: str, profile: Profile) -> str:
+        """Save a profile in one step; one of turbotui's own of that name is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            ProfileError: it cannot be a name, or the file there was not written by turbotui.
+            TurbotuiError: the folder cannot be written.
+        """
+        self.taken(name)
+        path = self.path(name)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
+                file.write(toml_of(profile))
+            os.replace(file.name, path)
+        except OSError as error:
+            why = f"{error.strerror}; set XDG_CONFIG_HOME to a folder that can be written"
+            raise TurbotuiError(f"the profile cannot be saved as {path}: {why}") from error
+        return path

@@ -1,0 +1,55 @@
+"""Which slots a table has: the ids, the other columns by category, and the sparks. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from turbotui.quantities.columns import Column
+from turbotui.widgets.cells import Slot, identity, slot_for
+from turbotui.widgets.table_view import TableView
+
+HISTORY = 60
+"""Intervals that a spark covers."""
+
+SORTED_DOWN, SORTED_UP = "▼", "▲"
+
+_FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
+"""Identity columns, the most telling first."""
+
+
+def _slot(view: TableView, column: Column) -> Slot:
+    """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
+    slot = slot_for(column)
+    if view.mark is not None and not identity(column):  # a difference has a sign before it
+        slot = Slot(column, max(slot.width, column.width + 1), slot.title)
+    if view.sort is None or view.sort.id != column.id:
+        return slot
+    title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
+    return Slot(column, max(slot.width, len(title)), title)
+
+
+def _identity_slots(view: TableView, width: int) -> tuple[Slot, ...]:
+    """The ids that there is room for: not more than a good sixth of the line, the CPU in any case."""
+    slots = [_slot(view, column) for column in view.columns if identity(column)]
+    room = max(10, width * 3 // 16)
+    kept: list[Slot] = []
+    for slot in sorted(slots, key=lambda slot: _FINENESS.index(slot.column.id) if slot.column.id in _FINENESS else 99):
+        if not kept or sum(other.outer for other in kept) + slot.outer <= room:
+            kept.append(slot)
+    return tuple(slot for slot in slots if slot in kept)
+
+
+def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Identity slots, and the others with the sparks between them."""
+    moving: list[Slot] = []
+    for column in view.columns:
+        if identity(column):
+            continue
+        moving.append(_slot(view, column))
+        size = view.sparks.get(column.id, 0)
+        if size:
+            moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
+    moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
+    return _identity_slots(view, width), tuple(moving)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

@@ -1,0 +1,157 @@
+"""What a table draws its lines on: strips, each made once for a frame, and made anew only if its text changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from turbotui.quantities.scope import RowId
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.cells import Tone
+from turbotui.widgets.geometry import Geometry, offset_showing
+from turbotui.widgets.painter import Painter, Piece
+from turbotui.widgets.rows import Line
+from turbotui.widgets.slots import slots_of
+from turbotui.widgets.table_view import TableView
+from turbotui.widgets.toned import Palette
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """A row as it was last drawn."""
+
+    generation: int
+    base: Tone
+    pieces: list[Piece]
+    strip: Strip
+
+
+class TableCanvas:
+    """Painter, geometry and strips of one table at one width.
+
+    Args:
+        widget: whose colours are used.
+        view: what is shown.
+        history: for sparks.
+        seconds: length of an interval.
+
+    Attributes:
+        painter: paints the lines as text.
+        geometry: where the slots stand.
+    """
+
+    def __init__(self, widget: Widget, view: TableView, history: History, seconds: float) -> None:
+        self._history = history
+        self._palette = Palette(widget, final=True)
+        self._generation = 0
+        self._drawn: dict[RowId, _Drawn] = {}
+        self._header: Strip | None = None
+        self._blank: Strip | None = None
+        self.show(view, seconds, 0)
+
+    def show(self, view: TableView, seconds: float, width: int, offset: int = 0) -> None:
+        """Have other columns or another width; `arrange` has to follow."""
+        self._seconds = seconds
+        fixed, moving = slots_of(view, seconds, width)
+        self.painter = Painter(view, fixed, moving, self._history, width, min(offset, len(moving)))
+        self.geometry: Geometry = self.painter.geometry()
+        self._generation += 1
+
+    def resize(self, width: int) -> None:
+        """Have another width; `arrange` has to follow."""
+        self.show(self.painter.view, self._seconds, width, self.painter.offset)
+
+    def arrange(self, slot: int | None) -> None:
+        """Place the slots so that this one is drawn."""
+        painter = self.painter
+        if painter.offset and not Painter(
+            painter.view, painter.fixed, painter.moving, painter.history, painter.width
+        ).geometry().more_right:
+            painter.offset = 0
+        self.reveal(slot)
+        self.geometry = painter.geometry()
+        self._forget_lines()
+
+    def reveal(self, slot: int | None) -> bool:
+        """Scroll sideways until a slot is drawn; whether that moved anything."""
+        painter = self.painter
+        if slot is not None:
+            painter.offset = offset_showing(painter.moving, painter.edge, painter.width, painter.offset, slot)
+        geometry = painter.geometry()
+        if geometry == self.geometry:
+            return False
+        self.geometry = geometry
+        self._forget_lines()
+        return True
+
+    def new_frame(self) -> None:
+        """Every line has to be looked at again."""
+        self._generation += 1
+
+    def forget(self, row: RowId) -> None:
+        """Draw a row again."""
+        self._drawn.pop(row, None)
+
+    def forget_colours(self) -> None:
+        """The theme has changed."""
+        self._palette.clear()
+        self._blank = None
+        self._forget_lines()
+
+    def _forget_lines(self) -> None:
+        self._header = None
+        self._drawn.clear()
+
+    # Strips
+
+    def header(self) -> Strip:
+        """The line of titles."""
+        if self._header is None:
+            titles = self.painter.header(self.geometry)
+            self._header = self._palette.strip(titles, self.painter.width, Tone.TITLE)
+        return self._header
+
+    def blank(self) -> Strip:
+        """A line below the last row."""
+        if self._blank is None or self._blank.cell_length != self.painter.width:
+            self._blank = self._palette.strip((), self.painter.width)
+        return self._blank
+
+    @property
+    def ground(self) -> Style:
+        """The style of what nothing is drawn on."""
+        return self._palette.ground
+
+    def strips(self, frame: Frame, lines: Sequence[tuple[Line, Tone]], chosen: tuple[RowId, int] | None) -> list[Strip]:
+        """Rows, drawn together as far as they are not drawn yet.
+
+        Args:
+            frame: whose values.
+            lines: the lines with their own tones.
+            chosen: the row under the cursor, and the index of the slot.
+        """
+        now, drawn = self._generation, self._drawn
+        stale = [
+            (line, base) for line, base in lines
+            if (known := drawn.get(line.row)) is None or known.generation != now or known.base is not base
+        ]
+        if stale:
+            self._draw(frame, stale, chosen)
+            if len(drawn) > 4 * len(lines):  # rows that were scrolled away, or sorted away
+                self._drawn = drawn = {line.row: drawn[line.row] for line, _base in lines}
+        return [drawn[line.row].strip for line, _base in lines]
+
+    def _draw(self, frame: Frame, stale: Sequence[tuple[Line, Tone]], chosen: tuple[RowId, int] | None) -> None:
+        drawn, width, strip = self._drawn, self.painter.width, self._palette.strip
+        painted = self.painter.lines(frame, [line for line, _base in stale], self.geometry, chosen)
+        for (line, base), pieces in zip(stale, painted, strict=True):
+            known = drawn.get(line.row)
+            if known is not None and known.base is base and known.pieces == pieces:
+                known.generation = self._generation
+            else:
+                drawn[line.row] = _Drawn(self._generation, base, pieces, strip(pieces, width, base))
