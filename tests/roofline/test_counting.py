@@ -8,8 +8,9 @@ from typing import NoReturn
 import pytest
 from roofline_bed import Bed
 
+from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
-from turbotui.machine.roofline_banks import banks_of
+from turbotui.machine.roofline_banks import banks_of, e_core_recipe, recipe_of
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth
 from turbotui.quantities.catalog.roofline import COLUMNS, measured_recipes, roofline_columns
@@ -123,7 +124,7 @@ def test_a_machine_without_counters_says_which_and_why() -> None:
 def test_kinds_of_core_have_recipes_of_their_own() -> None:
     machine = read_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
     found = {bank.pmu.name: bank.recipe.slug for bank in banks_of(machine)}
-    assert found == {"cpu_core": "broadwell", "cpu_atom": "crestmont", "cpu_lowpower": "crestmont"}
+    assert found == {"cpu_core": "broadwell", "cpu_atom": "client-e", "cpu_lowpower": "client-e"}
 
 
 def test_slugs_are_unique() -> None:
@@ -214,3 +215,45 @@ class Row:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a speed asked a row for {name}")
+
+
+_INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
+
+
+@pytest.mark.parametrize(("model", "slug"), [
+    (CpuModel(vendor=_INTEL, family=6, model=0x2A), "ivybridge"),  # Sandy Bridge
+    (CpuModel(vendor=_INTEL, family=6, model=0x3A), "ivybridge"),
+    (CpuModel(vendor=_INTEL, family=6, model=0x3F), "haswell"),
+    (CpuModel(vendor=_INTEL, family=6, model=0x4F), "broadwell"),  # Broadwell server
+    (CpuModel(vendor=_INTEL, family=6, model=0x55), "broadwell"),  # Skylake server, Cascade Lake
+    (CpuModel(vendor=_INTEL, family=6, model=0x6A), "broadwell"),  # Ice Lake server
+    (CpuModel(vendor=_INTEL, family=6, model=0x8F), "broadwell"),  # Sapphire Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0xCF), "broadwell"),  # Emerald Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0xAD), "broadwell"),  # Granite Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0x97), "broadwell"),  # Alder Lake's P cores
+    (CpuModel(vendor=_INTEL, family=6, model=0xAF), "crestmont"),  # Sierra Forest
+    (CpuModel(vendor=_AMD, family=0x17, model=0x31), "zen2"),
+    (CpuModel(vendor=_AMD, family=0x19, model=0x01), "zen2"),  # Zen 3
+    (CpuModel(vendor=_AMD, family=0x19, model=0x11), "zen4"),
+    (CpuModel(vendor=_AMD, family=0x1A, model=0x02), "zen5"),
+    (CpuModel(vendor="Arm", implementer=0x41, part=0xD0C), "neoverse-n1"),
+    (CpuModel(vendor="Arm", implementer=0x41, part=0xD40), "neoverse"),  # V1
+    (CpuModel(vendor="Arm", implementer=0x41, part=0xD49), "neoverse"),  # N2
+    (CpuModel(vendor="Arm", implementer=0x41, part=0xD4F), "neoverse"),  # V2, Grace
+    (CpuModel(vendor="Arm", implementer=0x41, part=0xD84), "neoverse-later"),  # V3
+    (CpuModel(vendor="NVIDIA", implementer=0x4E, part=0x010), "olympus"),
+])
+def test_every_family_that_is_claimed_has_its_recipe(model: CpuModel, slug: str) -> None:
+    found = recipe_of(model)
+    assert found is not None
+    assert found.slug == slug
+    assert found in RECIPES
+
+
+@pytest.mark.parametrize(("number", "slug"), [
+    (0x97, "gracemont"), (0xB7, "gracemont"), (0xAA, "client-e"), (0xBD, "client-e"), (0xC5, "client-e"),
+])
+def test_e_cores_of_hybrids_have_recipes_of_their_own(number: int, slug: str) -> None:
+    found = e_core_recipe(CpuModel(vendor=_INTEL, family=6, model=number))
+    assert found is not None
+    assert found.slug == slug

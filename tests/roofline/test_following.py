@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
 
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.commands.roofline import count_command
 from turbotui.commands.roofline_child import follow, speed_of
+from turbotui.commands.roofline_text import json_of, text_of
 from turbotui.errors import MachineError, TurbotuiError
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.linux import LinuxHost
@@ -81,6 +84,25 @@ def test_a_command_is_followed_to_its_end_and_its_status_kept() -> None:
     assert sum(spot.gflops * spot.length for spot in followed.spots) * 1e9 > 500  # faults
     assert followed.spots[-1].seconds == pytest.approx(sum(spot.length for spot in followed.spots))
     assert 0 < followed.busy < 16
+
+
+@pytest.mark.real
+def test_the_report_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = read_machine(LinuxHost())
+    bank = _stand_in("software", Pmu("software", SOFTWARE))
+    result = count_command(machine, (bank,), [sys.executable, "-c", _CHILDREN, "3"], 0.05,
+                           sizing=Sizing(WidthModel.GIVEN, 8.0), theory=True)
+    assert result.status == 3
+    assert result.simulated == ""
+    text = text_of(result, plot=True, width=80, coloured=False)
+    assert "CPUs busy: compared with the roofs of" in text
+    assert "software: a stand-in" in text
+    assert sys.executable in text
+    assert (result.joules is None) == bool(result.why_no_energy)
+    report = json_of(result)
+    assert report["simulated"] == ""
+    assert json.loads(json.dumps(report)) == report
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.real

@@ -75,6 +75,7 @@ def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.
     (["--machine", "laptop-old", "-n", "0"], 2, "at least one"),
     (["--machine", "laptop-old", "-i", "x"], 2, "not a number of seconds"),
     (["-c", "0", "--", "true"], 2, "for whole machines"),
+    (["--sysroot", "/sys", "--", "true"], 2, "not on a recorded one"),
 ])
 def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,
                                     capsys: pytest.CaptureFixture[str]) -> None:

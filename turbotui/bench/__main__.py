@@ -50,7 +50,7 @@ def main() -> int:
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
     print(f"  {STRINGS:,} parsed and encoded           {seconds_of_encoding:8.2f} s")
 
-    print("\nroofline, 2,000 points and 224 CPUs, one redraw (to reach: 30 ms)")
+    print("\nroofline, 2,000 points and 224 CPUs, CPU time of one redraw (to reach: 30 ms)")
     for size in ((120, 36), (200, 60)):
         median, late = redraw_seconds(size)
         print(f"  {size[0]}x{size[1]:<30} median {median * 1e3:6.1f} ms   p95 {late * 1e3:6.1f} ms")

@@ -26,7 +26,7 @@ from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.roofline_banks import banks_of
+from turbotui.machine.roofline_banks import Bank, banks_of
 from turbotui.output.saving import write_new
 from turbotui.quantities.catalog.roofline import measured_recipes
 from turbotui.quantities.recipes import Recipe
@@ -77,11 +77,18 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{path} exists already, and is not written over: give another name")
     host = _host(arguments)
     here = host.kind is HostKind.REAL
+    if arguments.command and host.kind is HostKind.RECORDED:
+        raise UsageError("a command runs on this machine, not on a recorded one: leave one of them out")
     if arguments.command and here:
         if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
             raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
                              "until it ends")
-        result = _command(read_machine(host), arguments, interval, sizing)
+        machine = read_machine(host)
+        why = why_uncounted(machine)
+        if why is not None:
+            raise MachineError(f"the command was not run: {why.sentence()}")
+        banks = tuple(bank for bank in banks_of(machine) if bank.recipe.flops)
+        result = count_command(machine, banks, arguments.command, interval, sizing=sizing, theory=arguments.theory)
     else:
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
         session = Session(read_machine(host, cpus), SOURCES, interval, LinuxHost(), cpus)
@@ -138,17 +145,30 @@ def _write_svg(path: str, result: Result) -> None:
 # A command
 
 
-def _command(machine: Machine, arguments: argparse.Namespace, interval: float, sizing: Sizing) -> Result:
-    why = why_uncounted(machine)
-    if why is not None:
-        raise MachineError(f"the command was not run: {why.sentence()}")
-    banks = tuple(bank for bank in banks_of(machine) if bank.recipe.flops)
+def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str], interval: float, *, sizing: Sizing,
+                  theory: bool) -> Result:
+    """Run a command and count it.
+
+    Args:
+        machine: this one.
+        banks: kinds of core, each with a recipe that counts operations.
+        words: the command.
+        interval: seconds between two points.
+        sizing: how accesses become bytes.
+        theory: whether measured roofs are passed over.
+
+    Raises:
+        MachineError: the events cannot be counted for this user; the command was not run.
+        TurbotuiError: the command cannot be run.
+    """
     energy = _Energy(machine, interval)
-    followed = follow(machine, banks, arguments.command, interval, sizing=sizing, ready=energy.start)
-    joules = energy.stop()
+    try:
+        followed = follow(machine, banks, words, interval, sizing=sizing, ready=energy.start)
+    finally:
+        joules = energy.stop()
     many = followed.busy > _ONE_CPU
     row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
-    choice = roofs_for(machine, row, os.environ, theory=arguments.theory)
+    choice = roofs_for(machine, row, os.environ, theory=theory)
     cores = "all cores" if many else "one core"
     notes = [f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}"]
     if followed.user_only:
@@ -222,7 +242,7 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
     rows = _rows(machine, _BY[arguments.by])
     flops = session.catalog.get("GFLOP/s")
     spots: list[Spot] = []
-    joules, passed, unknown = 0.0, 0.0, 0
+    joules, passed, counted, missed = 0.0, 0.0, 0.0, 0
     for frame in _frames(session, arguments.intervals or _INTERVALS):
         if frame.older is None or flops is None:
             continue
@@ -230,15 +250,22 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
         estimated = frame.estimated(flops, SYSTEM_ROW)
         reading = read_spots(frame, rows, recipes, sizing, seconds=passed, estimated=estimated)
         spots += reading.spots
-        unknown = max(unknown, reading.unknown)
         value = None if known_energy is None else frame.cell(known_energy, SYSTEM_ROW)
-        joules += value if isinstance(value, int | float) else 0.0
-    notes = [f"{unknown} rows have no counters and are left out"] if unknown else []
+        if not any(spot.row == SYSTEM_ROW for spot in reading.spots):
+            missed += 1  # its energy belongs to work that is not known
+        elif isinstance(value, int | float):
+            joules += value
+            counted += frame.seconds or 0.0
+    seen = {spot.name for spot in spots}
+    silent = [name for _, name in rows if name not in seen]
+    notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
+    if missed:
+        notes.append(f"{missed} intervals could not be read and are left out")
     choices = _choices(machine, rows, theory=arguments.theory)
     return Result(
         label(machine.host), machine_title(machine), tuple(spots), choices,
         _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choices["machine"].roofs)),
-        joules if known_energy is not None else None, "" if absent is None else absent.sentence(), passed,
+        joules if counted else None, "" if absent is None else absent.sentence(), counted or passed,
     )
 
 

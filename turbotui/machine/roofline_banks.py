@@ -14,11 +14,13 @@ from turbotui.machine.platforms import platform_of
 from turbotui.machine.pmus import Pmu, read_pmu
 from turbotui.quantities.recipes import (
     BROADWELL_ON,
+    CLIENT_E,
     GRACEMONT,
     HASWELL,
     INTEL_E,
     IVY_BRIDGE,
     NEOVERSE,
+    NEOVERSE_LATER,
     NEOVERSE_N1,
     OLYMPUS,
     ZEN2_ZEN3,
@@ -49,7 +51,7 @@ _RECIPES: Final[tuple[tuple[str, Recipe | None], ...]] = (
 _E_CORES: Final[tuple[tuple[str, Recipe], ...]] = (
     ("ALDERLAKE", GRACEMONT),
     ("RAPTORLAKE", GRACEMONT),
-    ("", INTEL_E),
+    ("", CLIENT_E),
 )
 """Recipes of a hybrid's E cores, likewise."""
 
@@ -59,9 +61,9 @@ _ARM: Final[Mapping[tuple[int, int], Recipe]] = MappingProxyType(
         (0x41, 0xD40): NEOVERSE,  # V1
         (0x41, 0xD49): NEOVERSE,  # N2
         (0x41, 0xD4F): NEOVERSE,  # V2
-        (0x41, 0xD83): NEOVERSE,  # V3AE
-        (0x41, 0xD84): NEOVERSE,  # V3
-        (0x41, 0xD8E): NEOVERSE,  # N3
+        (0x41, 0xD83): NEOVERSE_LATER,  # V3AE
+        (0x41, 0xD84): NEOVERSE_LATER,  # V3
+        (0x41, 0xD8E): NEOVERSE_LATER,  # N3
         (0x4E, 0x010): OLYMPUS,
     }
 )

@@ -6,7 +6,7 @@ Programming References, Arm Neoverse Technical Reference Manuals; the i7-3770K's
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.quantities.precision import Precision
@@ -211,7 +211,7 @@ BROADWELL_ON: Final = Recipe(
 
 INTEL_E: Final = Recipe(
     slug="crestmont",
-    name="Intel Sierra Forest, Grand Ridge and the E cores of Meteor Lake and later",
+    name="Intel Sierra Forest and Grand Ridge, E cores",
     pmu=_ATOM,
     events=(
         Event("flops double", 0x01C8, "FP_FLOPS_RETIRED.FP64"),
@@ -232,8 +232,12 @@ INTEL_E: Final = Recipe(
     ),
     counters=8,
     note="the events name no 256-bit single instructions, so the mean width may be too small",
-    source="Intel perfmon, sierraforest, grandridge, meteorlake",
-    unverified="FP_INST_RETIRED, and with it the width of an access, is listed for Sierra Forest and Grand Ridge only",
+    source="Intel perfmon, sierraforest and grandridge",
+)
+CLIENT_E: Final = replace(
+    INTEL_E, slug="client-e", name="E cores of Intel Meteor Lake and later", pmu=("cpu_atom",),
+    source="Intel perfmon, meteorlake and lunarlake, cpu_atom",
+    unverified="FP_INST_RETIRED, from which the width of an access is made, is listed for the server parts only",
 )
 
 GRACEMONT: Final = Recipe(
@@ -333,7 +337,7 @@ _ARM_NOTE: Final = "all counts are speculative"
 
 NEOVERSE: Final = Recipe(
     slug="neoverse",
-    name="Arm Neoverse N2, N3, V1, V2 and V3",
+    name="Arm Neoverse N2, V1 and V2",
     pmu=_ARM_PMU,
     events=(
         *_ARM_FLOPS, *_ARM_BYTES, *_ARM_MEMORY,
@@ -351,7 +355,11 @@ NEOVERSE: Final = Recipe(
     counters=6,
     note=f"precision cannot be told apart; {_ARM_NOTE}",
     source="Arm Architecture Reference Manual DDI 0487, D14; Neoverse N2, V1, V2 Technical Reference Manuals",
-    unverified="N3 and V3 are taken to count as N2 and V2 do",
+)
+NEOVERSE_LATER: Final = replace(
+    NEOVERSE, slug="neoverse-later", name="Arm Neoverse N3 and V3",
+    source="Arm Architecture Reference Manual DDI 0487, D14",
+    unverified="these cores are taken to count as N2 and V2 do: no table of theirs was read",
 )
 OLYMPUS: Final = Recipe(
     slug="olympus",
@@ -396,5 +404,6 @@ NEOVERSE_N1: Final = Recipe(
 )
 
 RECIPES: Final = (
-    IVY_BRIDGE, HASWELL, BROADWELL_ON, INTEL_E, GRACEMONT, ZEN2_ZEN3, ZEN4, ZEN5, NEOVERSE, OLYMPUS, NEOVERSE_N1,
+    IVY_BRIDGE, HASWELL, BROADWELL_ON, INTEL_E, CLIENT_E, GRACEMONT, ZEN2_ZEN3, ZEN4, ZEN5, NEOVERSE, NEOVERSE_LATER,
+    OLYMPUS, NEOVERSE_N1,
 )

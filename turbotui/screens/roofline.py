@@ -65,6 +65,7 @@ class RooflineScreen(WatchScreen):
         self._recipes = measured_recipes(watch.session.census.signals)
         self._view = RoofView(watch.session.machine, self._recipes, os.environ)
         self._watts: deque[float] = deque(maxlen=KEPT)
+        self._speed: deque[float] = deque(maxlen=KEPT)
         self._efficiency: deque[float] = deque(maxlen=KEPT)
         self._seq = -1
 
@@ -118,8 +119,10 @@ class RooflineScreen(WatchScreen):
         value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
         known = float(value) if isinstance(value, int | float) else float("nan")
         self._watts.append(known)
-        machine = self._view.machine_spots
-        self._efficiency.append(machine[-1].gflops / known if machine and known > 0 else float("nan"))
+        machine = self._view.machine
+        speed = float("nan") if machine is None else machine.gflops
+        self._speed.append(speed)
+        self._efficiency.append(speed / known if known > 0 else float("nan"))
 
     def show_columns(self) -> None:
         """Read what is visible now, arranged for this size."""
@@ -178,9 +181,8 @@ class RooflineScreen(WatchScreen):
 
     def _power(self, width: int) -> list[list[Piece]]:
         """Power, performance and efficiency of the whole machine over time."""
-        machine = [spot.gflops for spot in self._view.machine_spots]
         lines: list[list[Piece]] = []
-        for word, unit, values in (("power", "W", self._watts), ("all", "GF/s", machine),
+        for word, unit, values in (("power", "W", self._watts), ("all", "GF/s", self._speed),
                                    ("effic.", "GF/s/W", self._efficiency)):
             last = values[-1] if values else float("nan")
             text = "—" if last != last else f"{last:,.3g}" if last < 100 else f"{last:,.0f}"  # noqa: PLR0124 - NaN

@@ -87,6 +87,7 @@ class RoofView:
         cursor: the row that is read out.
         spots: of the level, now.
         unknown: how many rows of the level are not counted.
+        machine: the whole machine now; None where it could not be counted in this interval.
     """
 
     def __init__(self, machine: Machine, recipes: Sequence[Recipe], environment: Mapping[str, str]) -> None:
@@ -102,6 +103,7 @@ class RoofView:
         self.cursor: RowId | None = None
         self.spots: tuple[Spot, ...] = ()
         self.unknown = 0
+        self.machine: Spot | None = None
         self._past: dict[RowId, deque[Spot]] = {}
         self._recent: deque[Spot] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], Choice] = {}
@@ -128,6 +130,7 @@ class RoofView:
         reading = self._read(frame, estimated=estimated)
         self.spots = tuple(spot for spot in reading.spots if spot.row != SYSTEM_ROW or self.scope is Scope.SYSTEM)
         self.unknown = reading.unknown
+        self.machine = next((spot for spot in reading.spots if spot.row == SYSTEM_ROW), None)
         if fresh:
             for spot in reading.spots:
                 past = self._past.setdefault(spot.row, deque(maxlen=KEPT))

@@ -61,16 +61,18 @@ class PerfRoofline(PerfSource):
                     groups.append(OfferGroup(usable, times))
                     signals |= time_signals(group, times)
                     named = {signal_of(bank.recipe, event.key): event for event in events}
-                    signals |= {offer.event.signal: _signal(offer.event, named[offer.event.signal], times)
+                    signals |= {offer.event.signal: _signal(bank.recipe, offer.event, named[offer.event.signal], times)
                                 for offer in usable}
             for signal, why in refused.items():
                 signals.setdefault(signal, why)
             notes += _note(bank.recipe, refused)
+            if bank.recipe.unverified:
+                notes.append(f"{bank.recipe.name}: {bank.recipe.unverified}")
             whys.append(_whys(bank.recipe, refused))
         _say_why(signals, whys)
         if any(width.per_vector for bank in banks for width in bank.recipe.widths):
             signals[VECTOR_BITS] = _vector_length(machine)
-        return Findings(tuple(groups), signals, "; ".join(notes))
+        return Findings(tuple(groups), signals, "; ".join(dict.fromkeys(notes)))
 
 
 def why_uncounted(machine: Machine) -> Unavailable | None:
@@ -106,7 +108,9 @@ def _counter(bank: Bank, event: Event) -> perf_group.Event:
     return perf_group.Event(signal_of(bank.recipe, event.key), bank.attr(event), bank.title(event))
 
 
-def _signal(event: perf_group.Event, facts: Event, times: Times) -> Signal:
+def _signal(recipe: Recipe, event: perf_group.Event, facts: Event, times: Times) -> Signal:
+    weight = next((term.weight for term in recipe.flops if term.event == facts.key), None)
+    each = "" if weight is None else f"; each counts for {weight:g} operation{'' if weight == 1 else 's'}"
     return Signal(
         id=event.signal,
         scope=Scope.CPU,
@@ -114,7 +118,7 @@ def _signal(event: perf_group.Event, facts: Event, times: Times) -> Signal:
         behavior=Behavior.COUNTER,
         reduce=Reduce.SUM,
         origin=event.title,
-        document=f"{facts.name}; weights and sources: turbotui.quantities.recipes",
+        document=f"{recipe.source}{each}",
         enabled=times.enabled,
         running=times.running,
     )
