@@ -202,15 +202,17 @@ class TurbotuiApp(App[int]):
         watch = self.watched
         base = self._base
         if base is not None:
-            watch.record(frame, base.sparks, base.groups, base.shown)
+            watch.record(frame, base.sparks, base.groups)
             base.take(frame)
         if watch.paused:
             self._pending = frame
-            return
-        watch.frame = frame
-        if watch.follow_spies():
-            self._resumed()
-        self._draw()
+        else:
+            watch.frame = frame
+            if watch.follow_spies():
+                self._resumed()
+            self._draw()
+        if base is not None:
+            watch.record_shown(frame, *base.shown)
 
     def _draw(self) -> None:
         with self.batch_update():

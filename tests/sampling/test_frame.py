@@ -238,6 +238,48 @@ def test_a_multiplexed_count_is_scaled_by_its_own_times_and_marked() -> None:
     assert not Frame(older, whole, census_of(*signals)).estimated(COLUMN, SYSTEM_ROW)
 
 
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), width=st.sampled_from((8, 64)), scale=st.sampled_from((1.0, 0.25)),
+       reduce=st.sampled_from(list(MODEL)), multiplexed=st.booleans())
+def test_every_way_to_ask_gives_what_the_signal_says_of_each_instance(
+    data: st.DataObject, width: int, scale: float, reduce: Reduce, multiplexed: bool
+) -> None:
+    size = data.draw(st.integers(1, 6))
+    topology = topology_of([place(cpu) for cpu in range(size)])
+    whole = data.draw(st.booleans())  # else a reading may be missing, or a counter go back
+    raw = st.integers(0, 200) if whole else st.none() | st.integers(0, 200)
+    older = data.draw(st.lists(raw, min_size=size, max_size=size))
+    newer = data.draw(st.lists(raw, min_size=size, max_size=size) | st.just(older))
+    if whole:
+        newer = [max(a or 0, b or 0) for a, b in zip(older, newer, strict=True)]
+    on = [100 + data.draw(st.integers(1, 9)) for _ in range(size)]
+    ran = data.draw(st.just(on) | st.lists(st.integers(100, 101), min_size=size, max_size=size))
+    signal = replace(counter("x", reduce=reduce, width_bits=width, running="ran" if multiplexed else "",
+                             enabled="on" if multiplexed else ""), scale=scale)
+    begin, end = (dict.fromkeys(("x", "ran", "on"), [at * SECOND] * size) for at in (1, 2))
+    first = snapshot(topology, {"x": older, "ran": [100] * size, "on": [100] * size}, begin)
+    second = snapshot(topology, {"x": newer, "ran": ran, "on": on}, end, seq=1)
+    expected: list[float | None] = []
+    for position in range(size):
+        delta = signal.delta(older[position], newer[position])
+        counted, enabled = ran[position] - 100, on[position] - 100
+        if multiplexed and delta is not None:
+            delta = delta * enabled / counted if counted else None
+        expected.append(delta)
+    census = census_of(signal, counter("ran"), counter("on"))
+    every, some, total = (Frame(first, second, census) for _ in range(3))
+    positions = data.draw(st.lists(st.integers(0, size - 1)))
+    assert list(every.deltas("x")) == expected
+    for frame in (some, every):
+        assert list(frame.deltas_at("x", positions)) == [expected[at] for at in positions]
+        assert list(frame.rates_at("x", positions)) == [expected[at] for at in positions]  # of a second
+    known = [item for item in expected if item is not None]
+    model = MODEL[reduce](known) if known else None
+    assert total.whole_delta("x") == (model if model is None else pytest.approx(model))
+    assert total.whole_rate("x") == (model if model is None else pytest.approx(model))
+    assert total.has_gaps("x") == (None in expected)
+
+
 def test_texts_are_shown_where_all_agree() -> None:
     signal = counter("x", behavior=Behavior.GAUGE)
 

@@ -30,13 +30,14 @@ class Frame(Interval):
     `older` is None on the first tick: gauges and constants are known then, deltas are not.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_levels_of", "_selections")
+    __slots__ = ("__weakref__", "_cells", "_latest", "_levels_of", "_selections")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
         super().__init__(older, newer, census)
         self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
+        self._latest: Selection | None = None
 
     @property
     def seq(self) -> int:
@@ -78,6 +79,10 @@ class Frame(Interval):
             return [self.cell(column, row) for row in rows]
         return self._select(rows).cells(self, column)
 
+    def home_cells(self, column: Column, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Cell]]:
+        """The rows whose values `cells` gives, each once, and these values. Rows that are not there are left out."""
+        return self._select(rows).at_homes(self, column) if rows else ((), ())
+
     def _select(self, rows: Sequence[RowId]) -> Selection:
         """Rows that are asked for together."""
         scope = rows[0].scope
@@ -86,11 +91,12 @@ class Frame(Interval):
             if level is None:
                 level = self._levels_of[scope] = Selection(self.topology.rows(scope), whole=True)
             return level
-        key = tuple(rows)
-        found = self._selections.get(key)
-        if found is None:
-            found = self._selections[key] = Selection(key)
-        return found
+        if self._latest is None or self._latest.rows is not rows:
+            key = tuple(rows)
+            self._latest = self._selections.get(key)
+            if self._latest is None:
+                self._latest = self._selections[key] = Selection(key)
+        return self._latest
 
     def known_level(self, column: Column) -> Sequence[Cell] | None:
         """The values of a column in all rows of its own level, if somebody asked for them before."""

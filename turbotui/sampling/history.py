@@ -10,7 +10,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import Cell, Column, ColumnId
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
@@ -92,34 +92,39 @@ class History:
             rows: of which cells.
             length: intervals that these cells are kept for; 0 for the history's own length.
         """
-        seq = frame.seq
-        length = length or self.length
-        lengthen = length > self.length
         for column in columns:
-            values = frame.cells(column, rows)
-            rings = self._rings.setdefault(column.id, {})
-            for row, value in zip(rows, values, strict=True):
-                ring = rings.get(row)
-                if ring is None:
-                    ring = rings[row] = Ring(length)
-                elif lengthen and ring.length < length:
-                    ring.lengthen(length)
-                last = ring.last
-                if last == seq:
-                    continue
-                if 0 <= last < seq - 1:
-                    # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
-                    for _ in range(min(seq - last - 1, ring.length)):
-                        ring.push(None)
-                ring.last = seq
-                if value is None or isinstance(value, str):
-                    ring.push(None)
-                    continue
-                ring.push(value)
-                key = (column.id, row.scope)
-                if value > self._peaks.get(key, 0.0):
-                    self._peaks[key] = value
+            self._push(frame.seq, column, rows, frame.cells(column, rows), length or self.length)
         self.pushed += 1
+
+    def push_shown(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId]) -> None:
+        """Keep what these columns show in these rows: of a core's value beside each of its CPUs, the core's, once."""
+        for column in columns:
+            self._push(frame.seq, column, *frame.home_cells(column, rows), self.length)
+
+    def _push(self, seq: int, column: Column, rows: Sequence[RowId], values: Sequence[Cell], length: int) -> None:
+        lengthen = length > self.length
+        rings = self._rings.setdefault(column.id, {})
+        for row, value in zip(rows, values, strict=True):
+            ring = rings.get(row)
+            if ring is None:
+                ring = rings[row] = Ring(length)
+            elif lengthen and ring.length < length:
+                ring.lengthen(length)
+            last = ring.last
+            if last == seq:
+                continue
+            if 0 <= last < seq - 1:
+                # Intervals in which the cell was not kept are gaps, or the curve would join what is far apart.
+                for _ in range(min(seq - last - 1, ring.length)):
+                    ring.push(None)
+            ring.last = seq
+            if value is None or isinstance(value, str):
+                ring.push(None)
+                continue
+            ring.push(value)
+            key = (column.id, row.scope)
+            if value > self._peaks.get(key, 0.0):
+                self._peaks[key] = value
 
     def ring(self, column: ColumnId, row: RowId) -> Ring | None:
         """The history of one cell, None if it was never kept."""

@@ -30,6 +30,7 @@ class _Homes:
             the rows are the instances.
         deltas, rates, values: of signals, gathered so far.
         around: scope -> positions of the instances of that scope that hold these.
+        first: the rows whose values are shown, each once, and where in the selection each is shown first.
     """
 
     scope: Scope
@@ -40,6 +41,7 @@ class _Homes:
     rates: dict[SignalId, Numbers] = field(default_factory=dict)
     values: dict[SignalId, Numbers] = field(default_factory=dict)
     around: dict[Scope, Sequence[int]] = field(default_factory=dict)
+    first: tuple[tuple[RowId, ...], tuple[int, ...]] | None = None
 
 
 class Selection:
@@ -63,6 +65,21 @@ class Selection:
         if found is None:
             found = self._cells[column.id] = self._compute(frame, column)
         return found
+
+    def at_homes(self, frame: Frame, column: Column) -> tuple[Sequence[RowId], Sequence[Cell]]:
+        """The rows whose values the cells show, each once, and these values."""
+        cells = self.cells(frame, column)
+        homes = self._homes.get(column.scope)
+        if homes is None or homes.places is None:
+            return self.rows, cells
+        if homes.first is None:
+            seen: dict[RowId, int] = {}
+            for at, (row, place) in enumerate(zip(self.rows, homes.places, strict=True)):
+                if place >= 0 or frame.topology.instance(row) is not None:
+                    seen.setdefault(row if place < 0 else homes.instances[place].row, at)
+            homes.first = (tuple(seen), tuple(seen.values()))
+        rows, first = homes.first
+        return rows, [cells[at] for at in first]
 
     def known(self, column: ColumnId) -> Sequence[Cell] | None:
         """The cells of a column if they were asked for before."""

@@ -375,15 +375,13 @@ class Watch:
 
     # Frames
 
-    def record(self, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId],
-               shown: tuple[Sequence[Column], Sequence[RowId]]) -> None:
-        """Take a frame into the histories, whether it is shown or the picture is paused.
+    def record(self, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
+        """Take a frame into the histories, whether it is shown or the picture is paused, before it is drawn.
 
         Args:
             frame: the newest one.
             sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled to.
             lines: further rows that have sparks: the groups of a tree.
-            shown: columns and rows that can be seen now: computed anyway, and worth explaining.
         """
         if self._topology is not frame.topology:
             self._topology = frame.topology
@@ -399,14 +397,13 @@ class Watch:
                 self.history.push(frame, (column,), (SYSTEM_ROW, *coarser))
         numbers = [column for column in self.columns if not identity(column) and column.decimals >= 0]
         self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
-        columns, rows = shown
-        there = [row for row in rows if frame.topology.instance(row) is not None]
-        for column in columns:
-            if column.decimals >= 0:
-                found = there if column.scope is Scope.CPU else [frame.home(column, row) for row in there]
-                self.history.push(frame, (column,), tuple(dict.fromkeys(home for home in found if home is not None)))
         for column, row in self.kept:
             self.history.push(frame, (column,), (row,), length=LONG)
+
+    def record_shown(self, frame: Frame, columns: Sequence[Column], rows: Sequence[RowId]) -> None:
+        """Take what can be seen now into the histories: it was computed to be drawn, and may be asked about."""
+        if frame.older is not None:
+            self.history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
 
     def keep(self, column: Column, row: RowId) -> None:
         """Keep the history of a cell that somebody looked at, from now on."""

@@ -49,6 +49,9 @@ class Tone(Enum):
     LANE_6_FULL = "lane-6-full"
     LANE_7_FULL = "lane-7-full"
 
+    # Members are compared by identity. Enum has a hash written in Python, which every piece of a line would call.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from turbotui.quantities.columns import Column
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import Slot, Tone
@@ -130,7 +131,7 @@ class CounterTable(ScrollView):
             if target is not None:
                 self._go(target)
             return
-        if self.cursor is None or self.cursor in self._pinned_rows:
+        if self.cursor is None or self.cursor in self.view.pinned:
             return
         if self.view.follow is Follow.ROW and self._rows.position(self.cursor) is not None:
             self._reveal()
@@ -142,21 +143,16 @@ class CounterTable(ScrollView):
     # Lines and places
 
     @property
-    def _pinned_rows(self) -> tuple[RowId, ...]:
-        tags = self.view.tags
-        return (SYSTEM_ROW, *tags, TAGS_ROW) if tags else (SYSTEM_ROW,)
-
-    @property
     def _pinned(self) -> tuple[RowId, ...]:
         """As many pinned rows as leave room for others."""
-        return self._pinned_rows[: max(1, self.size.height - 4)]
+        return self.view.pinned[: max(1, self.size.height - 4)]
 
     @property
     def _fixed(self) -> int:
         return 1 + len(self._pinned)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> Sequence[Line]:
         """The rows from top to bottom, pinned ones not among them."""
         return self._rows.lines
 
@@ -175,12 +171,10 @@ class CounterTable(ScrollView):
         return self._canvas.painter.columns
 
     @property
-    def drawn(self) -> tuple[list[Column], list[RowId]]:
+    def drawn(self) -> tuple[list[Column], tuple[RowId, ...]]:
         """Columns and rows that are drawn, pinned ones included."""
-        top = self.scroll_offset.y
-        rows = [line.row for line in self.lines[top : top + self.page]]
-        pinned = [row for row in self._pinned if row.scope is not Scope.SYSTEM]
-        return [slot.column for slot in self._geometry.slots if not slot.spark], [*pinned, *rows]
+        columns = [slot.column for slot in self._geometry.slots if not slot.spark]
+        return columns, tuple(line.row for line in self._lines_drawn())
 
     @property
     def page(self) -> int:
@@ -203,17 +197,9 @@ class CounterTable(ScrollView):
     @property
     def _chosen_slot(self) -> int | None:
         """The slot under the cursor: the chosen one, else the sorted one, the busy share, the first one drawn."""
-        if self._slot is not None or not self._geometry.indices:
+        if self._slot is not None:
             return self._slot
-        drawn = {
-            slot.column.id: at
-            for slot, at in zip(self._geometry.slots, self._geometry.indices, strict=True)
-            if not slot.spark
-        }
-        for column in (self.view.sort, self.view.targets.get(Follow.BUSIEST)):
-            if column is not None and column.id in drawn:
-                return drawn[column.id]
-        return self._geometry.indices[0]
+        return self._canvas.first_choice(self.view.sort, self.view.targets.get(Follow.BUSIEST))
 
     @property
     def line(self) -> Line | None:
@@ -330,19 +316,18 @@ class CounterTable(ScrollView):
 
     def _strips(self) -> dict[int, Strip]:
         """Every line of the widget."""
-        height, canvas = self.size.height, self._canvas
-        frame, pinned, lines = self.frame, self._pinned, []
+        height, canvas, frame = self.size.height, self._canvas, self.frame
+        strips, row, slot = [canvas.header()], self.current, self._chosen_slot
         if frame is not None:
-            top = self.scroll_offset.y
-            rows = [*(Line(row) for row in pinned), *self.lines[top : top + max(0, height - 1 - len(pinned))]]
-            lines = [(line, self._base(line.row)) for line in rows[: max(0, height - 1)]]
-        row, slot = self.current, self._chosen_slot
-        chosen = None if row is None or slot is None else (row, slot)
-        strips = [canvas.header()]
-        if frame is not None:
-            strips += canvas.strips(frame, lines, chosen)
+            strips += canvas.strips(frame, [(line, self._base(line.row)) for line in self._lines_drawn()],
+                                    None if row is None or slot is None else (row, slot))
         strips += [canvas.blank()] * (height - len(strips))
         return dict(enumerate(strips[:height]))
+
+    def _lines_drawn(self) -> list[Line]:
+        """The lines below the titles, pinned ones first."""
+        pinned, top, room = self._pinned, self.scroll_offset.y, max(0, self.size.height - 1)
+        return [*(Line(row) for row in pinned), *self.lines[top : top + max(0, room - len(pinned))]][:room]
 
     def _base(self, row: RowId) -> Tone:
         """The tone of a line."""
@@ -365,8 +350,8 @@ class CounterTable(ScrollView):
         none of the first two, and the palette's colours have been through the filters.
         """
         strips = [self.render_line(y) for y in crop.line_range]
-        covered = self._canvas.painter.width + (self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0)
-        if crop.x == 0 and crop.right == covered:
+        covered = self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
+        if crop.x == 0 and crop.right == self._canvas.painter.width + covered:
             return strips
         return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
 

@@ -226,24 +226,35 @@ class Painter:
         if slot.spark:
             return [(" " + self._spark(frame, row, slot), Tone.SPARK) for row in rows]
         column = slot.column
-        usual = column.decimals >= 0 and not column.hexadecimal and not self._scaled(frame, column)
-        usual = usual and self.view.mark is None
-        shape, size = f" %{slot.width}.{max(0, column.decimals)}f", slot.width + 1
+        blank = (" " * (slot.width + 1), Tone.DIM)
+        standings = self._standings_of(frame, column, rows)
+        values = frame.cells(column, rows)
+        plain = self.view.mark is None and not self._scaled(frame, column)
+        texts = _numbers(column, values, slot.width) if plain else None
+        if texts is None:
+            return [
+                blank if standing is None else self._cell(frame, row, slot, standing)
+                for row, standing in zip(rows, standings, strict=True)
+            ]
+        # nearly every column: as below, but with nothing to be looked up for a CPU
         pieces: list[Piece] = []
-        for row, value in zip(rows, frame.cells(column, rows), strict=True):
-            standing = self._standing(frame, column, row)
+        alarming = column.thresholds is not None
+        for row, standing, text, value in zip(rows, standings, texts, values, strict=True):
             if standing is None:
-                pieces.append((" " * size, Tone.DIM))
-            elif usual and isinstance(value, int | float) and row.scope is Scope.CPU:
-                # nearly every cell of a table: the same as below, said in one step
-                text = shape % value
-                if len(text) != size:
-                    text = " " + cell_text(column, value, slot.width)
-                tone = alarm(column, value)
-                pieces.append((text, standing) if tone is None else _alarmed(text[1:], tone, standing))
-            else:
+                pieces.append(blank)
+            elif row.scope is not Scope.CPU:
                 pieces.append(self._cell(frame, row, slot, standing))
+            elif alarming and (tone := alarm(column, value)) is not None:
+                pieces.append(_alarmed(text[1:], tone, standing))
+            else:
+                pieces.append((text, standing))
         return pieces
+
+    def _standings_of(self, frame: Frame, column: Column, rows: Sequence[RowId]) -> Sequence[Tone | None]:
+        """`_standing` of many rows."""
+        if column.scope is Scope.CPU and not column.whole_only:
+            return [Tone.PLAIN] * len(rows)
+        return [self._standing(frame, column, row) for row in rows]
 
     def _cell(self, frame: Frame, row: RowId, slot: Slot, standing: Tone) -> Piece:
         """One cell with its mark."""
@@ -318,6 +329,18 @@ class Painter:
         if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
             top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
         return spark(ring.values(HISTORY), top, slot.width, frame.seq)
+
+
+def _numbers(column: Column, values: Sequence[Cell], width: int) -> list[str] | None:
+    """Values as `cell_text` writes them, with a blank before; None if some are no numbers, or too wide."""
+    if column.decimals < 0 or column.hexadecimal:
+        return None
+    shape = f" %{width}.{column.decimals}f"
+    try:
+        texts = [shape % value for value in values]
+    except TypeError:  # None, or a text
+        return None
+    return texts if all(len(text) == width + 1 for text in texts) else None
 
 
 def _alarmed(text: str, tone: Tone, standing: Tone) -> Piece:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.rows import Line, ordered, row_words, tree_lines
@@ -18,8 +19,10 @@ class RowList:
     """
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self._places: dict[RowId, int] = {}
+        self.lines: Sequence[Line] = []
+        self._places: dict[RowId, int] | None = {}
+        self._flat: dict[RowId, Line] = {}
+        self._topology: Topology | None = None
 
     def update(self, frame: Frame, view: TableView) -> None:
         """Filter, sort and fold anew."""
@@ -30,12 +33,23 @@ class RowList:
         keep = None
         if view.filter.text:
             keep = frozenset(row for row in frame.rows(Scope.CPU) if _passes(frame, view, row))
-        self.lines = tree_lines(frame.topology, view.levels, order, keep=keep, folded=view.folded)
-        self._places = {line.row: at for at, line in enumerate(self.lines)}
+        topology = frame.topology
+        if len(view.levels) == 1 and keep is None:
+            rows = topology.rows(view.levels[0])
+            if self._topology is not topology or rows[0] not in self._flat:
+                self._topology, self._flat = topology, {row: Line(row) for row in rows}
+            self.lines = [self._flat[row] for row in order(rows)]
+        else:
+            self.lines = tree_lines(topology, view.levels, order, keep=keep, folded=view.folded)
+        self._places = None
 
     def position(self, row: RowId | None) -> int | None:
         """Where a row stands, None if it is not shown."""
-        return None if row is None else self._places.get(row)
+        if row is None:
+            return None
+        if self._places is None:
+            self._places = {line.row: at for at, line in enumerate(self.lines)}
+        return self._places.get(row)
 
     def target(self, frame: Frame, view: TableView) -> RowId | None:
         """The row that the cursor is to run after: the hottest, busiest or slowest; None if it follows nothing."""

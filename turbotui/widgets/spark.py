@@ -42,8 +42,12 @@ def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
     end = len(values)
     size = seq % per + 1
     while end > 0 and len(bars) < width:
-        known = [value for value in values[max(0, end - size) : end] if not math.isnan(value)]
-        bars.append(block(sum(known) / len(known), top) if known else GAP)
+        part = values[max(0, end - size) : end]
+        mean = sum(part) / len(part)
+        if mean != mean:  # noqa: PLR0124 - NaN: some are gaps
+            known = [value for value in part if not math.isnan(value)]
+            mean = sum(known) / len(known) if known else math.nan
+        bars.append(block(mean, top))
         end -= size
         size = per
     return "".join(reversed(bars)).rjust(width, GAP)

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -88,6 +89,18 @@ class TableCanvas:
         self.geometry = geometry
         self._forget_lines()
         return True
+
+    def first_choice(self, *columns: Column | None) -> int | None:
+        """The slot of the first of these columns that is drawn, else the first one drawn; None where there is none."""
+        drawn = {
+            slot.column.id: at
+            for slot, at in zip(self.geometry.slots, self.geometry.indices, strict=True)
+            if not slot.spark
+        }
+        for column in columns:
+            if column is not None and column.id in drawn:
+                return drawn[column.id]
+        return self.geometry.indices[0] if self.geometry.indices else None
 
     def new_frame(self) -> None:
         """Every line has to be looked at again."""

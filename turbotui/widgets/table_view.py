@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from turbotui.quantities.columns import Column, ColumnId
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.filter import Filter
 
@@ -57,6 +57,11 @@ class TableView:
     sparks: Mapping[ColumnId, int] = field(default_factory=dict)
     tops: Mapping[ColumnId, float] = field(default_factory=dict)
     mark: Frame | None = None
+
+    @property
+    def pinned(self) -> tuple[RowId, ...]:
+        """Rows that stay on top: the whole machine, the tagged ones and their sum."""
+        return (SYSTEM_ROW, *self.tags, TAGS_ROW) if self.tags else (SYSTEM_ROW,)
 
     @property
     def needed(self) -> tuple[Column, ...]:
