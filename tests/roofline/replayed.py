@@ -47,7 +47,7 @@ class ReplayedSession:
         self.wanted = frozenset(columns)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        raise NotImplementedError
+        """Frames hold what they hold."""
 
     def add_all(self, text: str) -> tuple[Column, ...]:
         raise NotImplementedError
@@ -59,7 +59,7 @@ class ReplayedSession:
         return ()
 
     def tell_tcc(self, degrees: int | None) -> None:
-        raise NotImplementedError
+        """Frames are what they are."""
 
     def remove(self, name: ColumnId) -> None:
         raise NotImplementedError
