@@ -185,7 +185,7 @@ async def test_picture_and_points_are_saved_beside_older_files(tmp_path: Path,
                                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with roofline(ReplayedSession("laptop-old+tonto")) as (app, pilot, _screen):
-        for key in ("S", "S", "D"):
+        for key in ("S", "S", "X"):
             await pilot.press(key)
             await pilot.pause()
             assert "saved " in _text(app, "status")
@@ -223,7 +223,7 @@ async def test_without_counters_it_says_which_and_offers_a_simulated_machine() -
         assert "cpu" in text
         assert "turbotui --machine laptop-old+calculix" in text
         assert screen.view.spots == ()
-        await pilot.press("t", "y", "w", "n", "0", "S", "D", "e", "escape")  # nothing fails
+        await pilot.press("t", "y", "w", "n", "0", "S", "X", "e", "escape")  # nothing fails
         await pilot.pause()
         assert "RooflineScreen" in type(app.screen_stack[0]).__name__
 

@@ -157,7 +157,7 @@ ACTIONS: tuple[Action, ...] = (
         ("F",),
         "F",
         "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
-        "follow",
+        "",
         _TABLE,
         rank=5,
     ),
@@ -227,7 +227,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_pan_down", "pan(0, -1)", ("shift+down", "J"), "Shift+↓ J", "Move the picture.", "", _ROOFLINE),
     Action("roof_svg", "save_svg", ("S",), "S", "Save the picture as SVG in the current folder.", "save", _ROOFLINE,
            rank=4),
-    Action("roof_csv", "save_csv", ("D",), "D", "Save the points and their past as CSV in the current folder.", "data",
+    Action("roof_csv", "save_csv", ("X",), "X", "Save the points and their past as CSV in the current folder.", "data",
            _ROOFLINE, rank=5),
 )
 
