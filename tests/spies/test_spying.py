@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -229,3 +230,27 @@ def test_real_software_events_and_the_tsc_of_every_cpu() -> None:
     if SpySignals("msr/tsc/").count in session.census.signals:
         assert len(tsc) == 4, "every second interval"
     assert all(reads >= len(machine.topology.cpus) for reads in costs[1:])
+
+
+@pytest.mark.real
+def test_the_monitor_is_bound_and_all_cpus_are_spied_on() -> None:
+    host = LinuxHost()
+    machine = read_machine(host)
+    session = Session(machine, SOURCES, 0.05, host)
+    session.spy(SpyPlan((typed_spy("all", "context-switches"),), "cpu-clock"))
+    with pytest.raises(UsageError, match="CPU 99999"):
+        session.bind(99999)
+    cpu = machine.topology.cpus[-1]
+    session.bind(cpu)
+    where: list[frozenset[int]] = []
+    frames: list[Frame] = []
+    ended = threading.Event()
+
+    def take(frame: Frame) -> None:
+        where.append(frozenset(os.sched_getaffinity(0)))
+        frames.append(frame)
+
+    session.start(take, intervals=6, on_end=ended.set)
+    assert ended.wait(60)
+    assert set(where) == {frozenset({cpu})}
+    assert frames[-1].topology.cpus == machine.topology.cpus, "its own binding is not taken for somebody's"

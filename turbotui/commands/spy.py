@@ -8,7 +8,8 @@ import json
 import queue
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 from turbotui.analysis.spying import Joiner, SpiedInterval
@@ -16,7 +17,6 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
-from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.output.formats import make_format
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(host, cpus)
     session = Session(machine, SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
     if arguments.monitor_cpu is not None:
-        _bind(arguments.monitor_cpu)
+        session.bind(arguments.monitor_cpu)
     if arguments.config:
         session.spy_by(SpyFile(arguments.config))
     else:
@@ -85,14 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no event of these spies can be counted here" + ("" if notes else ": it names no CPU"))
     _Spying(session, arguments).run()
     return 0
-
-
-def _bind(cpu: int) -> None:
-    """Bind this thread, and so those that it starts and that do not bind themselves."""
-    try:
-        LinuxHost(live=True).pin_this_thread([cpu])
-    except HostError as error:
-        raise UsageError(f"--monitor-cpu {cpu}: {error}") from error
 
 
 class _Spying:
@@ -112,11 +104,32 @@ class _Spying:
         with self._signals():
             session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None))
             try:
-                self._print()
+                self._beside(self._print)
             finally:
                 session.stop()
         if session.failure is not None:
             raise session.failure
+
+    def _beside(self, call: Callable[[], None]) -> None:
+        """Call on the monitor's CPU. The first thread's affinity is what others give the process: it is left alone."""
+        cpu = self._arguments.monitor_cpu
+        if cpu is None:
+            call()
+            return
+        failures: list[BaseException] = []
+
+        def bound() -> None:
+            try:
+                LinuxHost().pin_this_thread([cpu])
+                call()
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                failures.append(error)
+
+        thread = threading.Thread(target=bound, name="monitor")
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
 
     def _take(self, frame: Frame) -> None:
         self._frames.put((frame, self._session.own_cost()))

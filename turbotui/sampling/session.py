@@ -100,6 +100,7 @@ class Session:
         self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
         self._spy_effort = Effort()
+        self._bound: int | None = None
         self._resident_at = -math.inf
         self._resident_bytes: int | None = None
         self._own_host = own_host
@@ -315,6 +316,27 @@ class Session:
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()
 
+    def bind(self, cpu: int) -> None:
+        """Run everything but the workers of CPUs on this CPU; before `start`.
+
+        Raises:
+            UsageError: this process may not run there.
+        """
+        failures: list[HostError] = []
+
+        def attempt() -> None:
+            try:
+                self._own_host.pin_this_thread([cpu])
+            except HostError as error:
+                failures.append(error)
+
+        trial = threading.Thread(target=attempt, name="trial")
+        trial.start()
+        trial.join()
+        if failures:
+            raise UsageError(f"this program cannot be bound to CPU {cpu}: {failures[0]}")
+        self._bound = cpu
+
     def end_interval(self) -> None:
         """End the interval now, whatever the deadline."""
         self._sampler.end_interval()
@@ -345,6 +367,8 @@ class Session:
 
     def _run(self, intervals: int | None, first: float | None) -> None:
         try:
+            if self._bound is not None:
+                self._own_host.pin_this_thread([self._bound])
             asyncio.run(self._sampler.run(intervals, first))
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
             self.failure = error
