@@ -85,6 +85,7 @@ class TurbotuiApp(App[int]):
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
         profile: name and content of the saved view to begin with.
+        on_shown: called once, when the empty first screen is there.
 
     Attributes:
         failure: the exception that ended the program, if one did.
@@ -104,7 +105,8 @@ class TurbotuiApp(App[int]):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
-                 theme: str | None = None, profile: tuple[str, Profile] | None = None) -> None:
+                 theme: str | None = None, profile: tuple[str, Profile] | None = None,
+                 on_shown: Callable[[], None] | None = None) -> None:
         super().__init__()
         for known in THEMES:
             self.register_theme(known)
@@ -116,6 +118,7 @@ class TurbotuiApp(App[int]):
         self.session = session
         self.watched = Watch(session, columns)
         self._profile = profile
+        self._on_shown = on_shown
         self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
         self._loop_here: asyncio.AbstractEventLoop | None = None
@@ -147,6 +150,8 @@ class TurbotuiApp(App[int]):
         if self._profile is not None:
             self._use_profile(*self._profile)
         self._want()
+        if self._on_shown is not None:
+            self._on_shown()
         self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
 
     def on_unmount(self) -> None:

@@ -64,11 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app import TurbotuiApp  # noqa: PLC0415 - as said
 
     app = TurbotuiApp(session, columns, theme=arguments.theme,
-                      profile=None if profile is None else (arguments.profile, profile))
-    # modules, catalog and topology live for ever, and a frame has no cycles: collections need not walk the first, nor
-    # come often for the second, in the middle of a key press
-    gc.collect()
-    gc.freeze()
+                      profile=None if profile is None else (arguments.profile, profile), on_shown=_settle)
+    _settle()
+    # a frame has no cycles: collections need not come often, in the middle of a key press
     gc.set_threshold(20_000, 50, 100)
     with _signals(app):
         try:
@@ -79,6 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
     if failure is not None:
         raise InternalError(f"{type(failure).__name__}: {failure}") from failure
     return 0
+
+
+def _settle() -> None:
+    """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
+
+    Once more when the screen is there: applying the style sheet leaves a megabyte of cycles.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:
