@@ -126,6 +126,15 @@ def test_one_process_and_two_applications() -> None:
     assert one.ipc == pytest.approx(2.4, rel=0.05)
 
 
+def test_what_is_asked_for_by_name_comes_before_what_a_word_stands_for() -> None:
+    with watching("laptop-old", Application("all", everything=True, events="branches,cache-misses,flops")) as (
+            _host, _found, one):
+        assert one.ledger.names[2:4] == ("branches", "cache-misses")
+        assert not one.numerics.has_bytes
+        assert one.numerics.why is not None
+        assert "FLOPs and bytes need" in one.numerics.why.detail or "bytes need MEM" in one.numerics.why.detail
+
+
 def test_what_a_simulated_machine_does_not_have() -> None:
     host = simulated_host("laptop-old", ManualClock())
     found = Watching(read_machine(host))

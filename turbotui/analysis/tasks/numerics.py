@@ -137,7 +137,7 @@ def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, nam
         why = Unavailable(Reason.NO_HARDWARE, recipe.note)
     elif not flops or not has_bytes:
         lacking = "bytes" if flops else "FLOPs and bytes"
-        events = ", ".join(_lacking(recipe, names)) or "their events"
+        events = ", ".join(_lacking(recipe, names, flops=not flops)) or "their events"
         why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
                           "for", f"ask for the event {FLOPS}, or {DOUBLE} for double precision and bytes")
     return Numerics(cut, bool(flops), has_bytes, partial, note, why)
@@ -152,7 +152,7 @@ def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tu
     return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
 
 
-def _lacking(recipe: Recipe, names: frozenset[str]) -> list[str]:
-    needed = {term.event for term in (*recipe.flops, *recipe.accesses)}
+def _lacking(recipe: Recipe, names: frozenset[str], *, flops: bool) -> list[str]:
+    needed = {term.event for term in (*(recipe.flops if flops else ()), *recipe.accesses)}
     return [event.name for event in recipe.events
             if event.key in needed and event.key not in names and not event.optional]

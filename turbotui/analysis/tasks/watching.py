@@ -28,6 +28,7 @@ from turbotui.machine.tasks.sets import (
     Mode,
     choose,
     with_required,
+    with_wanted,
 )
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Unavailable
@@ -214,9 +215,10 @@ class Watching:
                     raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
         whole = application.whole_cpus or self._host.kind is not HostKind.REAL
         try:
-            choice = choose(self._host, cpu, wanted, whole_cpus=whole, target=target)
-            if asked:
+            choice = choose(self._host, cpu, () if asked else wanted, whole_cpus=whole, target=target)
+            if asked:  # what was asked for by name comes before what a word stands for
                 choice = with_required(self._host, choice, cpu, asked, target)
+                choice = with_wanted(self._host, choice, cpu, wanted, target)
         except HostError as error:
             what = ("the whole machine" if application.everything
                     else f"control group {application.cgroup}" if application.cgroup is not None

@@ -217,7 +217,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool,
                 choice = Choice(mode, when, int(_FORMAT | lost), (), kinds)
                 error = _refusal(host, choice, cpu, target)
                 if error is None:
-                    return _with_counters(host, choice, cpu, wanted, target)
+                    return with_wanted(host, choice, cpu, wanted, target)
                 refused = error
     raise refused
 
@@ -232,9 +232,12 @@ def _refusal(host: Host, choice: Choice, cpu: int, target: int) -> HostError | N
     return None
 
 
-def _with_counters(host: Host, choice: Choice, cpu: int, wanted: Sequence[Counter], target: int) -> Choice:
-    """All at once; else one by one on top of those before, so that a group that does not fit is cut, not refused."""
-    whole = replace(choice, counters=tuple(wanted))
+def with_wanted(host: Host, choice: Choice, cpu: int, wanted: Sequence[Counter], target: int = 0) -> Choice:
+    """The choice with as many of these counters as there is room for.
+
+    All at once; else one by one on top of those before, so that a group that does not fit is cut, not refused.
+    """
+    whole = replace(choice, counters=(*choice.counters, *wanted))
     if _refusal(host, whole, cpu, target) is None:
         return whole
     for one in wanted:
