@@ -6,7 +6,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from turbotui.analysis.limits import POWER_HOLDERS, Facts, Hold, Holder, State, Sure, facts_of, holds_of, prefers_less
+from turbotui.analysis.limits import (
+    AT_CLOCK,
+    POWER_HOLDERS,
+    Facts,
+    Hold,
+    Holder,
+    State,
+    Sure,
+    facts_of,
+    holds_of,
+    prefers_less,
+)
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId, Scope
@@ -16,7 +27,6 @@ from turbotui.sampling.frame import Frame
 KEPT = 60
 """Intervals that a share of the time is taken over."""
 
-_AT_CLOCK = 0.97  # of a clock that counts as reached: bins are 100 MHz wide
 _IDLE = 3.0  # percent busy below which a package is said to be idle
 _MANY = 50.0  # percent busy from which the turbo clock for all cores is what counts
 _LOW_CLOCK = 0.9  # of what is possible
@@ -156,8 +166,8 @@ def _unheld(facts: Facts, *, idle: bool) -> tuple[State, tuple[ColumnId, str] | 
         return State.IDLE, None
     fastest = facts.mhz if facts.fastest is None else facts.fastest[0]
     single, everyone = facts.number("Turbo1") or facts.top_mhz, facts.number("TurboAll")
-    if (single is not None and fastest >= _AT_CLOCK * single) or (
-        everyone is not None and facts.mhz >= _AT_CLOCK * everyone and facts.busy >= _MANY
+    if (single is not None and fastest >= AT_CLOCK * single) or (
+        everyone is not None and facts.mhz >= AT_CLOCK * everyone and facts.busy >= _MANY
     ):
         return State.AT_TOP, None
     shared = everyone / single if everyone is not None and single else 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.analysis.limit_history import Verdict
-from turbotui.analysis.limits import POWER_HOLDERS, Facts, Hold, Holder, State, Sure
+from turbotui.analysis.limits import AT_CLOCK, POWER_HOLDERS, Facts, Hold, Holder, State, Sure
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
@@ -107,7 +107,7 @@ def _doing(facts: Facts) -> str:
 
 def _top(facts: Facts) -> str:
     everyone, single = facts.number("TurboAll"), facts.number("Turbo1") or facts.top_mhz
-    if facts.fastest is not None and single is not None and facts.fastest[0] >= 0.97 * single:
+    if facts.fastest is not None and single is not None and facts.fastest[0] >= AT_CLOCK * single:
         return f"its fastest CPU at {facts.fastest[0]:,.0f} of {single:,.0f} MHz"
     return "its turbo clock for all cores" if everyone is not None else "its highest clock"
 

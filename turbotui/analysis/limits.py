@@ -29,8 +29,10 @@ STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz",
 NO_LIMIT_WATTS = 4000.0
 """Firmware writes the greatest number that fits (4,095 W) where there is to be no limit."""
 
+AT_CLOCK = 0.97
+"""Share of a clock that counts as having reached it: bins are 100 MHz wide."""
+
 _AT_POWER = 0.95  # of a limit: the control loop stays a little below it
-_AT_CLOCK = 0.97  # of a clock: bins are 100 MHz wide
 _NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
 _WORKING = 20.0  # percent busy from which a CPU's clock says something
 _LOADED = 90.0  # percent busy from which a CPU would run as fast as it is let
@@ -282,13 +284,13 @@ def _settings(facts: Facts) -> Iterable[Hold]:
     cap, top, fastest = facts.cap_mhz, facts.top_mhz, facts.fastest
     if cap is None or top is None or fastest is None:
         return
-    if cap < _AT_CLOCK * top and fastest[0] >= _AT_CLOCK * cap:
+    if cap < AT_CLOCK * top and fastest[0] >= AT_CLOCK * cap:
         yield Hold(Holder.POLICY, Sure.SETTING, 1.0, "MaxMHz")
 
 
 def _inferred(facts: Facts) -> Iterable[Hold]:
     mhz, possible, busy = facts.mhz, facts.possible_mhz, facts.busy
-    slow = mhz is not None and possible is not None and mhz < _AT_CLOCK * possible
+    slow = mhz is not None and possible is not None and mhz < AT_CLOCK * possible
     if not slow or busy is None or busy < _WORKING:
         return
     if facts.words("Throttle") is not None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from turbotui.analysis.limit_history import Verdict
 from turbotui.analysis.limit_sentences import mark, name_of, sentence, short, well_known
-from turbotui.analysis.limits import WORDS, State
+from turbotui.analysis.limits import AT_CLOCK, WORDS, State
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.widgets.bars import Mark, bar, labels
@@ -184,7 +184,7 @@ def _clock(source: Source, verdict: Verdict) -> _Scale | None:
     if highest is not None:
         marks.append(("one", highest, _most(source, "Turbo1", row)) if single else
                      ("top", highest, _most(source, "TopMHz", row)))
-        if facts.cap_mhz is not None and facts.cap_mhz < 0.97 * highest:
+        if facts.cap_mhz is not None and facts.cap_mhz < AT_CLOCK * highest:
             marks.append(("allowed", facts.cap_mhz, _most(source, "MaxMHz", row)))
     name = "Bzy_MHz" if facts.number("Bzy_MHz") is not None else "CurMHz"
     busy = "" if facts.busy is None else f"{facts.busy:.0f} % busy"
