@@ -51,6 +51,16 @@ def risen_total(older: Sequence[Raw], newer: Sequence[Raw], factor: float | None
     return total if factor is None else total * factor
 
 
+def risen_rate(older: Sequence[Raw], newer: Sequence[Raw], spans: Numbers, factor: float | None) -> float | None:
+    """Sum of the increases per second of counters that are known to have `risen`; None if a span is unknown."""
+    plain = map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older))
+    try:
+        total: float = sum(map(truediv, plain, cast("Sequence[float]", spans)))
+    except (TypeError, ZeroDivisionError):
+        return None
+    return total if factor is None else total * factor
+
+
 def quotients(deltas: Numbers, spans: Numbers) -> Numbers:
     """Increase per second; None where either is unknown or no time passed."""
     try:

@@ -18,6 +18,7 @@ from turbotui.sampling.arithmetic import (
     reduced,
     risen,
     risen_increases,
+    risen_rate,
     risen_total,
     seconds,
 )
@@ -182,7 +183,15 @@ class Interval:
     def whole_rate(self, name: SignalId) -> float | None:
         """`rates` of all instances, reduced by the signal's rule."""
         if name not in self._whole_rates:
-            self._whole_rates[name] = reduced(self.rates(name), self.census.signals[name].reduce)
+            signal, ends = self.census.signals[name], self._risen(name)
+            total = None
+            if ends is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
+                total = risen_rate(*ends, self.spans(name), _factor(signal))
+            if total is None:
+                found = reduced(self.rates(name), signal.reduce)
+            else:
+                found = total if signal.reduce is Reduce.SUM else total / len(self.spans(name))
+            self._whole_rates[name] = found
         return self._whole_rates[name]
 
     def whole_level(self, name: SignalId) -> float | None:
@@ -241,9 +250,8 @@ class Interval:
         """Whether a counter that may be multiplexed was not, on any instance: nothing is to be scaled up then."""
         pair = (signal.enabled, signal.running)
         if pair not in self._throughout:
-            ends = self._risen(signal.running)
             ran = self.deltas(signal.running)
-            self._throughout[pair] = bool(ends and 0 not in ran and ran == self.deltas(signal.enabled))
+            self._throughout[pair] = None not in ran and 0 not in ran and ran == self.deltas(signal.enabled)
         return self._throughout[pair]
 
     def _stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
