@@ -85,7 +85,7 @@ class TurbotuiApp(App[int]):
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
         profile: name and content of the saved view to begin with.
-        on_shown: called once, when the empty first screen is there.
+        on_shown: called when the empty first screen is there, and after every change to another one.
 
     Attributes:
         failure: the exception that ended the program, if one did.
@@ -259,6 +259,8 @@ class TurbotuiApp(App[int]):
             base.show_columns()
             base.show_frame()
             self._want()
+        if self._on_shown is not None:
+            self._on_shown()
 
     def action_next_screen(self, by: int) -> None:
         """The next or previous one of SCREENS."""

@@ -15,11 +15,13 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.census import take_census
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.layout import Layouts
 from turbotui.sampling.sampler import Sampler
-from turbotui.sampling.workers import Answer, Work, Worker
+from turbotui.sampling.workers import Answer, Readings, Work, Worker
 
 _ARENAS = """
 import ctypes, sys, threading
@@ -152,3 +154,27 @@ def test_no_tls_is_loaded_and_whoever_wants_it_gets_it() -> None:
               "assert asyncio.run(one()) == 1\n"
               "import ssl; print(ssl.SSLContext)")
     assert "SSLContext" in _python(script)
+
+
+class _Values(list[Raw]):
+    """What a reader gave; can be watched going."""
+
+
+@pytest.mark.parametrize("ticks", [1, 2, 5])
+def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
+    names = ("x", "y")
+    layouts = Layouts(lambda _source, cpu, _names: (((0, "x", cpu), (1, "y", cpu)), ((0, cpu),)))
+    values: dict[SignalId, list[Raw]] = {"x": [None] * 3, "y": [None] * 3}
+    gone: list[weakref.ref[_Values]] = []
+    by_layout = False
+    for tick in range(ticks):
+        readings = Readings()
+        for cpu in range(3):
+            raw = _Values([tick * 10 + cpu, -cpu])
+            gone.append(weakref.ref(raw))
+            readings.add((cpu, "fake"), names, 1, 3, raw)
+        by_layout = layouts.put(readings, values, [[0] * 3])
+        del raw, readings
+    assert by_layout is (ticks > 1)
+    assert values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
+    assert [one() for one in gone] == [None] * len(gone)

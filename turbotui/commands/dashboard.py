@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _settle() -> None:
     """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
 
-    Once more when the screen is there: applying the style sheet leaves a megabyte of cycles.
+    Once more when a screen is there: applying the style sheet leaves a megabyte of cycles for each.
     """
     gc.collect()
     gc.freeze()

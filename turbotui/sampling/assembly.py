@@ -104,7 +104,8 @@ class Assembler:
                 readings.extend(part)
         if None in readings.raws:
             readings = readings.known()
-        self._layouts.put(readings, values, clocks)
+        if self._layouts.put(readings, values, clocks):
+            self._places.clear()  # they are in the layout, in a tenth of the memory
 
     def note(self, answers: Iterable[Answer]) -> None:
         """Take note of readings between two snapshots: only whether a counter wrapped matters of them."""

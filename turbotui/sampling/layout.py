@@ -75,7 +75,7 @@ class Layout:
     """
 
     def __init__(self, readings: Readings, place: Place) -> None:
-        self._kind = readings
+        self._kind = readings.kind()
         members: dict[tuple[str, tuple[SignalId, ...]], list[int]] = {}
         for number, (source, names) in enumerate(zip(readings.sources, readings.signals, strict=True)):
             members.setdefault((source, names), []).append(number)
@@ -125,22 +125,28 @@ class Layouts:
         self._layouts: list[Layout] = []
         self._before: Readings | None = None
 
-    def put(self, readings: Readings, values: Mapping[SignalId, list[Raw]], clocks: Sequence[list[int]]) -> None:
-        """Put the values and time stamps of all readings into their columns; none of them may have failed."""
+    def put(self, readings: Readings, values: Mapping[SignalId, list[Raw]], clocks: Sequence[list[int]]) -> bool:
+        """Put the values and time stamps of all readings into their columns; none of them may have failed.
+
+        Returns:
+            Whether a layout did it.
+        """
         found = next((layout for layout in self._layouts if layout.fits(readings)), None)
         if found is None and self._before is not None and readings.alike(self._before):
             found = Layout(readings, self._place)
             self._layouts = [found, *self._layouts[:_KEPT]]
-        self._before = readings
         if found is not None:
+            self._before = None
             found.put(readings, values, clocks)
-            return
+            return True
+        self._before = readings.kind()
         for (cpu, source), names, began, ended, raw in readings.each():
             places, moments = self._place(source, cpu, names)
             for index, name, position in places:
                 values[name][position] = raw[index]
             for clock, position in moments:
                 clocks[clock][position] = (began + ended) >> 1
+        return False
 
 
 def _pick(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:

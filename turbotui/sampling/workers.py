@@ -80,6 +80,10 @@ class Readings:
             found.add(*one)
         return found
 
+    def kind(self) -> Readings:
+        """Where they come from, without what was read: it can be kept and costs nothing."""
+        return Readings(self.cpus, self.sources, self.signals)
+
     def alike(self, other: Readings) -> bool:
         """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
         return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
