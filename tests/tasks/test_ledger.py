@@ -8,7 +8,7 @@ from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.watching import moved_marks
 from turbotui.machine.perf_ring import Reading, parse_record
-from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.following import Closing, Taken, pages_for
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 
@@ -189,3 +189,11 @@ def test_a_thread_that_was_never_switched_out_is_in_the_timeline_from_its_last_r
     [row] = task_rows(books, Grouping.THREAD)
     assert (row.counts["run"], books.timeline.total()) == (350, 350)
     assert books.timeline.end == 1000
+
+
+@given(st.integers(1, 4096))
+def test_rings_are_powers_of_two_and_do_not_eat_a_large_machine(cpus: int) -> None:
+    pages = pages_for(cpus)
+    assert pages & (pages - 1) == 0
+    assert 32 <= pages <= 512
+    assert pages == 32 or pages * cpus <= 16_384

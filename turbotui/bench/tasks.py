@@ -24,7 +24,6 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.tasks.launching import Held
 
-_ROUND: Final = 0.05  # seconds, as the screen and the command look
 _PAGES: Final = 4096  # of the rings: nothing is lost however fast the pair plays, so every switch pays in full
 EIGHT: Final = ("minor-faults", "major-faults", "page-faults", "cpu-migrations", "alignment-faults",
                 "emulation-faults")
@@ -77,7 +76,7 @@ def switch_cost(name: str, application: Application, rounds: int, trips: int) ->
 
 
 def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, float]:
-    """Watching all CPUs with eight events, looked at every 50 ms.
+    """Watching all CPUs with eight events, sampled at each switch and every 50 ms, as the screen does.
 
     Returns:
         Share of one CPU that the reader used, and samples a second that it booked.
@@ -85,11 +84,11 @@ def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, f
     watching = Watching(read_machine(LinuxHost()), live=True)
     try:
         one = watching.add(Application("all", everything=True, events=",".join(events)))
-        watching.round(_ROUND)
+        watching.round(watching.pause)
         before = sum(account.samples for account in one.ledger.accounts())
         began, used = time.monotonic(), time.thread_time()
         while time.monotonic() < began + seconds:
-            watching.round(_ROUND)
+            watching.round(watching.pause)
         passed, used = time.monotonic() - began, time.thread_time() - used
         return used / passed, (sum(account.samples for account in one.ledger.accounts()) - before) / passed
     finally:
@@ -129,7 +128,7 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
         began = time.thread_time()
         held.go()
         while held.status() is None:
-            watching.round(_ROUND)
+            watching.round(watching.pause)
         used = time.thread_time() - began
         samples = sum(account.samples for account in one.ledger.accounts())
         watching.close_books()

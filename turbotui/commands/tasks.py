@@ -26,7 +26,7 @@ from turbotui.machine.tasks.launching import Held
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
-_ROUND = 0.05  # seconds between two looks at the rings when none is half full
+_FIRST = 0.05  # seconds of the first interval of the energy's session, and its shortest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,12 +101,12 @@ class _Watch:
         watching = Watching(self._machine, self._arguments.pages)
         try:
             self._open(watching)
-            session = Session(self._machine, SOURCES, max(_ROUND, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
+            session = Session(self._machine, SOURCES, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
             meter = EnergyMeter(session.census)
             columns = energy_columns(session.catalog, session.census)
             session.want(column.id for column in columns)
             if columns:
-                session.start(meter.feed, first=_ROUND)
+                session.start(meter.feed, first=_FIRST)
             for held in self._held.values():
                 watching.waiting.add(held.descriptor)
                 held.go()
@@ -137,7 +137,9 @@ class _Watch:
         with self._signals():
             while not self._ended:
                 due = None if self._interval is None else began + (number + 1) * self._interval
-                pause = _ROUND if due is None else max(0.0, min(_ROUND, due - time.monotonic()))
+                pause = watching.pause
+                if due is not None:
+                    pause = max(0.0, min(pause, due - time.monotonic()))
                 watching.round(pause)
                 for name, held in self._held.items():
                     if name not in codes and (code := held.status()) is not None:

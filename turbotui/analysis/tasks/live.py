@@ -16,8 +16,7 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 
-_ROUND: Final = 0.05  # seconds between two looks at the rings when none is half full
-_FIRST: Final = 4  # rounds until the first table comes by itself
+_FIRST: Final = 1  # rounds until the first table comes by itself
 _MOST_LINES: Final = 400  # of a timeline
 
 
@@ -141,7 +140,7 @@ class TaskWatcher:
                 due, wish = self._state.due or (rounds == _FIRST and not asked), self._state.wish
                 asked |= due
                 self._state.due = False
-            watching.round(0.0 if due else _ROUND)  # what came before the request is in its table
+            watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
             if due:
                 self._publish(self._take(watching, wish, refused))

@@ -33,6 +33,8 @@ from turbotui.machine.tasks.sets import (
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Unavailable
 
+_LOOK: Final = 0.05  # seconds between two looks for new threads in /proc (mode A)
+_TAKE: Final = 0.2  # seconds between two looks at rings that wake their reader when they are half full
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
@@ -147,6 +149,11 @@ class Watching:
             raise
         self.watched.append(one)
         return one
+
+    @property
+    def pause(self) -> float:
+        """Seconds that a round may wait: samples are taken by the kernel, and lie in the rings meanwhile."""
+        return _LOOK if any(one.ledger.choice.mode is Mode.THREADS for one in self.watched) else _TAKE
 
     def round(self, seconds: float) -> None:
         """Wait until there is something to book, at most so long, and book it."""

@@ -24,7 +24,9 @@ from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, open_set
 from turbotui.machine.tasks.waiting import Waiting
 
-_PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 100,000 switches per second at about 170 bytes each
+_PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 200,000 switches a second at about 100 bytes each
+_PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
+_PAGES_LEAST: Final = 32  # 128 KiB: 50 ms of 25,000 switches a second on one CPU
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
 _SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
 
@@ -61,7 +63,7 @@ class Follower:
                  waiting: Waiting | None = None) -> None:
         self._host = host
         self._cpus = tuple(cpus)
-        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else _PAGES_CPU)
+        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else pages_for(len(self._cpus)))
         self._sets: list[CounterSet] = []
         self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
         self._ring_cpu: dict[int, int] = {}
@@ -238,6 +240,12 @@ class Follower:
                 pages //= 2
         self._ring_cpu[one.leader] = one.cpu
         self._waiting.add(one.leader)
+
+
+def pages_for(cpus: int) -> int:
+    """Pages of each CPU's ring: fewer where there are many CPUs; a power of two."""
+    share = max(_PAGES_LEAST, min(_PAGES_CPU, _PAGES_ALL // max(1, cpus)))
+    return 1 << (share.bit_length() - 1)
 
 
 def sentence(error: HostError, what: str, counters: int) -> str:
