@@ -255,7 +255,7 @@ class TurbotuiApp(App[int]):
 
     def _resumed(self) -> None:
         base = self._base
-        if base is not None:
+        if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
             base.show_columns()
             base.show_frame()
             self._want()

@@ -55,8 +55,9 @@ class Info(ctypes.Structure):
 libc.mallinfo2.restype = Info
 libc.free(ctypes.c_void_p(libc.malloc(10_000_000)))  # raises the limit for large blocks, unless it was set
 before = libc.mallinfo2().word3
-libc.malloc(100_000)
-print(libc.mallinfo2().word3 - before)
+for _ in range(200):
+    libc.malloc(100_000)  # the first ones may find room that is there
+print(libc.mallinfo2().word3 - before > 100)
 """
 
 
@@ -139,7 +140,7 @@ def test_threads_share_one_arena() -> None:
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="this C library is not glibc 2.33 or later")
 def test_large_blocks_are_the_kernels_whatever_was_freed_before() -> None:
-    assert _python(_LARGE) == "1\n"
+    assert _python(_LARGE) == "True\n"
 
 
 def test_a_c_library_without_the_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,6 +113,8 @@ class WatchScreen(Screen[None]):
 
     def show_summary(self) -> None:
         """Draw both lines on top, and the band."""
+        if not self.composed:
+            return
         watch = self.watch_state
         width = self.size.width
         for band in self.query("#band").results(PieceLines):
@@ -200,6 +202,8 @@ class WatchScreen(Screen[None]):
 
     def show_keys(self) -> None:
         """Draw the footer: keys by rank as they fit, screens at the right."""
+        if not self.composed:
+            return
         app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
         width = self.size.width
         tabs: list[tuple[Piece, str]] = []
@@ -247,6 +251,8 @@ class WatchScreen(Screen[None]):
 
     def show_status(self) -> None:
         """Draw the status line."""
+        if not self.composed:
+            return
         left = f" {self._notice}" if self._notice else f" {self.readout()}"
         flags = self.flags()
         right = "  ".join(flags) + " " if flags else ""

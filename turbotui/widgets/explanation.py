@@ -113,7 +113,7 @@ def _arithmetic(frame: Frame, column: Column, row: RowId, behind: Sequence[Evide
             return [*lines, *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
         return [*lines, f"{margin}= {said(column, found.cell)}"]
     term = unrounded(found.term)
-    lines = [f"  {column.formula}"] if column.formula else []
+    lines = _hanging("  ", column.formula, width) if column.formula else []
     lines += _hanging(start, f"= {written(term, _label)}", width)
     numbers = substituted(found, behind)
     if numbers:
