@@ -44,7 +44,7 @@ class KeyGate:
 
     async def _next(self) -> None:
         app = self._app
-        if not self._waiting:
+        if not self._waiting or not app.screen_stack:
             return
         self._turn += 1
         self._busy = True
@@ -62,6 +62,8 @@ class KeyGate:
 
     async def _acted(self, turn: int) -> None:
         """What the key brought up has to stand, and to have its focus, before the next key."""
+        if not self._app.screen_stack:
+            return  # the key was to leave
         if not self._app.screen.call_later(self._app.call_later, self._done, turn):
             await self._done(turn)
 
