@@ -49,6 +49,7 @@ class WatchScreen(Screen[None]):
         super().__init__()
         self.watch_state = watch
         self._notice = ""
+        self._is_composed = False
 
     def body(self) -> Iterable[Widget]:
         """The widgets between summary and status line."""
@@ -296,7 +297,9 @@ class WatchScreen(Screen[None]):
     @property
     def composed(self) -> bool:
         """Whether the widgets are there. Textual resumes a screen on its first visit before it is composed."""
-        return bool(self.query("#tiny"))
+        if not self._is_composed:
+            self._is_composed = bool(self.query("#tiny"))
+        return self._is_composed
 
     def on_mount(self) -> None:
         """Draw what came before the widgets were there."""
