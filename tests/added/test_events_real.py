@@ -55,7 +55,8 @@ def test_switches_clocks_and_formulas_of_this_machine() -> None:
     seconds, rate = frame.seconds, cells["Rate"]
     assert seconds is not None
     assert isinstance(rate, float)
-    assert rate == pytest.approx(counted / seconds, rel=0.05)
+    # few switches happen on a quiet machine, and the two are two counters, read one after the other
+    assert rate == pytest.approx(counted / seconds, rel=0.05, abs=40)
     clock = cells["cpu-clock"]
     assert isinstance(clock, int)
     cpus = len(session.machine.topology.cpus)
