@@ -61,6 +61,7 @@ def main() -> int:
         cost_of_dashboard("this machine", [], seconds),
         cost_of_dashboard("256 CPUs (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], seconds),
         cost_of_dashboard("1,024 CPUs (SIMULATED)", ["--machine", "big-8s"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED), 120x36", ["--machine", "big-8s"], seconds, (120, 36)),
     ]
     if not arguments.quick:
         rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]

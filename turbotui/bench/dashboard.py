@@ -38,12 +38,13 @@ class Cost:
     kb_per_second: float
 
 
-def cost_of_dashboard(name: str, words: Sequence[str], seconds: float) -> Cost:
-    """Run the dashboard for a while and divide its CPU time among its threads."""
+def cost_of_dashboard(name: str, words: Sequence[str], seconds: float,
+                      size: tuple[int, int] = (_COLUMNS, _ROWS)) -> Cost:
+    """Run the dashboard for a while in a terminal of a size, and divide its CPU time among its threads."""
     with tempfile.NamedTemporaryFile(mode="r", suffix=".json") as report:
         terminal = Terminal(
             [sys.executable, "-m", "turbotui.bench.child", report.name, str(_WARM_UP), str(seconds), *words, "-i", "1"],
-            _COLUMNS, _ROWS, {},
+            *size, {},
         )
         found = _watch(name, terminal, seconds)
         report.seek(0)
