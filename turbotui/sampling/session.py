@@ -106,6 +106,7 @@ class Session:
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
         self._also: frozenset[SignalId] = frozenset()
+        self._wrapping: set[SignalId] = set()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
@@ -134,7 +135,12 @@ class Session:
         self._want()
 
     def _want(self) -> None:
-        self._sampler.want(signals_of((*self._columns, *self.spied), self.census) | self._also)
+        wanted = signals_of((*self._columns, *self.spied), self.census) | self._also
+        # A counter that wraps, once it was shown, is read on while its column is hidden: shown again it has its number
+        # at once, and no wrap is lost in between. It is a register or two a package.
+        signals = self.census.signals
+        self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
+        self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
 
     def add(self, text: str) -> Column:
         """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
