@@ -350,3 +350,8 @@ def test_filters_that_exclude_each_other_are_told_before_the_kernel_refuses_them
         why = refused(here, "nvidia_ucf_pmu_0/slc_hit_rd/u")
         assert "cannot tell user from kernel mode" in why.detail
         assert why.remedy == "write it without modifiers"
+
+
+def test_a_name_with_a_hyphen_in_a_formula_is_told_to_stand_in_quotes() -> None:
+    with adding("sapphire-2s") as watched, pytest.raises(AddError, match="stands in quotes in a formula"):
+        watched.session.add_all("MPI=cache-misses/instructions")
