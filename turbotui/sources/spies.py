@@ -192,12 +192,15 @@ class _OpenSet:
         try:
             for events in one:
                 self._groups.append((events, self._opened(cpu, events)))
+            self._seen = dict(self._look())
+        except CpuGone:
+            self.close()
+            raise
         except HostError as error:
             self.close()
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             raise
-        self._seen = dict(self._look())
 
     def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
         descriptors: list[int] = []
@@ -334,11 +337,16 @@ class SpyReader:
             return
         fresh = None if one is None else _OpenSet(self._host, self._cpu, one, self._effort)
         old = self._open
-        if old is not None:
-            self._collect(_names(one))
-            old.close()
-        if fresh is not None:
-            fresh.increases()  # what both counted is the old one's
+        try:
+            if old is not None:
+                self._collect(_names(one))
+                old.close()
+            if fresh is not None:
+                fresh.increases()  # what both counted is the old one's
+        except (CpuGone, HostError):
+            if fresh is not None:
+                fresh.close()
+            raise
         self._open = fresh
         self._time = self._host.now_ns()
 
