@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
@@ -15,7 +13,7 @@ from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.columns import Column
 from turbotui.sampling.completion import complete_added
 from turbotui.sampling.event_completion import Following, complete_events
-from turbotui.screens.modal import Window
+from turbotui.screens.field_window import FieldWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
@@ -29,22 +27,13 @@ _INTRODUCTION = (
 _WIDE = 34  # columns of a completion before its note
 
 
-class AddCounter(Window[None]):
+class AddCounter(FieldWindow):
     """Gives nothing; the table behind changes at once.
 
     Args:
         watch: where the counters go.
         changed: called when a column came or went, with the one that came.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", priority=True, show=False),
-        Binding("down", "move(1)", "down", priority=True, show=False),
-        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
-        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
-        Binding("tab", "take", "complete", priority=True),
-        Binding("delete", "remove", "remove", priority=True),
-    ]
 
     DEFAULT_CSS = """
     AddCounter > .window { width: 90; max-width: 100%; height: 70%; }
@@ -65,14 +54,8 @@ class AddCounter(Window[None]):
             yield Static(_INTRODUCTION, id="said", markup=False)
             yield Listing()
 
-    def on_mount(self) -> None:
-        """Type at once."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
-        self._fill()
-
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """What is there, and what may follow."""
         text = self.query_one(Input).value
         there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
         if there:
@@ -103,7 +86,7 @@ class AddCounter(Window[None]):
         try:
             sets = self._watch.session.find_sets()
         except UsageError as error:
-            self._say(str(error))
+            self.say(str(error))
             sets = {}
         counters = [Following(one) for one in complete_added(host, text)]
         if is_turbostats(text):
@@ -112,13 +95,6 @@ class AddCounter(Window[None]):
         known = {one.text for one in events}
         return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 
-    def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(text)
-
-    def on_input_changed(self) -> None:
-        """Complete as one types."""
-        self._fill()
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Add it, or say what is wrong with it."""
         if not event.value:
@@ -126,7 +102,7 @@ class AddCounter(Window[None]):
         try:
             columns = self._watch.add(event.value)
         except UsageError as error:
-            self._say(str(error))
+            self.say(str(error))
             return
         reasons = {column.id: self._watch.why_absent(column) for column in columns}
         shown = [name for name, why in reasons.items() if why is None]
@@ -135,27 +111,17 @@ class AddCounter(Window[None]):
             if why is not None:  # not kept: what was typed stays in the field to be put right
                 self._watch.remove(name)
                 said.append(f"{name} is not added: {why.sentence()}")
-        self._say("\n".join(said))
+        self.say("\n".join(said))
         if shown:
             self.query_one(Input).value = ""
             self._changed(self._watch.find(shown[0]))
-        self._fill()
-
-    def on_listing_chosen(self) -> None:
-        """A click completes too."""
-        self.action_take()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
+        self.fill()
 
     def action_take(self) -> None:
         """Take the completion under the cursor."""
         key = self.query_one(Listing).key
         if key and not key.startswith(_REMOVE):
-            field = self.query_one(Input)
-            field.value = key
-            field.cursor_position = len(key)
+            self.put(key)
 
     def action_remove(self) -> None:
         """Take the added counter under the cursor away."""
@@ -163,9 +129,9 @@ class AddCounter(Window[None]):
         if key.startswith(_REMOVE):
             name = key.removeprefix(_REMOVE)
             self._watch.remove(name)
-            self._say(f"{name} is removed")
+            self.say(f"{name} is removed")
             self._changed(None)
-            self._fill()
+            self.fill()
 
 
 def _is_place(text: str) -> bool:

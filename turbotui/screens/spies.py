@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
@@ -14,7 +12,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.spies import Spy, typed_spy
-from turbotui.screens.modal import Window
+from turbotui.screens.field_window import FieldWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
@@ -30,7 +28,7 @@ _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-referen
 _MOST = 40  # lines of what may follow
 
 
-class SpyForm(Window[None]):
+class SpyForm(FieldWindow):
     """Gives nothing; spies follow at once, and the columns behind with them.
 
     Args:
@@ -38,15 +36,6 @@ class SpyForm(Window[None]):
         changed: called when columns came or went.
         row: where to begin: the row under the cursor.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", priority=True, show=False),
-        Binding("down", "move(1)", "down", priority=True, show=False),
-        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
-        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
-        Binding("tab", "take", "take", priority=True),
-        Binding("delete", "remove", "remove", priority=True),
-    ]
 
     DEFAULT_CSS = """
     SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
@@ -79,21 +68,18 @@ class SpyForm(Window[None]):
         return ",".join(map(str, sorted(instance.cpus)))
 
     def on_mount(self) -> None:
-        """Type at once."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
-        field.cursor_position = len(field.value)
+        """Type at once, and say first what is wrong."""
+        super().on_mount()
         self._say_state()
-        self._fill()
 
     def _say_state(self) -> None:
         """What is wrong, before anything is typed."""
         session = self._watch.spied_on
         if session is not None and (session.spy_note or session.spy_notes):
-            self._say(" · ".join(note for note in (session.spy_note, *session.spy_notes) if note))
+            self.say(" · ".join(note for note in (session.spy_note, *session.spy_notes) if note))
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """What is there, and what may follow."""
         session = self._watch.spied_on
         entries = () if session is None else session.spies.spies
         items: list[Item] = []
@@ -131,13 +117,6 @@ class SpyForm(Window[None]):
         pmu = read_pmu(host, device)
         return [] if pmu is None else [f"{device}/{name}/" for name in pmu.events if name.startswith(event)]
 
-    def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(text)
-
-    def on_input_changed(self) -> None:
-        """Complete as one types."""
-        self._fill()
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Send the spies, or say what is wrong."""
         on, colon, events = event.value.partition(":")
@@ -145,27 +124,19 @@ class SpyForm(Window[None]):
         if session is None:
             return
         if not colon or not events.strip():
-            self._say(_INTRODUCTION)
+            self.say(_INTRODUCTION)
             return
         try:
             spy = typed_spy(on, events)
             self._watch.spy(session.spies.with_spy(spy))
         except UsageError as error:
-            self._say(str(error))
+            self.say(str(error))
             return
         notes = session.spy_notes
-        self._say(" · ".join(notes) if notes else f"{spy.on.text}: counted from the next interval on")
+        self.say(" · ".join(notes) if notes else f"{spy.on.text}: counted from the next interval on")
         self.query_one(Input).value = ""
         self._changed()
-        self._fill()
-
-    def on_listing_chosen(self) -> None:
-        """A click takes over too."""
-        self.action_take()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
+        self.fill()
 
     def action_take(self) -> None:
         """Put what is under the cursor into the field, to be changed."""
@@ -173,9 +144,7 @@ class SpyForm(Window[None]):
         spy = self._entry(key)
         text = key if spy is None else f"{spy.on.text}: {_events(spy)}"
         if text:
-            field = self.query_one(Input)
-            field.value = text
-            field.cursor_position = len(text)
+            self.put(text)
 
     def action_remove(self) -> None:
         """Call the spies under the cursor back."""
@@ -183,9 +152,9 @@ class SpyForm(Window[None]):
         if session is None or spy is None:
             return
         self._watch.spy(session.spies.without(spy.on.text))
-        self._say(f"{spy.on.text} is spied on no more")
+        self.say(f"{spy.on.text} is spied on no more")
         self._changed()
-        self._fill()
+        self.fill()
 
     def _entry(self, key: str) -> Spy | None:
         session = self._watch.spied_on
