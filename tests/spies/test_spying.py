@@ -156,6 +156,7 @@ def test_an_event_that_is_called_as_a_column_changes_nothing() -> None:
     with pytest.raises(UsageError, match="CPU"):
         spied.session.spy(plan_of("CPU"))
     assert spied.session.spies == plan_of("branches")
+    assert spied.session._spies.arrangement.plan == plan_of("branches"), "readers follow the arrangement"
 
 
 def test_a_spied_cpu_that_goes_away_takes_its_row_only() -> None:

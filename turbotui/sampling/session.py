@@ -97,6 +97,7 @@ class Session:
         self.failure: BaseException | None = None
         self.spied: tuple[Column, ...] = ()
         self.spy_note = ""
+        self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
         self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
         self._spy_effort = Effort()
@@ -163,7 +164,8 @@ class Session:
         Raises:
             AddError, UsageError: as `add`; nothing is added then.
         """
-        columns = self._add(text)
+        with self._changing:
+            columns = self._add(text)
         for column in columns:
             if "added" in column.groups:
                 known = self._typed.get(column.id, ())
@@ -226,8 +228,10 @@ class Session:
     def remove(self, name: ColumnId) -> None:
         """Take a column away that was added by hand; any other name changes nothing."""
         self._typed.pop(name, None)
-        events = (one.without(name) for one in self.events)
-        self._keep(tuple(one for one in self.added if one.name != name), tuple(one for one in events if one.columns))
+        with self._changing:
+            events = (one.without(name) for one in self.events)
+            added = tuple(one for one in self.added if one.name != name)
+            self._keep(added, tuple(one for one in events if one.columns))
 
     @property
     def spies(self) -> SpyPlan:
@@ -246,15 +250,14 @@ class Session:
         Raises:
             UsageError: an event has the name of a column; what was spied on before goes on.
         """
-        before = self._spies.plan
+        with self._changing:
+            self._spy(plan)
+
+    def _spy(self, plan: SpyPlan) -> None:
+        self._composed(self.added, self.events, plan, self.census)  # a clash of names is told before anything changes
         self._spies.follow(plan)
-        census = self.census.plus(self.machine, self._spies)
-        try:
-            columns = self._composed(self.added, self.events, plan, census)
-        except UsageError:
-            self._spies.follow(before)
-            raise
-        self.census = census
+        self.census = self.census.plus(self.machine, self._spies)
+        columns = self._composed(self.added, self.events, plan, self.census)
         self.catalog = Catalog(columns, {column.id: column for column in columns})
         self.spied = tuple(column for column in columns if "spies" in column.groups)
         self._sampler.add(self._spies)

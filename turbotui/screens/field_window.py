@@ -12,7 +12,7 @@ from turbotui.widgets.listing import Listing
 
 
 class FieldWindow(Window[None]):
-    """Has an `Input`, a `Static` with the id "said" and a `Listing`; the field has the keys, arrows move in the list."""
+    """Has an `Input`, a `Static` with the id "said" and a `Listing`; keys go to the field, arrows to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", priority=True, show=False),
