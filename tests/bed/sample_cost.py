@@ -13,9 +13,10 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.sparing import SparingHost
 from turbotui.quantities.signals import Behavior
+from turbotui.sampling.answers import Work
 from turbotui.sampling.census import take_census
 from turbotui.sampling.plan import make_plan
-from turbotui.sampling.workers import Work, Worker
+from turbotui.sampling.workers import Worker
 from turbotui.sources import SOURCES
 
 _ROUNDS = 400

@@ -15,13 +15,14 @@ from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import Cell, Column
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
+from turbotui.sampling.answers import Work
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.selection import signals_of
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.workers import Work, Worker
+from turbotui.sampling.workers import Worker
 from turbotui.sources import SOURCES
 
 # What the tests of lower layers made for themselves is used here too.

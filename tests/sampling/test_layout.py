@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.answers import Readings
 from turbotui.sampling.layout import Layouts, Places
-from turbotui.sampling.workers import Readings
 
 CPUS = 12
 SOURCES = {"a": ("x", "y"), "b": ("z",), "c": ("core", "x2")}

@@ -16,12 +16,13 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.answers import Answer, Readings, Work
 from turbotui.sampling.census import take_census
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.layout import Layouts
 from turbotui.sampling.sampler import Sampler
-from turbotui.sampling.workers import Answer, Readings, Work, Worker
+from turbotui.sampling.workers import Worker
 
 _ARENAS = """
 import ctypes, sys, threading

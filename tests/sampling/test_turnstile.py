@@ -9,10 +9,12 @@ import pytest
 from scripted import FakeHost, FakeSource, counter, machine_of, place, sample
 
 from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.answers import Answer, Work
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
-from turbotui.sampling.workers import Answer, Turnstile, Work, Worker
+from turbotui.sampling.turnstile import Turnstile
+from turbotui.sampling.workers import Worker
 
 _CPUS = 40
 

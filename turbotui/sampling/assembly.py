@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
+from turbotui.sampling.answers import SHARED, Answer, Readings
 from turbotui.sampling.census import Census
 from turbotui.sampling.layout import Layouts, Places
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.workers import SHARED, Answer, Readings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.sampling.workers import Readings
+from turbotui.sampling.answers import Readings
 
 T = TypeVar("T")
 

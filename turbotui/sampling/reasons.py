@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from turbotui.quantities.signals import Behavior, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.answers import SHARED
 from turbotui.sampling.plan import reading_cpus
-from turbotui.sampling.workers import SHARED
 
 if TYPE_CHECKING:  # a frame answers why by asking here
     from turbotui.sampling.frame import Frame

@@ -6,7 +6,6 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 import time
@@ -19,15 +18,18 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.signals import SignalId
+from turbotui.sampling.answers import SHARED, Answer, Work
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.collector import Alarm, Collector
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.workers import SHARED, Answer, Turnstile, Work, Worker
+from turbotui.sampling.turnstile import Turnstile
+from turbotui.sampling.workers import Worker
 from turbotui.sources.source import Source
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
@@ -73,10 +75,8 @@ class Sampler:
         self._recheck = False
         self._found: Topology | None = None
         self._cpus_seen = self._cpus_now()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._early: asyncio.Event | None = None
-        self._end_first = False
-        self._patience: asyncio.Timeout | None = None
+        self._early = Alarm()
+        self._answered = Alarm()
         self._looked = 0.0
         self._checked = -_CHECK_NS
         self._stopping = False
@@ -104,11 +104,7 @@ class Sampler:
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
-        self._end_first = True
-        loop, early = self._loop, self._early
-        if loop is not None and early is not None:
-            with contextlib.suppress(RuntimeError):  # the loop closed between the look and the call: nothing to end
-                loop.call_soon_threadsafe(early.set)
+        self._early.ring()
 
     def set_interval(self, seconds: float) -> None:
         """Change the interval; the one under way ends now."""
@@ -119,10 +115,7 @@ class Sampler:
         """End the interval, publish it, and return from `run`."""
         self._stopping = True
         self.end_interval()
-        loop = self._loop
-        if loop is not None:
-            with contextlib.suppress(RuntimeError):  # as in end_interval
-                loop.call_soon_threadsafe(self._hurry, loop)
+        self._answered.ring()
 
     async def run(self, intervals: int | None = None, first: float | None = None) -> None:
         """Sample until `stop`, or until this many intervals have been published.
@@ -131,24 +124,21 @@ class Sampler:
             intervals: how many; None for ever.
             first: length of the first interval in seconds, so that a screen has numbers soon; None for a full one.
         """
-        loop = self._loop = asyncio.get_running_loop()
-        ended = self._early = asyncio.Event()
+        now = asyncio.get_running_loop().time
         if self._stopping:
             return
-        if self._end_first:
-            ended.set()
         try:
-            await self._tick(loop)
-            deadline = loop.time() + (self.interval if first is None else min(first, self.interval))
+            await self._tick(now)
+            deadline = now() + (self.interval if first is None else min(first, self.interval))
             done = 0
             last = self._stopping
             while not last and (intervals is None or done < intervals):
-                if await self._wait(loop, ended, deadline):
-                    deadline = loop.time()  # beats are counted from where the interval was cut
+                if await self._wait(now, deadline):
+                    deadline = now()  # beats are counted from where the interval was cut
                 last = self._stopping  # a stop that comes while this tick is published ends one more, short interval
-                await self._tick(loop)
+                await self._tick(now)
                 done += 1
-                deadline = self._next_deadline(loop.time(), deadline)
+                deadline = self._next_deadline(now(), deadline)
         finally:
             self._end_workers()
 
@@ -167,41 +157,35 @@ class Sampler:
             self._overruns += 1
         return deadline
 
-    async def _wait(self, loop: asyncio.AbstractEventLoop, ended: asyncio.Event, deadline: float) -> bool:
+    async def _wait(self, now: Callable[[], float], deadline: float) -> bool:
         """Wait for the deadline; True if the interval was ended early.
 
         On the way counters that wrap are looked at often enough, however far the deadline is.
         """
         while True:
             until = min(deadline, self._looked + self._look_every)
-            if await _wait(ended, until):
+            if await self._early.sleep_until(until):
                 return True
             if until >= deadline:
                 return False
-            await self._look(loop, deadline)
+            await self._look(now, deadline)
 
-    async def _look(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
+    async def _look(self, now: Callable[[], float], deadline: float) -> None:
         """Read the counters that wrap; nothing is published."""
-        answers, _late = await self._ask(loop, min(_LATE_FLOOR, max(0.0, deadline - loop.time())), look=True)
+        answers, _late = await self._ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), look=True)
         self._assembler.note(answers)
         self._recheck = self._recheck or any(answer.gone for answer in answers)
-        self._looked = loop.time()
+        self._looked = now()
 
-    def _hurry(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait no longer for workers than an answer that is under way needs; for the first tick, not at all."""
-        limit = None if self._patience is None else self._patience.when()
-        if self._patience is not None and limit is not None and not self._patience.expired():
-            self._patience.reschedule(min(limit, loop.time() + (_LATE_FLOOR if self._seq > 1 else 0.0)))
-
-    async def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _tick(self, now: Callable[[], float]) -> None:
         """Ask everybody, wait until all have answered or are late, publish the frame."""
         self._follow_changes()
         host = self._machine.host
         self._seq += 1
         wall, started = host.wall_ns(), host.now_ns()
         patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
-        answers, late = await self._ask(loop, patience)
-        self._looked = loop.time()
+        answers, late = await self._ask(now, patience)
+        self._looked = now()
         self._late_total += len(late)
         snapshot = self._assembler.assemble(
             answers,
@@ -216,7 +200,7 @@ class Sampler:
             self._checked = started
             self._found = self._new_topology()
 
-    async def _ask(self, loop: asyncio.AbstractEventLoop, seconds: float, *,
+    async def _ask(self, now: Callable[[], float], seconds: float, *,
                    look: bool = False) -> tuple[list[Answer], frozenset[int]]:
         """Ask every worker that is free, and wait this long.
 
@@ -226,7 +210,7 @@ class Sampler:
         Raises:
             InternalError: a source broke its contract.
         """
-        collector = _Collector(loop)
+        collector = Collector(self._answered)
         asked: dict[Worker, tuple[int, Work]] = {}
         late: set[int] = set()
         for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive):
@@ -240,13 +224,12 @@ class Sampler:
                 self._holding.add(cpu)
             else:
                 self._holding.discard(cpu)
-        if self._stopping:
-            seconds = min(seconds, _LATE_FLOOR if self._seq > 1 else 0.0)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds) as self._patience:
-                while not await collector.wait(_STUCK_SECONDS):
-                    self._turnstile.admit()
-        self._patience = None
+        until = now() + seconds
+        while not collector.complete() and now() < until:
+            if self._stopping:  # wait no longer than an answer that is under way needs; in the first tick, not at all
+                until = min(until, now() + (_LATE_FLOOR if self._seq > 1 else 0.0))
+            if not await self._answered.sleep_until(min(until, now() + _STUCK_SECONDS)):
+                self._turnstile.admit()
         answers = collector.close()
         for worker in self._workers.values():
             if worker.crash is not None:
@@ -360,64 +343,3 @@ class Sampler:
             online = ""
         return online, host.usable_cpus()
 
-
-async def _wait(ended: asyncio.Event, deadline: float) -> bool:
-    """Wait for the deadline; True if the interval was ended early."""
-    try:
-        async with asyncio.timeout_at(deadline):
-            await ended.wait()
-    except TimeoutError:
-        return False
-    ended.clear()
-    return True
-
-
-class _Collector:
-    """Gathers the answers to one tick; the last one wakes the loop once."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._lock = threading.Lock()
-        self._waiting: set[Worker] = set()
-        self._answers: list[Answer] = []
-        self._done = asyncio.Event()
-        self._armed = False
-        self._closed = False
-
-    def expect(self, worker: Worker) -> None:
-        """Wait for this worker too."""
-        with self._lock:
-            self._waiting.add(worker)
-
-    def receive(self, answer: Answer) -> None:
-        """Take an answer, on the worker's thread."""
-        with self._lock:
-            answer.worker.busy = False
-            self._waiting.discard(answer.worker)
-            if self._closed:
-                return  # too late for its tick: the row was shown as late
-            self._answers.append(answer)
-            wake = self._armed and not self._waiting
-        if wake:
-            self._wake()
-
-    async def wait(self, seconds: float) -> bool:
-        """Until all have answered, or this long; True if they have."""
-        with self._lock:
-            self._armed = True
-            if not self._waiting:
-                return True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._done.wait()
-        return self._done.is_set()
-
-    def close(self) -> list[Answer]:
-        """The answers there are; later ones are dropped."""
-        with self._lock:
-            self._closed = True
-            return self._answers
-
-    def _wake(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has closed: the program is leaving
-            self._loop.call_soon_threadsafe(self._done.set)

@@ -400,13 +400,16 @@ class Session:
         newer = frame.newer
         if mark[0] - self._resident_at >= _RESIDENT_SECONDS:
             self._resident_at, self._resident_bytes = mark[0], self._resident()
-        cost = OwnCost(None, self._resident_bytes, newer.span_ns / 1e6, newer.late_total, newer.overruns,
-                       reads=effort.reads - done.reads, opened=effort.opened - done.opened)
+        cpu_percent: float | None = None
+        cpu_us: float | None = None
+        wakeups: int | None = None
         if before is not None and mark[0] > before[0]:
-            used = mark[1] - before[1]
-            cost = replace(cost, cpu_percent=100.0 * used / (mark[0] - before[0]), cpu_us=1e6 * used,
-                           wakeups=mark[2] - before[2])
-        self._cost = cost
+            cpu_us = 1e6 * (mark[1] - before[1])
+            cpu_percent = 1e-4 * cpu_us / (mark[0] - before[0])
+            wakeups = mark[2] - before[2]
+        self._cost = OwnCost(
+            cpu_percent, self._resident_bytes, newer.span_ns / 1e6, newer.late_total, newer.overruns, cpu_us, wakeups,
+            effort.reads - done.reads, effort.opened - done.opened)
 
     def _resident(self) -> int | None:
         try:

@@ -8,195 +8,31 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from turbotui.machine.host import HostError
-from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.sampling.plan import Task
-from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Source, Turning
-
-SHARED = -1
-"""Stands for a CPU number where a reading holds all CPUs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """What readers gave, one item for each of them in every list, in the order of time.
-
-    Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
-    runs on another CPU: it then touches the lists and the values, and nothing else.
-
-    Attributes:
-        cpus: for which CPU.
-        sources: id of the source.
-        signals: what it returns; the same tuple for as long as the reader returns the same.
-        started_ns, ended_ns: host monotonic time around the read.
-        raws: one raw value per signal; None where the read failed.
-    """
-
-    cpus: list[int] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
-    signals: list[tuple[SignalId, ...]] = field(default_factory=list)
-    started_ns: list[int] = field(default_factory=list)
-    ended_ns: list[int] = field(default_factory=list)
-    raws: list[Sequence[Raw] | None] = field(default_factory=list)
-
-    def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
-            raw: Sequence[Raw] | None) -> None:
-        """Append the reading of a CPU by a source."""
-        self.cpus.append(head[0])
-        self.sources.append(head[1])
-        self.signals.append(signals)
-        self.started_ns.append(started_ns)
-        self.ended_ns.append(ended_ns)
-        self.raws.append(raw)
-
-    def extend(self, other: Readings) -> None:
-        """Append those of another worker."""
-        self.cpus.extend(other.cpus)
-        self.sources.extend(other.sources)
-        self.signals.extend(other.signals)
-        self.started_ns.extend(other.started_ns)
-        self.ended_ns.extend(other.ended_ns)
-        self.raws.extend(other.raws)
-
-    def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
-        """Those that did not fail, with CPU and source, as `add` takes them."""
-        heads = zip(self.cpus, self.sources, strict=True)
-        for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
-                                                  strict=True):
-            if raw is not None:
-                yield head, names, began, ended, raw
-
-    def known(self) -> Readings:
-        """These without those that failed."""
-        found = Readings()
-        for one in self.each():
-            found.add(*one)
-        return found
-
-    def kind(self) -> Readings:
-        """Where they come from, without what was read: it can be kept and costs nothing."""
-        return Readings(self.cpus, self.sources, self.signals)
-
-    def alike(self, other: Readings) -> bool:
-        """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
-        return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
-
+from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading, Work
+from turbotui.sampling.turnstile import Turnstile
+from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Turning
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
 _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's interval
 
 
-@dataclass(frozen=True, slots=True)
-class SharedReading:
-    """What one file that holds all CPUs gave: for each signal a sequence over its instances."""
-
-    source: str
-    signals: tuple[SignalId, ...]
-    started_ns: int
-    ended_ns: int
-    raw: Sequence[Sequence[Raw]] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A worker's answer to one tick.
-
-    Attributes:
-        gone: CPUs found offline.
-        began: (source id, CPU or SHARED) whose counts began with this tick.
-        failures: (source id, CPU or SHARED) -> why opening or reading failed.
-        crash: what a source raised although its contract does not allow it; the sampler ends with it.
-    """
-
-    worker: Worker
-    readings: Readings = field(default_factory=Readings)
-    shared: tuple[SharedReading, ...] = ()
-    gone: frozenset[int] = frozenset()
-    began: frozenset[tuple[str, int]] = frozenset()
-    failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    crash: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One request: bring the open readers in line with these tasks, then read them all.
-
-    Attributes:
-        look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
-            that wrap.
-    """
-
-    tasks: tuple[Task, ...]
-    shared: tuple[tuple[Source, frozenset[SignalId]], ...]
-    machine: Machine
-    reply: Callable[[Answer], None]
-    look: bool = False
-
-    @property
-    def cpus(self) -> set[int]:
-        """The CPUs that the tasks are about."""
-        return {task.cpu for task in self.tasks}
-
-
-_TOGETHER = 16  # workers at once: enough to hide how long a busy CPU takes to wake one (a few ms)
-_STUCK_NS = 100_000_000  # a worker that takes longer gives its place to another and goes on beside it
-
-
-class Turnstile:
-    """Lets few workers at a time have their request, and the next one as soon as one has answered.
-
-    A thread that waits for the interpreter's lock wakes at every switch interval to ask for it. A thousand that wait
-    at once, all woken by one tick, leave hardly any time to the one that has it.
-    """
-
-    def __init__(self, together: int = _TOGETHER, stuck_ns: int = _STUCK_NS) -> None:
-        self._together = together
-        self._stuck_ns = stuck_ns
-        self._lock = threading.Lock()
-        self._waiting: deque[tuple[Worker, Work]] = deque()
-        self._inside: dict[Worker, int] = {}
-
-    def enter(self, worker: Worker, work: Work) -> None:
-        """Hand the request over, now or when it is this worker's turn."""
-        with self._lock:
-            self._waiting.append((worker, work))
-            self._admit()
-
-    def admit(self) -> None:
-        """See whether workers that are stuck have to give their places to others."""
-        with self._lock:
-            self._admit()
-
-    def leave(self, worker: Worker) -> None:
-        """The worker has answered; on its own thread."""
-        with self._lock:
-            self._inside.pop(worker, None)
-            self._admit()
-
-    def _admit(self) -> None:
-        now = time.monotonic_ns()
-        if len(self._inside) >= self._together:
-            self._inside = {worker: since for worker, since in self._inside.items() if now - since < self._stuck_ns}
-        while self._waiting and len(self._inside) < self._together:
-            worker, work = self._waiting.popleft()
-            self._inside[worker] = now
-            worker.take(work)
-
-
 @dataclass(slots=True)
 class _Held:
-    """An open reader, what it was opened for, and ns of its quickest read so far, 0 before the first."""
+    """An open reader, what it was opened for, itself if it turns, ns of its quickest read so far or 0."""
 
     wanted: frozenset[SignalId]
     reader: Reader
+    turning: Turning | None
     quickest: int = 0
+
+
+_UNSETTLED = (None, None, None)
 
 
 class Worker(threading.Thread):
@@ -222,6 +58,7 @@ class Worker(threading.Thread):
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
+        self._settled: tuple[object, object, object] = _UNSETTLED
 
     def ask(self, work: Work) -> None:
         """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
@@ -266,18 +103,22 @@ class Worker(threading.Thread):
                 work.machine.host.pin_this_thread(self._pin_to)
             except HostError:  # the CPU went offline, or left our cpuset
                 self._close_all()
+                self._settled = _UNSETTLED
                 return Answer(self, gone=frozenset(self._pin_to))
             self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
-        if not work.look:
+        asked = work.tasks, work.shared, work.machine
+        if not work.look and not all(one is other for one, other in zip(asked, self._settled, strict=True)):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
+            # what did not open is tried again in every tick
+            self._settled = _UNSETTLED if gone or failures else asked
         answer = self._read(work, gone, failures, began)
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
             self._readers.pop(key).reader.close()
-            self._pinned = None
+            self._pinned, self._settled = None, _UNSETTLED
         return answer
 
     def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
@@ -304,9 +145,9 @@ class Worker(threading.Thread):
                 took = ended - started
                 held.quickest = min(held.quickest or took, took)
             readings.add((task.cpu, task.source.id), reader.signals, started, ended, raw)
-            if isinstance(reader, Turning) and not work.look:
+            if held.turning is not None and not work.look:
                 try:
-                    reader.turn()
+                    held.turning.turn()
                 except CpuGone:
                     gone.add(task.cpu)
                 except HostError as error:
@@ -348,7 +189,7 @@ class Worker(threading.Thread):
                 continue
             if held is not None:
                 held.reader.close()
-            self._readers[key] = _Held(task.wanted, reader)
+            self._readers[key] = _Held(task.wanted, reader, reader if isinstance(reader, Turning) else None)
             if task.source.counts_from_open:
                 began.add(key)
         return began

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from turbotui.machine.events import EncodedEvent
@@ -29,6 +29,7 @@ _GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
 _EVERY_TASK = -1
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
 _ENABLED, _RUNNING = ":enabled", ":running"
+_FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
 
 NOT_SPIED = Unavailable(Reason.NOT_READ, "the spy of this CPU does not count it", "give this CPU a set with it")
 NO_SPY = Unavailable(Reason.NOT_READ, "no spy is on this CPU", "give it a set of events")
@@ -150,7 +151,7 @@ def _plain(id_: SignalId, origin: str, reduce: Reduce) -> Signal:
     return Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, reduce, origin, _DOCUMENT)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tally:
     """One event's totals on one CPU, over all its sets.
 
@@ -188,11 +189,11 @@ class _OpenSet:
         self.one = one
         self._host = host
         self._effort = effort
-        self._groups: list[tuple[tuple[EncodedEvent, ...], CounterGroup]] = []
+        self._groups: list[tuple[tuple[str, ...], CounterGroup]] = []
         try:
             for events in one:
-                self._groups.append((events, self._opened(cpu, events)))
-            self._seen = dict(self._look())
+                self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
+            self._seen = self._look()
         except CpuGone:
             self.close()
             raise
@@ -216,32 +217,34 @@ class _OpenSet:
         members = [Event(event.name, event.attr, event.string) for event in events]
         return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
-    def _look(self) -> list[tuple[str, tuple[int, int, int]]]:
-        found: list[tuple[str, tuple[int, int, int]]] = []
-        for events, group in self._groups:
+    def _look(self) -> list[tuple[int, ...]]:
+        found = []
+        for _names, group in self._groups:
             words = group.read(self._host)
             self._effort.reads += 1
             if words is None:
                 raise CpuGone("a set of counters ended")
-            enabled, running = words[group.layout.places[_ENABLED]], words[group.layout.places[_RUNNING]]
-            found += [(event.name, (words[group.layout.places[event.name]], enabled, running)) for event in events]
+            found.append(words)
         return found
 
-    def increases(self) -> list[tuple[str, tuple[int, int, int]]]:
+    def increases(self) -> dict[str, tuple[int, int, int]]:
         """Count, ns enabled and ns running of each event since the last look.
 
         Raises:
             CpuGone: the CPU went offline.
         """
-        grown = []
-        for name, words in self._look():
-            before = self._seen[name]
-            self._seen[name] = words
-            grown.append((name, (words[0] - before[0], words[1] - before[1], words[2] - before[2])))
+        grown: dict[str, tuple[int, int, int]] = {}
+        before, self._seen = self._seen, self._look()
+        for (names, group), old, new in zip(self._groups, before, self._seen, strict=True):
+            places = group.layout.places
+            enabled, running = places[_ENABLED], places[_RUNNING]
+            on, ran = new[enabled] - old[enabled], new[running] - old[running]
+            for name in names:
+                grown[name] = (new[places[name]] - old[places[name]], on, ran)
         return grown
 
     def close(self) -> None:
-        for _events, group in self._groups:
+        for _names, group in self._groups:
             group.close(self._host)
         self._groups = []
 
@@ -255,6 +258,9 @@ class SpyReader:
         cpu: its CPU.
         wanted: signals that `read` returns.
         effort: where it notes what it costs.
+
+    Attributes:
+        samples: intervals that ended so far.
 
     Raises:
         CpuGone: the CPU is offline.
@@ -271,9 +277,11 @@ class SpyReader:
         self._arrangement: Arrangement | None = None
         self._sets: tuple[SpySet, ...] = ()
         self._at = 0
-        self._samples = 0
+        self.samples = 0
         self._time = host.now_ns()
         self.signals: tuple[SignalId, ...] = tuple(sorted(wanted))
+        self._picks: tuple[tuple[object, str] | None, ...] = ()
+        self._joins = False
         self._follow()
 
     def read(self) -> Sequence[Raw]:
@@ -283,8 +291,7 @@ class SpyReader:
             CpuGone: the CPU went offline.
         """
         self._collect()
-        known = self._known()
-        return [known.get(name) for name in self.signals]
+        return [None if pick is None else getattr(*pick) for pick in self._picks]
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Return these from now on, of the newest arrangement; nothing that goes on being counted begins anew."""
@@ -293,6 +300,7 @@ class SpyReader:
             self._follow()
         except (CpuGone, HostError):
             return False  # opened anew, it says why
+        self._pick()
         return True
 
     def turn(self) -> None:
@@ -302,13 +310,18 @@ class SpyReader:
             CpuGone: the CPU went offline.
             HostError: the next set does not open.
         """
-        self._samples += 1
+        self.samples += 1
         if self._source.arrangement is not self._arrangement:
             self._follow()
         elif len(self._sets) > 1:
             self._at = (self._at + 1) % len(self._sets)
             self._switch()
         self._begin()
+
+    @property
+    def turns(self) -> int:
+        """How many sets take turns on this CPU."""
+        return len(self._sets)
 
     def close(self) -> None:
         """Close every counter."""
@@ -329,6 +342,7 @@ class SpyReader:
         self._at = self._sets.index(running) if running in self._sets else 0
         self._switch()
         self._begin()
+        self._pick()
 
     def _switch(self) -> None:
         """Have the set open whose turn it is; what the old one counted stays in the totals."""
@@ -359,7 +373,7 @@ class SpyReader:
         """
         now = self._host.now_ns()
         elapsed, self._time = now - self._time, now
-        grown = {} if self._open is None else dict(self._open.increases())
+        grown = {} if self._open is None else self._open.increases()
         reference = self._source.plan.reference if self._arrangement is None else self._arrangement.plan.reference
         if following is not None:
             # Both sets were open for some microseconds, in which the PMU may not have had room for both.
@@ -374,10 +388,11 @@ class SpyReader:
                 continue
             else:
                 tally.add(found)
-                tally.last, tally.along = self._newest(tally), None
-            if beside is not None:
+                if self._joins:
+                    tally.last, tally.along = self._newest(tally), None
+            if self._joins and beside is not None:
                 tally.beside += _scaled(*beside)
-        on = self._tallies.get(reference)
+        on = self._tallies.get(reference) if self._joins else None
         if on is not None and beside is not None and following is None:
             along = self._newest(on)
             for name in grown:
@@ -394,17 +409,17 @@ class SpyReader:
         for tally in self._tallies.values():
             tally.begun = (tally.count, tally.enabled, tally.running)
 
-    def _known(self) -> Mapping[SignalId, int | None]:
-        known: dict[SignalId, int | None] = {SAMPLES: self._samples, SETS: len(self._sets)} if self._sets else {}
+    def _pick(self) -> None:
+        """Work out where the value of each signal is."""
+        found: dict[SignalId, tuple[object, str]] = {}
+        if self._sets:
+            found = {SAMPLES: (self, "samples"), SETS: (self, "turns")}
+        self._joins = False
         for name, tally in self._tallies.items():
             ids = SpySignals(name)
-            known[ids.count] = tally.count
-            known[ids.enabled] = tally.enabled
-            known[ids.running] = tally.running
-            known[ids.beside] = tally.beside
-            known[ids.last] = tally.last
-            known[ids.along] = tally.along
-        return known
+            found |= {getattr(ids, field): (tally, field) for field in _FIELDS}
+            self._joins = self._joins or not set(ids.joined).isdisjoint(self.signals)
+        self._picks = tuple(found.get(name) for name in self.signals)
 
 
 def _names(one: SpySet | None) -> frozenset[str]:

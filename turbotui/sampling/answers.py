@@ -1,0 +1,142 @@
+"""Requests to workers and their answers: what was read of which CPU by which source, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.plan import Task
+from turbotui.sources.source import Source
+
+SHARED = -1
+"""Stands for a CPU number where a reading holds all CPUs."""
+
+
+class Answering(Protocol):
+    """Who answers; the sampler knows it again by identity.
+
+    Attributes:
+        busy: asked and not yet answered.
+    """
+
+    busy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What readers gave, one item for each of them in every list, in the order of time.
+
+    Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
+    runs on another CPU: it then touches the lists and the values, and nothing else.
+
+    Attributes:
+        cpus: for which CPU.
+        sources: id of the source.
+        signals: what it returns; the same tuple for as long as the reader returns the same.
+        started_ns, ended_ns: host monotonic time around the read.
+        raws: one raw value per signal; None where the read failed.
+    """
+
+    cpus: list[int] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    signals: list[tuple[SignalId, ...]] = field(default_factory=list)
+    started_ns: list[int] = field(default_factory=list)
+    ended_ns: list[int] = field(default_factory=list)
+    raws: list[Sequence[Raw] | None] = field(default_factory=list)
+
+    def add(self, head: tuple[int, str], signals: tuple[SignalId, ...], started_ns: int, ended_ns: int,
+            raw: Sequence[Raw] | None) -> None:
+        """Append the reading of a CPU by a source."""
+        self.cpus.append(head[0])
+        self.sources.append(head[1])
+        self.signals.append(signals)
+        self.started_ns.append(started_ns)
+        self.ended_ns.append(ended_ns)
+        self.raws.append(raw)
+
+    def extend(self, other: Readings) -> None:
+        """Append those of another worker."""
+        self.cpus.extend(other.cpus)
+        self.sources.extend(other.sources)
+        self.signals.extend(other.signals)
+        self.started_ns.extend(other.started_ns)
+        self.ended_ns.extend(other.ended_ns)
+        self.raws.extend(other.raws)
+
+    def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
+        """Those that did not fail, with CPU and source, as `add` takes them."""
+        heads = zip(self.cpus, self.sources, strict=True)
+        for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
+                                                  strict=True):
+            if raw is not None:
+                yield head, names, began, ended, raw
+
+    def known(self) -> Readings:
+        """These without those that failed."""
+        found = Readings()
+        for one in self.each():
+            found.add(*one)
+        return found
+
+    def kind(self) -> Readings:
+        """Where they come from, without what was read: it can be kept and costs nothing."""
+        return Readings(self.cpus, self.sources, self.signals)
+
+    def alike(self, other: Readings) -> bool:
+        """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
+        return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReading:
+    """What one file that holds all CPUs gave: for each signal a sequence over its instances."""
+
+    source: str
+    signals: tuple[SignalId, ...]
+    started_ns: int
+    ended_ns: int
+    raw: Sequence[Sequence[Raw]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A worker's answer to one tick.
+
+    Attributes:
+        gone: CPUs found offline.
+        began: (source id, CPU or SHARED) whose counts began with this tick.
+        failures: (source id, CPU or SHARED) -> why opening or reading failed.
+        crash: what a source raised although its contract does not allow it; the sampler ends with it.
+    """
+
+    worker: Answering
+    readings: Readings = field(default_factory=Readings)
+    shared: tuple[SharedReading, ...] = ()
+    gone: frozenset[int] = frozenset()
+    began: frozenset[tuple[str, int]] = frozenset()
+    failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    crash: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One request: bring the open readers in line with these tasks, then read them all.
+
+    Attributes:
+        look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
+            that wrap.
+    """
+
+    tasks: tuple[Task, ...]
+    shared: tuple[tuple[Source, frozenset[SignalId]], ...]
+    machine: Machine
+    reply: Callable[[Answer], None]
+    look: bool = False
+
+    @property
+    def cpus(self) -> set[int]:
+        """The CPUs that the tasks are about."""
+        return {task.cpu for task in self.tasks}
