@@ -28,7 +28,7 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
     assert "ridge points (o) [flop/byte]: L1" in out
     assert "by dominating width: s scalar" in out
     assert "GFLOP/s per W" in out
-    assert "no DRAM roof" in out
+    assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in out
     assert "\x1b" not in out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,16 @@ import textual
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed import ReplayedSession, roofline
+from roofline_bed import Bed
 from textual.app import App
 from textual.pilot import Pilot
 
 from turbotui.analysis.roofline.plot import build_plot, plot_within
 from turbotui.analysis.roofline.theory import chip_roofs
 from turbotui.app import TurbotuiApp
+from turbotui.quantities.catalog.roofline import measured_recipes
 from turbotui.quantities.scope import Scope
-from turbotui.screens.roofline_view import MOST
+from turbotui.screens.roofline_view import MOST, RoofView
 from turbotui.widgets.canvas import Canvas, clip
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.piece_lines import PieceLines
@@ -46,7 +49,7 @@ async def test_a_point_is_read_out_with_its_roof() -> None:
         assert "L1 0.167" in screen.roof_plot.text
         side = _text(app, "side")
         assert "theory at the highest clock, 4.00 GHz; not measured" in " ".join(side.split())
-        assert "no DRAM roof is known" in side
+        assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in " ".join(side.split())
         assert "GF/s/W" in side
         assert "counters took turns" in side
 
@@ -228,15 +231,18 @@ async def test_without_counters_it_says_which_and_offers_a_simulated_machine() -
         assert "RooflineScreen" in type(app.screen_stack[0]).__name__
 
 
-async def test_kinds_of_core_without_a_spec_sheet_have_points_and_no_roofs() -> None:
-    async with roofline(ReplayedSession("forest-1s", 4)) as (app, _pilot, screen):
-        assert screen.view.placed
-        assert screen.view.choice.roofs is None
-        assert "no spec sheet" in _text(app, "side")
-        picture = screen.roof_plot.picture
-        assert picture is not None
-        assert picture.plot.lines == ()
-        assert CURSOR in screen.roof_plot.text
+def test_cores_without_a_spec_sheet_have_points_and_no_roofs() -> None:
+    bed = Bed("forest-1s")
+    later = replace(bed.machine, model=replace(bed.machine.model, model=0xDD))  # Clearwater Forest: no sheet here
+    view = RoofView(later, measured_recipes(bed.census.signals), {})
+    view.take(bed.frames(1.0, 1)[0], estimated=False)
+    assert view.placed
+    assert view.choice.roofs is None
+    assert "no spec sheet" in view.choice.source
+    picture = view.picture()
+    assert picture is not None
+    assert picture.plot.lines == ()
+    assert view.memory == ""
 
 
 async def test_points_without_floating_point_work_are_counted_not_hidden() -> None:

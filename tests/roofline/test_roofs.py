@@ -33,7 +33,7 @@ from turbotui.errors import MachineError, UsageError
 from turbotui.machine.caches import Cache, parse_size, read_caches
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.machine import read_machine
+from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.quantities.precision import Precision
 
@@ -202,7 +202,8 @@ def test_caches_of_a_simulated_machine() -> None:
 
 
 @pytest.mark.parametrize(("name", "cores", "flops_per_cycle"), [
-    ("sapphire-2s", 112, 32), ("turin-2s", 192, 32), ("grace-2s", 144, 16), ("laptop-old", 4, 16), ("laptop", 6, 16),
+    ("sapphire-2s", 112, 32), ("turin-2s", 192, 32), ("grace-2s", 144, 16), ("laptop-old", 4, 16),
+    ("forest-1s", 144, 8), ("vera-2s", 176, 24),
 ])
 def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: int) -> None:
     machine = read_machine(simulated_host(name))
@@ -212,17 +213,60 @@ def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: in
     assert len(found.cpus) == cores
     assert peak.flops == pytest.approx(flops_per_cycle * found.hertz * cores)
     assert "SIMULATED" in found.machine
-    assert "DRAM" not in found.levels
+
+
+def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:
+    return tuple(cpu for cpu, place in machine.topology.places.items() if place.core_type == kind)
+
+
+@pytest.mark.parametrize(("name", "kind", "core", "cores", "each_cycle"), [
+    ("laptop", "P", "Golden Cove", 6, (16, 96)), ("laptop", "E", "Crestmont", 10, (8, 32)),
+    ("laptop-arrow", "P", "Lion Cove", 6, (16, 96)), ("laptop-arrow", "E", "Skymont", 8, (16, 48)),
+    ("laptop-arrow", "LP", "Crestmont", 2, (8, 32)),
+])
+def test_each_kind_of_a_hybrids_cores_has_its_own_sheet(name: str, kind: str, core: str, cores: int,
+                                                        each_cycle: tuple[int, int]) -> None:
+    machine = read_machine(simulated_host(name))
+    found = machine_roofs(machine, kind, _cpus_of(machine, kind))
+    cycles = sum(group.cores * group.hertz for group in found.groups)
+    assert {group.name for group in found.groups} == {core}
+    assert sum(group.cores for group in found.groups) == len(found.cpus) == cores
+    assert _peak(found, "AVX", Operation.FMA) * 1e9 == pytest.approx(each_cycle[0] * cycles)
+    assert _rate(found, "L1") * 1e9 == pytest.approx(each_cycle[1] * cycles)
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop-arrow"])
+def test_a_hybrids_cores_together_are_their_kinds_added_up(name: str) -> None:
+    machine = read_machine(simulated_host(name))
+    whole = machine_roofs(machine, "all", threads_of(machine, "all", None), highest=True)
+    kinds = [machine_roofs(machine, kind, _cpus_of(machine, kind), highest=True)
+             for kind in machine.topology.core_types]
+    assert len(whole.cpus) == 16
+    for peak in whole.peaks:
+        parts = [_peak(one, peak.isa, peak.operation, peak.precision) for one in kinds]
+        assert peak.flops / 1e9 == pytest.approx(sum(parts))
+    assert _rate(whole, "L1") == pytest.approx(sum(_rate(one, "L1") for one in kinds))
+    assert not any(one.level == "L3" for one in whole.bandwidths)
+    assert any("L3" in note and "no document" in note for note in whole.notes)
+
+
+def test_an_l2_shared_by_four_cores_gives_them_no_more_than_it_has() -> None:
+    machine = read_machine(simulated_host("forest-1s"))
+    one, four, all_ = (machine_roofs(machine, "set", cpus) for cpus in ((0,), (0, 1, 2, 3), tuple(range(144))))
+    assert _rate(one, "L2") * 1e9 == pytest.approx(32 * one.hertz)
+    assert _rate(four, "L2") * 1e9 == pytest.approx(64 * one.hertz)
+    assert _rate(all_, "L2") * 1e9 == pytest.approx(36 * 64 * one.hertz)
 
 
 def test_what_no_table_has_is_said_not_guessed() -> None:
     machine = read_machine(simulated_host("vera-2s"))
+    unknown = replace(machine, model=CpuModel(architecture="aarch64", vendor="Arm", implementer=0x41, part=0xD0F))
     with pytest.raises(MachineError, match="no spec sheet"):
-        machine_roofs(machine, "one", (0,))
+        machine_roofs(unknown, "one", (0,))
     hybrid = read_machine(simulated_host("laptop"))
-    e_core = next(cpu for cpu, place in hybrid.topology.places.items() if place.core_type == "E")
-    with pytest.raises(MachineError, match="kind E"):
-        machine_roofs(hybrid, str(e_core), (e_core,))
+    later = replace(hybrid, model=replace(hybrid.model, model=0xCC))  # Panther Lake: no sheet of either core
+    with pytest.raises(MachineError, match="kind P, E"):
+        machine_roofs(later, "all", tuple(hybrid.topology.cpus))
 
 
 def test_a_simulated_machine_is_never_measured() -> None:
@@ -251,7 +295,12 @@ def _measured() -> RoofSet:
                    ("a note",), "2026-01-01T00:00:00+00:00")
 
 
-@pytest.mark.parametrize("roofs", [_CHIP, _measured()])
+def _hybrid() -> RoofSet:
+    machine = read_machine(simulated_host("laptop"))
+    return machine_roofs(machine, "all", threads_of(machine, "all", None))
+
+
+@pytest.mark.parametrize("roofs", [_CHIP, _measured(), _hybrid()])
 def test_roofs_survive_json(roofs: RoofSet) -> None:
     assert storage.from_json(json.loads(json.dumps(storage.to_json(roofs)))) == roofs
 

@@ -49,7 +49,7 @@ def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.Captu
     (["--theory", "i7-3770K", "--threads", "0-1"], 2, "--threads one or all"),
     (["--threads", "8191"], 2, "CPU 8191 is not there"),
     (["--threads", "some"], 2, "is not a CPU number"),
-    (["--machine", "vera-2s"], 3, "no spec sheet for"),
+    (["--machine", "laptop", "--threads", "LPE"], 2, "is not a CPU number"),
     (["--machine", "nothing"], 2, "nothing"),
 ])
 def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,
@@ -58,6 +58,31 @@ def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,
     captured = capsys.readouterr()
     assert text in captured.err
     assert captured.out == ""
+
+
+def test_a_processor_without_a_sheet_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "cpuinfo").write_text("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\n"
+                                               "model\t\t: 1\nmodel name\t: Pentium Pro\nflags\t\t: fpu lm\n\n")
+    assert main(["roofs", "--sysroot", str(tmp_path)]) == 3
+    captured = capsys.readouterr()
+    assert "no spec sheet for Pentium Pro" in captured.err
+    assert captured.out == ""
+
+
+def test_a_hybrid_shows_one_core_of_each_kind_and_all_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--machine", "laptop-arrow", "--no-plot"]) == 0
+    out = capsys.readouterr().out
+    headings = [line for line in out.splitlines() if "THEORY" in line]
+    assert [line.split("; ")[1] for line in headings] == [
+        "1 P core at 1.400 GHz", "1 E core at 0.900 GHz", "1 LP core at 0.700 GHz",
+        "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz, 2 LP cores at 0.700 GHz",
+    ]
+    assert main(["roofs", "--machine", "laptop-arrow", "--threads", "E", "--no-plot"]) == 0
+    out = capsys.readouterr().out
+    assert "THEORY, not measured; 8 E cores at 0.900 GHz" in out
+    assert "≤ 134.4" in out
+    assert "the maximum of the family" in out
 
 
 @pytest.mark.real

@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="compute them from the spec sheet instead of measuring: of this machine's "
                              f"microarchitecture ({', '.join(CORES)}), or of a chip ({', '.join(CHIPS)}); the only "
                              "choice with --machine")
-    parser.add_argument("--threads", metavar="one|all|SET",
-                        help="one thread, one on every core, or one on each CPU of a set such as 0-3,8 "
-                             "(default: one, then all)")
+    parser.add_argument("--threads", metavar="one|all|P|E|LP|SET",
+                        help="one thread, one on every core, one on every core of a kind (hybrid machines), or one on "
+                             "each CPU of a set such as 0-3,8 (default: one, of each kind of core, then all)")
     parser.add_argument("--quick", action="store_true",
                         help="a few seconds: only the widest double-precision arithmetic and loads; not stored")
     parser.add_argument("--fresh", action="store_true", help="measure again instead of using the stored roofs")
@@ -81,6 +81,9 @@ def _columns() -> int:
 
 def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int, ...]]]:
     """The sets of CPUs that are asked for; "one" and "all" are one where there is one core."""
+    kinds = machine.topology.core_types
+    if threads in kinds:
+        return [(threads, _of_kind(machine, threads))]
     if threads is not None and threads not in _WORDS:
         chosen = parse_cpu_set(threads)
         missing = chosen - frozenset(machine.topology.cpus)
@@ -89,7 +92,14 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
         return [(threads, threads_of(machine, threads, chosen))]
     words = _WORDS if threads is None else (threads,)
     found = [(word, threads_of(machine, word, None)) for word in words]
+    if len(kinds) > 1 and "one" in words:
+        found[:1] = [(f"one {kind}", _of_kind(machine, kind)[:1]) for kind in kinds]
     return found[:1] if len(found) > 1 and found[0][1] == found[1][1] else found
+
+
+def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:
+    """The first CPU of each core of a kind."""
+    return tuple(cpu for cpu in threads_of(machine, "all", None) if machine.topology.places[cpu].core_type == kind)
 
 
 def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet, ...]:

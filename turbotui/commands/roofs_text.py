@@ -28,7 +28,8 @@ def table_text(roofs: RoofSet) -> str:
     lines += ["", _row("slanted roofs", "GB/s", "byte/cycle", measured, None)]
     for slant in roofs.bandwidths:
         name = f"{slant.level} {slant.mix.word}, {slant.isa}"
-        lines.append(_row(name, f"{slant.rate / 1e9:.5g}", _per_cycle(slant.rate, slant.evidence, roofs),
+        most = "≤ " if slant.at_most else ""
+        lines.append(_row(name, f"{most}{slant.rate / 1e9:.5g}", _per_cycle(slant.rate, slant.evidence, roofs),
                           measured, slant.evidence))
     lines += ["", *_ridge_lines(roofs), *_attainable_lines(roofs)]
     lines += [f"note: {note}" for note in roofs.notes]
@@ -38,15 +39,16 @@ def table_text(roofs: RoofSet) -> str:
 def _heading(roofs: RoofSet) -> str:
     count = len(roofs.cpus)
     if roofs.origin is Origin.THEORY:
-        return (f"Roofs of {roofs.machine}: THEORY, not measured; {count} core{'s' if count != 1 else ''} at "
-                f"{roofs.hertz / 1e9:.3f} GHz")
+        return f"Roofs of {roofs.machine}: THEORY, not measured; {roofs.cores}"
     many = "s" if count != 1 else ""
     threads = f"{count} thread{many} on CPU{many} {format_cpulist(roofs.cpus)}"
     return f"Roofs of {roofs.machine}: measured {roofs.when}, {threads}, clock beside {roofs.hertz / 1e9:.3f} GHz"
 
 
 def _per_cycle(rate: float, evidence: Evidence | None, roofs: RoofSet) -> str:
-    """Of one core, by the clock beside the very round."""
+    """Of one core, by the clock beside the very round; nothing for cores of several kinds or clocks together."""
+    if len(roofs.groups) > 1:
+        return "-"
     hertz = roofs.hertz if evidence is None else evidence.hertz
     return f"{rate / hertz / len(roofs.cpus):.4g}"
 

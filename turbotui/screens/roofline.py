@@ -209,8 +209,7 @@ class RooflineScreen(WatchScreen):
         picture = self._plot.picture
         if picture is not None and picture.plot.ridges:
             lines += self._wrapped("ridges at " + ", ".join(mark.label for mark in picture.plot.ridges) + " flop/B")
-            if not any(line.name.startswith("DRAM") for line in picture.plot.lines):
-                lines += self._wrapped("no DRAM roof is known")
+            lines += self._wrapped(view.memory)
         lines += [[("", Tone.PLAIN)], [(" points", Tone.TITLE), (f"  {view.levels[view.level].word}", Tone.PLAIN)]]
         used = dict.fromkeys(one.dominant for one in view.placed)
         for mark in dict.fromkeys(MARKS.get(name, MARKS[""]) for name in used):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ SIZINGS: Final = (
     Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
 )
 TRAILS: Final = ("of the point under the cursor", "of all points", "off")
+
+_ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
+"""Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,15 @@ class RoofView:
     def choice(self) -> Choice:
         """The roofs that are drawn: those above the point under the cursor, or above the first one there could be."""
         return self.roofs(self.cursor or self._topology.instances(self.scope)[0].row)
+
+    @property
+    def memory(self) -> str:
+        """Where the drawn roof of the memory is from, or why there is none; "" for measured roofs that have one."""
+        roofs = self.choice.roofs
+        if roofs is None:
+            return ""
+        said = next((note for note in roofs.notes if note.startswith(("DRAM: ", "no DRAM roof: "))), "")
+        return _ASIDE.split(said)[0] or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
 
     def picture(self) -> Picture | None:
         """What is to be drawn; None while there is nothing to make axes of."""

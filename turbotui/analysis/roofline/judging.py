@@ -59,17 +59,19 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
         found = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
         return Choice(None, str(error))
-    return Choice(found, f"theory at the highest clock, {found.hertz / 1e9:.2f} GHz; not measured")
+    clocks = dict.fromkeys(f"{one.kind + ' ' if one.kind else ''}{one.hertz / 1e9:.2f} GHz" for one in found.groups)
+    return Choice(found, f"theory at the highest clock, {', '.join(clocks)}; not measured")
 
 
 def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
-    """The core that roofs of one core are of: the first one, or the row's own where cores are of other kinds."""
+    """The core that roofs of one core are of: the first one, or the first of the row's kind where there are kinds."""
     instance = machine.topology.instance(row)
-    first = threads_of(machine, "one", None)
+    cores = threads_of(machine, "all", None)
     if instance is None or not instance.cpus:
-        return first
-    kinds = [machine.topology.places[cpu].core_type for cpu in (instance.cpus[0], first[0])]
-    return first if kinds[0] == kinds[1] else instance.cpus[:1]
+        return cores[:1]
+    places = machine.topology.places
+    kind = places[instance.cpus[0]].core_type
+    return next(((cpu,) for cpu in cores if places[cpu].core_type == kind), cores[:1])
 
 
 def peak_of(roofs: RoofSet, dominant: str) -> Peak | None:

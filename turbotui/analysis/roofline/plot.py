@@ -221,7 +221,8 @@ def _slanted(slants: Sequence[Bandwidth], top: Peak, x_low: float) -> Iterator[L
     for slant in slants:
         end = ridge(top.flops, slant.rate)
         start = min(x_low, end / _MARGIN)  # axes may begin to the right of the ridge
-        yield Line(f"{slant.level} {_amount(slant.rate / 1e9)} GB/s", LineKind.MEMORY,
+        most = "≤ " if slant.at_most else ""
+        yield Line(f"{slant.level} {most}{_amount(slant.rate / 1e9)} GB/s", LineKind.MEMORY,
                    (start, slant.rate * start / 1e9), (end, top.flops / 1e9))
 
 

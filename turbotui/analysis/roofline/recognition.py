@@ -20,15 +20,43 @@ _CORES: Final[Mapping[str, str]] = MappingProxyType(
             ("Skylake and Ice Lake server", "SKYLAKE_X ICELAKE_X ICELAKE_D"),
             ("Golden Cove server", "SAPPHIRERAPIDS_X EMERALDRAPIDS_X GRANITERAPIDS_X GRANITERAPIDS_D"),
             ("Golden Cove", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S BARTLETTLAKE"),
-            ("Golden Cove", "METEORLAKE METEORLAKE_L"),
+            ("Golden Cove", "METEORLAKE METEORLAKE_L ARROWLAKE_U"),  # Redwood Cove: the same widths
+            ("Sunny Cove", "ICELAKE_L TIGERLAKE TIGERLAKE_L ROCKETLAKE"),
+            ("Lion Cove", "ARROWLAKE ARROWLAKE_H LUNARLAKE_M"),
+            ("Gracemont", "ATOM_GRACEMONT"),
+            ("Crestmont", "ATOM_CRESTMONT ATOM_CRESTMONT_X"),
         )
         for symbol in symbols.split()
     }
 )
 """Spec sheets by Intel model symbol; on hybrids the P core's."""
 
+_SMALL: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
+    {
+        (kind, symbol): core
+        for core, kinds, symbols in (
+            ("Gracemont", "E", "ALDERLAKE ALDERLAKE_L RAPTORLAKE RAPTORLAKE_P RAPTORLAKE_S"),
+            ("Crestmont", "E LP", "METEORLAKE METEORLAKE_L ARROWLAKE_U"),
+            ("Skymont", "E", "ARROWLAKE ARROWLAKE_H LUNARLAKE_M"),
+            ("Crestmont", "LP", "ARROWLAKE_H"),
+        )
+        for kind in kinds.split()
+        for symbol in symbols.split()
+    }
+)
+"""Spec sheets of the E and LP cores of Intel's hybrids, by kind and model symbol."""
+
 _ARM: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
-    {(0x41, 0xD0C): "Neoverse N1", (0x41, 0xD4F): "Neoverse V2"}
+    {
+        (0x41, 0xD0C): "Neoverse N1",
+        (0x41, 0xD40): "Neoverse V1",
+        (0x41, 0xD49): "Neoverse N2",
+        (0x41, 0xD4F): "Neoverse V2",
+        (0x41, 0xD83): "Neoverse V3",  # V3AE
+        (0x41, 0xD84): "Neoverse V3",
+        (0x41, 0xD8E): "Neoverse N3",
+        (0x4E, 0x010): "Olympus",
+    }
 )
 """Spec sheets by MIDR_EL1 implementer and part (each core's Technical Reference Manual)."""
 
@@ -36,10 +64,18 @@ _ARM: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
 _ZEN5_WIDE: Final = (range(0x20), range(0x40, 0x50))
 
 
-def core_name(model: CpuModel) -> str:
-    """The microarchitecture of a processor in `spec_sheets.CORES`; "" if it is in no table."""
+def core_name(model: CpuModel, kind: str | None = None) -> str:
+    """The microarchitecture of a processor's cores in `spec_sheets.CORES`; "" if they are in no table.
+
+    Args:
+        model: of the processor.
+        kind: of the cores on machines with several: "P", "E", "LP"; None: the only kind.
+    """
     if model.vendor == "GenuineIntel":
-        return _CORES.get(platform_of(model).symbol, "")
+        symbol = platform_of(model).symbol
+        return _CORES.get(symbol, "") if kind in (None, "P") else _SMALL.get((kind or "", symbol), "")
+    if kind is not None:
+        return ""  # capacity classes: which core is which is not in the first CPU's model
     generation = zen_generation(model)
     if generation == 5:
         return "Zen 5" if any(model.model in models for models in _ZEN5_WIDE) else ""

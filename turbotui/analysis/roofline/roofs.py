@@ -86,6 +86,7 @@ class Bandwidth:
         isa: name of the accesses' width.
         rate: bytes per second of all threads together.
         evidence: None for theory.
+        at_most: whether the rate is an upper limit that a family of processors has, not this machine's own.
     """
 
     level: str
@@ -93,11 +94,29 @@ class Bandwidth:
     isa: str
     rate: float
     evidence: Evidence | None = None
+    at_most: bool = False
 
     @property
     def name(self) -> str:
         """Such as "L1 loads"."""
         return f"{self.level} {self.mix.word}"
+
+
+@dataclass(frozen=True, slots=True)
+class CoreGroup:
+    """Cores of one kind and clock among those whose roofs are computed.
+
+    Attributes:
+        kind: "P", "E", "LP"; "" on machines with one kind.
+        name: microarchitecture.
+        cores: how many.
+        hertz: their clock.
+    """
+
+    kind: str
+    name: str
+    cores: int
+    hertz: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +133,7 @@ class RoofSet:
         bandwidths: slanted roofs.
         notes: sentences that go with the numbers.
         when: date and time (UTC) of the measurement; "" for theory.
+        groups: of theory, the kinds of core that are added up.
     """
 
     machine: str
@@ -125,6 +145,13 @@ class RoofSet:
     bandwidths: tuple[Bandwidth, ...]
     notes: tuple[str, ...] = ()
     when: str = ""
+    groups: tuple[CoreGroup, ...] = ()
+
+    @property
+    def cores(self) -> str:
+        """How many cores at which clock, of which kind: "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz"."""
+        return ", ".join(f"{one.cores} {one.kind + ' ' if one.kind else ''}core{'s' if one.cores != 1 else ''} at "
+                         f"{one.hertz / 1e9:.3f} GHz" for one in self.groups)
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from turbotui.analysis.roofline.roofs import Bandwidth, Evidence, Origin, Peak, RoofSet
+from turbotui.analysis.roofline.roofs import Bandwidth, CoreGroup, Evidence, Origin, Peak, RoofSet
 from turbotui.errors import TurbotuiError
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.machine import Machine
@@ -54,9 +54,11 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
         ],
         "bandwidths": [
             {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
-             **_evidence_json(one.evidence)}
+             **({"at_most": True} if one.at_most else {}), **_evidence_json(one.evidence)}
             for one in roofs.bandwidths
         ],
+        "cores": [{"kind": one.kind, "name": one.name, "cores": one.cores, "hertz": one.hertz}
+                  for one in roofs.groups],
         "notes": list(roofs.notes),
         "when": roofs.when,
     }
@@ -91,7 +93,12 @@ class _Reader:
             raise ValueError(f"{key} is not a number")  # noqa: TRY004 - as above
         return float(found)
 
-    def items(self, key: str) -> list[object]:
+    def flag(self, key: str) -> bool:
+        return self._value.get(key) is True
+
+    def items(self, key: str, absent: Sequence[object] | None = None) -> Sequence[object]:
+        if absent is not None and key not in self._value:
+            return absent
         found = self._value[key]
         if not isinstance(found, list):
             raise ValueError(f"{key} is not a list")  # noqa: TRY004 - as above
@@ -124,9 +131,11 @@ def from_json(value: object) -> RoofSet:
     ]
     bandwidths = [
         Bandwidth(one.text("level"), _MIXES[one.text("mix")], one.text("isa"), one.number("bytes_per_second"),
-                  one.evidence())
+                  one.evidence(), at_most=one.flag("at_most"))
         for one in map(_Reader, data.items("bandwidths"))
     ]
+    groups = [CoreGroup(one.text("kind"), one.text("name"), int(one.number("cores")), one.number("hertz"))
+              for one in map(_Reader, data.items("cores", ()))]
     return RoofSet(
         machine=data.text("machine"),
         origin=Origin(data.text("origin")),
@@ -137,6 +146,7 @@ def from_json(value: object) -> RoofSet:
         bandwidths=tuple(bandwidths),
         notes=tuple(str(note) for note in data.items("notes")),
         when=data.text("when"),
+        groups=tuple(groups),
     )
 
 

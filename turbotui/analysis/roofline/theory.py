@@ -1,17 +1,20 @@
-"""Roofs from the spec sheet: design limits each cycle times the clock times the cores."""
+"""Roofs from the spec sheet: design limits each cycle times the clock times the cores, and the memory's bandwidth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from turbotui.analysis.roofline.dram import Dram, dram_of
 from turbotui.analysis.roofline.measuring import machine_title
 from turbotui.analysis.roofline.recognition import core_name
-from turbotui.analysis.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
-from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Chip, Core
+from turbotui.analysis.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofSet
+from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES, Core
 from turbotui.errors import MachineError, UsageError
+from turbotui.machine.caches import read_caches
 from turbotui.machine.code.shapes import Mix, Operation
-from turbotui.machine.host import HostError
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
@@ -23,6 +26,32 @@ _CLOCK_FILES: Final = (
 )
 """Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
 _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cores:
+    """Cores of one kind.
+
+    Attributes:
+        kind: "P", "E", "LP"; "" where there is one kind.
+        core: their design limits.
+        cpus: the first CPU of each.
+        hertz: their clock.
+        where: where the clock is from.
+        l2: bytes each cycle between the L1s and L2s of all of them; None where no document says.
+    """
+
+    kind: str
+    core: Core
+    cpus: tuple[int, ...]
+    hertz: float
+    where: str
+    l2: float | None
+
+    @property
+    def scale(self) -> float:
+        """Cycles a second of all of them."""
+        return self.hertz * len(self.cpus)
 
 
 def chip_roofs(name: str, threads: str) -> RoofSet:
@@ -38,12 +67,17 @@ def chip_roofs(name: str, threads: str) -> RoofSet:
     chip = next((chip for key, chip in CHIPS.items() if key.lower() == name.lower()), None)
     if chip is None:
         raise UsageError(f"no spec sheet for {name}; there are: {', '.join(CHIPS)}")
-    cores = 1 if threads == "one" else chip.cores
-    return _roofs(chip, chip.name, threads, tuple(range(cores)), ())
+    cpus = tuple(range(1 if threads == "one" else chip.cores))
+    core = CORES[chip.core]
+    cores = _Cores("", core, cpus, chip.hertz, "", None if core.l2 is None else float(core.l2 * len(cpus)))
+    dram = Dram(chip.dram, False, "")
+    return _roofs((cores,), chip.name, threads, dram, 1.0, notes=(), sources=(chip.source,))
 
 
 def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False) -> RoofSet:
-    """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology, no DRAM.
+    """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology.
+
+    Cores of several kinds are added up, each with its own sheet and clock.
 
     Args:
         machine: whose.
@@ -54,29 +88,60 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     Raises:
         MachineError: its microarchitecture is in no table, or its clock cannot be read.
     """
-    name = core_name(machine.model)
-    if not name:
-        raise MachineError(
-            f"no spec sheet for {machine_title(machine)}; there are: {', '.join(CORES)}, and the chips "
-            f"{', '.join(CHIPS)}. Measure instead: turbotui roofs"
-        )
-    kinds = {cpu: machine.topology.places[cpu].core_type for cpu in cpus}
-    left_out = sorted({kind for kind in kinds.values() if kind is not None and kind != "P"})
-    cpus = tuple(cpu for cpu in cpus if kinds[cpu] in {None, "P"})
-    if not cpus:
-        raise MachineError(f"no spec sheet for cores of kind {', '.join(left_out)} of {machine_title(machine)}; "
-                           "measure instead: turbotui roofs")
-    hertz, where = _clock(machine, cpus[0], highest=highest)
-    firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
-    cores = len(firsts)
-    notes = [
-        f"clock: {where}, {hertz / 1e9:.3f} GHz; {_MOVES[highest]}",
-        "no DRAM roof: the number and speed of memory channels is not in the table",
-    ]
+    kinds = dict.fromkeys(machine.topology.places[cpu].core_type for cpu in cpus)
+    groups: list[_Cores] = []
+    left_out: list[str] = []
+    for kind in sorted(kinds, key=lambda one: _place(machine, one)):
+        name = core_name(machine.model, kind)
+        if not name:
+            left_out.append(kind or "")
+            continue
+        mine = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
+        groups += _cores(machine, kind or "", CORES[name], mine, highest=highest)
+    if not groups:
+        of = f"cores of kind {', '.join(left_out)} of " if any(left_out) else ""
+        raise MachineError(f"no spec sheet for {of}{machine_title(machine)}; there are: {', '.join(CORES)}, and the "
+                           f"chips {', '.join(CHIPS)}. Measure instead: turbotui roofs")
+    notes = [f"clock: {groups[0].where}; {_MOVES[highest]}"]
     if left_out:
-        notes.append(f"only the P cores: no spec sheet for cores of kind {', '.join(left_out)}")
-    chip = Chip(name, name, cores, hertz, 0.0, CORES[name].source)
-    return _roofs(chip, machine_title(machine), threads, firsts, tuple(notes))
+        notes.append(f"without the cores of kind {', '.join(left_out)}, for which there is no spec sheet: together the "
+                     "cores can do more")
+    packages = machine.topology.instances(Scope.PACKAGE)
+    there = {machine.topology.row(Scope.PACKAGE, cpu) for cpu in cpus}
+    dram = dram_of(machine)
+    if dram.rate is not None and len(there) < len(packages):
+        dram = replace(dram, note=f"{dram.note}; of that the share of {len(there)} of {len(packages)} packages")
+    return _roofs(groups, machine_title(machine), threads, dram, len(there) / max(1, len(packages)), notes=tuple(notes),
+                  sources=())
+
+
+def _place(machine: Machine, kind: str | None) -> int:
+    known = machine.topology.core_types
+    return known.index(kind) if kind in known else len(known)
+
+
+def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, highest: bool) -> Iterator[_Cores]:
+    """Cores of one kind by their clocks, which differ where some are favoured, or on an island of low power."""
+    firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
+    clocks: dict[tuple[float, str], list[int]] = {}
+    for cpu in firsts:
+        clocks.setdefault(_clock(machine, cpu, highest=highest), []).append(cpu)
+    for (hertz, where), mine in sorted(clocks.items(), reverse=True):
+        yield _Cores(kind, core, tuple(mine), hertz, where, _second_level(machine.host, core, mine))
+
+
+def _second_level(host: Host, core: Core, cpus: Sequence[int]) -> float | None:
+    """Bytes each cycle of all L2s of these cores: of a shared L2 no more than it gives all of its cores."""
+    if core.l2 is None or core.l2_shared is None:
+        return None if core.l2 is None else float(core.l2 * len(cpus))
+    left, total = set(cpus), 0
+    for cpu in cpus:
+        if cpu in left:
+            sharing = next((cache.cpus for cache in read_caches(host, cpu) if cache.level == 2), frozenset({cpu}))
+            together = left & (sharing | {cpu})
+            left -= together
+            total += min(len(together) * core.l2, core.l2_shared)
+    return float(total)
 
 
 def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
@@ -91,23 +156,56 @@ def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
     raise MachineError("the clock cannot be read: there is no cpufreq and no MHz in /proc/cpuinfo; measure instead")
 
 
-def _roofs(chip: Chip, title: str, threads: str, cpus: tuple[int, ...], notes: tuple[str, ...]) -> RoofSet:
-    core = CORES[chip.core]
-    scale = chip.hertz * len(cpus)
+def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share: float, *, notes: tuple[str, ...],
+           sources: tuple[str, ...]) -> RoofSet:
+    limits = {cores.core.source: None for cores in groups}
+    caches = _added_bandwidths([tuple(_bandwidths(cores)) for cores in groups])
+    dram = _below(dram, share, caches)
+    missing = [level for level in ("L2", "L3")
+               if any((cores.l2 if level == "L2" else cores.core.l3) is None for cores in groups)]
+    said = [*notes, *([dram.note] if dram.note else [])]
+    if missing:
+        said.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"
+                    + (" for every kind of core" if len(groups) > 1 else ""))
     return RoofSet(
         machine=title,
         origin=Origin.THEORY,
         threads=threads,
-        cpus=cpus,
-        hertz=chip.hertz,
-        peaks=tuple(_peaks(core, scale)),
-        bandwidths=tuple(_bandwidths(core, scale, chip.dram)),
-        notes=(*notes, f"design limits: {core.source}", *((chip.source,) if chip.source != core.source else ())),
+        cpus=tuple(cpu for cores in groups for cpu in cores.cpus),
+        hertz=groups[0].hertz,
+        peaks=_added_peaks([tuple(_peaks(cores)) for cores in groups]),
+        bandwidths=(*caches, *_memory(groups[0].core, dram, share)),
+        notes=(*said, *(f"design limits: {source}" for source in limits),
+               *(source for source in sources if source not in limits)),
+        groups=tuple(CoreGroup(cores.kind, cores.core.name, len(cores.cpus), cores.hertz) for cores in groups),
     )
 
 
-def _peaks(core: Core, scale: float) -> Iterator[Peak]:
+def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
+    """Streams that all kinds of core can execute, added up."""
+    found = [[peak for peak in (_same_peak(one, others) for others in each) if peak is not None] for one in each[0]]
+    return tuple(replace(one[0], flops=sum(peak.flops for peak in one)) for one in found if len(one) == len(each))
+
+
+def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
+    wanted = (one.isa, one.precision, one.operation)
+    return next((peak for peak in others if (peak.isa, peak.precision, peak.operation) == wanted), None)
+
+
+def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
+    found = [[slant for slant in (_same_slant(one, others) for others in each) if slant is not None]
+             for one in each[0]]
+    return tuple(replace(one[0], rate=sum(slant.rate for slant in one)) for one in found if len(one) == len(each))
+
+
+def _same_slant(one: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:
+    wanted = (one.level, one.mix, one.isa)
+    return next((slant for slant in others if (slant.level, slant.mix, slant.isa) == wanted), None)
+
+
+def _peaks(cores: _Cores) -> Iterator[Peak]:
     """Add and mul alone use their own units; mixed, both at once; fused, both flops of each unit."""
+    core = cores.core
     for name, bits in (("scalar", 0), *core.widths):
         add, mul, fma = core.units[bits]
         for precision in (Precision.DOUBLE, Precision.SINGLE):
@@ -115,18 +213,35 @@ def _peaks(core: Core, scale: float) -> Iterator[Peak]:
             rates = [(Operation.ADD, add), (Operation.MUL, mul)]
             rates.append((Operation.FMA, 2 * fma) if core.fused else (Operation.ADD_MUL, add + mul))
             for operation, each in rates:
-                yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * scale)
+                yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * cores.scale)
 
 
-def _bandwidths(core: Core, scale: float, dram: float) -> Iterator[Bandwidth]:
+def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:
+    core = cores.core
     for name, bits in (("scalar", 0), *core.widths):
         for mix, table in ((Mix.LOADS, core.load), (Mix.TWO_ONE, core.both), (Mix.STORES, core.store)):
             if bits in table:
-                yield Bandwidth("L1", mix, name, table[bits] * scale)
+                yield Bandwidth("L1", mix, name, table[bits] * cores.scale)
     widest = core.widths[-1][0]
-    if core.l2 is not None:
-        yield Bandwidth("L2", Mix.LOADS, widest, core.l2 * scale)
+    if cores.l2 is not None:
+        yield Bandwidth("L2", Mix.LOADS, widest, cores.l2 * cores.hertz)
     if core.l3 is not None:
-        yield Bandwidth("L3", Mix.LOADS, widest, core.l3 * scale)
-    if dram:
-        yield Bandwidth("DRAM", Mix.LOADS, widest, dram)
+        yield Bandwidth("L3", Mix.LOADS, widest, core.l3 * cores.scale)
+
+
+def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
+    """Memory that gives more than these cores take from their caches is no roof of theirs."""
+    rate = dram.of(share)
+    level = min((one for one in caches if one.mix is Mix.LOADS and one.isa == caches[-1].isa),
+                key=lambda one: one.rate, default=None)
+    if rate is None or level is None or rate < level.rate:
+        return dram
+    return Dram(None, dram.at_most, f"no DRAM roof: memory gives {rate / 1e9:.4g} GB/s{' at most' * dram.at_most}, and "
+                                    f"these cores take no more than {level.rate / 1e9:.4g} GB/s from {level.level}. "
+                                    f"{dram.note}")
+
+
+def _memory(core: Core, dram: Dram, share: float) -> Iterator[Bandwidth]:
+    rate = dram.of(share)
+    if rate:
+        yield Bandwidth("DRAM", Mix.LOADS, core.widths[-1][0], rate, at_most=dram.at_most)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from turbotui.machine.simulated.cpu_files import CpuFiles
 from turbotui.machine.simulated.cpuid import cpuid_folder
+from turbotui.machine.simulated.memory_files import memory_modules
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.nvidia_ports import root_ports
 from turbotui.machine.simulated.pmu import Pmu
@@ -30,6 +31,7 @@ def machine_tree(model: Model, pmus: Iterable[Pmu], paranoid: Mapping[str, int])
         ("/sys/class/hwmon", hwmon(model)),
         ("/sys/class/drm", graphics(model)),
         ("/sys/bus/pci/devices", root_ports(model.shape)),
+        ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
         ("/dev/cpu", cpuid_folder(model)),
     ):
         if found:

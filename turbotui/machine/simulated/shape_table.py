@@ -119,7 +119,7 @@ _SAPPHIRE = Shape(
     package_states=((2, 0.2), (6, 0.75)), domains=frozenset({"pkg", "ram", "psys"}),
     psys_unit=1.0, cstate_core=(1, 6), cstate_package=(2, 6), driver="intel_pstate", governor="powersave",
     governors="performance powersave", epp="balance_performance", idle_driver="intel_idle", flags=SERVER_FLAGS,
-    memory_gib=1024,
+    memory_gib=1024, memory_channels=8, memory_mts=4800,
 )  # fmt: skip
 _TURIN = Shape(
     name="turin-2s", summary="two-package AMD server, 2 x 96 cores in 12 L3 slices, SMT 2, 384 CPUs", isa=Isa.AMD,
@@ -129,6 +129,7 @@ _TURIN = Shape(
     programme=SERVER, power=_EPYC_POWER, step=0.1, domains=frozenset({"pkg", "core"}), energy_unit=16,
     driver="amd-pstate-epp", governor="powersave", governors="performance powersave", epp="balance_performance",
     idle_driver="acpi_idle", flags=AMD_FLAGS, memory_gib=1536,
+    memory_channels=12, memory_mts=6000,
 )  # fmt: skip
 _LAPTOP = Shape(
     name="laptop", summary="hybrid Intel laptop: 6 P cores with SMT, 8 E, 2 LP-E, graphics, 22 CPUs", isa=Isa.INTEL,
@@ -150,6 +151,7 @@ _KABY = replace(
     blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=3.3),
     package_states=((2, 0.1), (3, 0.06), (6, 0.12), (7, 0.08), (8, 0.2), (9, 0.1), (10, 0.28)),
     cstate_core=(3, 6, 7), cstate_package=(2, 3, 6, 7, 8, 9, 10), siblings_last=True, memory_gib=16,
+    memory_channels=2, memory_mts=2400,
 )  # fmt: skip
 _ICELAKE = replace(
     _SAPPHIRE, name="icelake-2s", summary="two-package Intel server with the fixed DRAM energy unit, 2 x 40 cores, "
@@ -168,7 +170,7 @@ _ICELAKE = replace(
     ),
     blocks=(Block(40, 0, 1, 40),), power=replace(_XEON_POWER, tdp=270.0, pl2=324.0),
     # DRAM in 2^-16 J, whatever register 0x606 says; later servers follow the register again (linux rapl.c).
-    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}),
+    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200,
 )  # fmt: skip
 _FOREST = replace(
     _SAPPHIRE, name="forest-1s", summary="Intel server of efficiency cores, 144 in modules of four, 144 CPUs",
@@ -176,7 +178,7 @@ _FOREST = replace(
     tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
     blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
     fabric_clusters=4,
-    psys_unit=0.0, memory_gib=512,
+    psys_unit=0.0, memory_gib=512, memory_mts=6400,
 )  # fmt: skip
 _ARROW = replace(
     _LAPTOP, name="laptop-arrow", summary="hybrid Intel laptop without SMT: 6 P, 8 E, 2 LP-E of their own PMU, 16 CPUs",
@@ -199,7 +201,7 @@ _BIG = replace(
         ),
     ),
     blocks=(Block(64, 0, 1, 64),), l3_kib=327680, tsc_hz=1_900_000_000, crystal=(2, 152, 25_000_000), step=0.25,
-    memory_gib=8192,
+    memory_gib=8192, memory_mts=5600,
 )  # fmt: skip
 _GRACE = Shape(
     name="grace-2s", summary="two-package Arm server with NVIDIA's first uncore, 2 x 72 cores, 144 CPUs", isa=Isa.ARM,

@@ -213,6 +213,9 @@ class Shape:
         hypervisor: it is a guest.
         nvidia: "t410", "grace" or "".
         flags: the flags (Features) line of /proc/cpuinfo.
+        memory_gib: of all packages.
+        memory_channels: of each package, as its SMBIOS names them; 0 where it has no SMBIOS.
+        memory_mts: their speed in million transfers a second.
     """
 
     name: str
@@ -252,6 +255,8 @@ class Shape:
     nvidia: str = ""
     flags: str = ""
     memory_gib: int = 64
+    memory_channels: int = 0
+    memory_mts: int = 0
     kernel: str = "6.17.0-sim"
     base_hz: int = 0
     ram_unit: float = 0.0

@@ -1,0 +1,172 @@
+"""Memory channels as firmware and kernel describe them: SMBIOS type 17 and EDAC.
+
+SMBIOS (DMTF DSP0134 3.7, 7.18 "Memory Device") knows speed, width and a name of each slot; only root may read it. EDAC
+(kernel admin-guide/RAS/main.rst) knows channels, not speed. A guest's firmware tells of memory that its host invented.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+
+_ENTRIES: Final = "/sys/firmware/dmi/entries"
+_CONTROLLERS: Final = "/sys/devices/system/edac/mc"
+_LARGEST: Final = 4096  # bytes of one SMBIOS structure with its texts
+_UNKNOWN: Final = 0xFFFF
+_CHANNEL: Final = re.compile(r"^(.*?)channel[ _-]?([a-z]|\d+)", re.IGNORECASE)
+_LAYER: Final = re.compile(r"([a-z]+) (\d+)")
+_WITHIN_A_CHANNEL: Final = frozenset({"slot", "csrow"})
+_CLIENT: Final = "Intel_client"  # igen6_edac: its channels are 16, 32 or 64 bits wide, and it does not say which
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A memory module that is there, or soldered memory.
+
+    Attributes:
+        slot: device locator and bank locator as firmware words them.
+        channel: the part of the locators up to the channel's name; "" where they name no channel.
+        bits: of data, without error correction; None where firmware does not say.
+        mts: configured speed in million transfers a second; None likewise.
+    """
+
+    slot: str
+    channel: str
+    bits: int | None
+    mts: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a machine tells of its memory.
+
+    Attributes:
+        modules: by SMBIOS, empty slots left out; empty where it cannot be read.
+        channels: those with memory, by EDAC; 0 where it does not say.
+        why: why SMBIOS told nothing, for people; "" where it did.
+    """
+
+    modules: tuple[Module, ...]
+    channels: int
+    why: str
+
+
+def read_memory(host: Host) -> Told:
+    """What firmware and kernel tell of the memory. Never fails: what is not told is empty."""
+    modules, why = _modules(host)
+    return Told(modules, _edac_channels(host), why)
+
+
+def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
+    try:
+        names = host.list_dir(_ENTRIES)
+    except HostError:
+        return (), f"there is no {_ENTRIES} (SMBIOS)"
+    found: list[Module] = []
+    for name in names:
+        if not name.startswith("17-"):
+            continue
+        try:
+            module = parse_module(_raw(host, f"{_ENTRIES}/{name}/raw"))
+        except HostError as error:
+            root = "; root can" if error.name in ("EACCES", "EPERM") else ""
+            return (), f"{_ENTRIES}/{name}/raw cannot be read ({error.name}){root}"
+        if module is not None:
+            found.append(module)
+    return tuple(found), "" if found else "SMBIOS names no memory module"
+
+
+def _raw(host: Host, path: str) -> bytes:
+    descriptor = host.open_file(path)
+    try:
+        return host.read_at(descriptor, _LARGEST)
+    finally:
+        host.close(descriptor)
+
+
+def parse_module(raw: bytes) -> Module | None:
+    """A module of an SMBIOS structure of type 17; None for an empty slot, or what is no such structure."""
+    if len(raw) < 0x15 or raw[0] != 17 or not 0x15 <= raw[1] <= len(raw):
+        return None
+    body, texts = raw[: raw[1]], raw[raw[1]:].split(b"\0")
+    if not _word(body, 0x0C):  # size: 0 where nothing is in the slot
+        return None
+
+    def text(offset: int) -> str:
+        number = body[offset]
+        return texts[number - 1].decode("utf-8", "replace").strip() if 0 < number <= len(texts) else ""
+
+    locators = [text(0x10), text(0x11)]
+    named = (_CHANNEL.match(one) for one in locators)
+    channel = next((match[0].lower() for match in named if match), "")
+    # The speed that is set; the speed that the module could do says nothing of this machine.
+    speed = _word(body, 0x20)
+    mts = _double(body, 0x58) if speed == _UNKNOWN else speed
+    bits = _word(body, 0x0A)
+    return Module(" ".join(one for one in locators if one), channel,
+                  bits if bits not in (0, None, _UNKNOWN) else None, mts or None)
+
+
+def _word(body: bytes, offset: int) -> int | None:
+    """A 16-bit field; None where this version of the structure ends before it."""
+    return struct.unpack_from("<H", body, offset)[0] if offset + 2 <= len(body) else None
+
+
+def _double(body: bytes, offset: int) -> int | None:
+    return struct.unpack_from("<I", body, offset)[0] if offset + 4 <= len(body) else None
+
+
+def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Module, ...], ...]:
+    """Modules by channel; empty where their names do not tell the channels apart without doubt.
+
+    Doubt: a module without a channel's name, two modules of one name, or several packages whose channels are named as
+    if there were one.
+    """
+    groups: dict[str, list[Module]] = {}
+    for module in modules:
+        groups.setdefault(module.channel, []).append(module)
+    if "" in groups or len({module.slot for module in modules}) < len(modules):
+        return ()
+    before = {match[1] for name in groups if (match := _CHANNEL.match(name)) is not None}
+    if packages > 1 and len(before) < packages:
+        return ()
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _edac_channels(host: Host) -> int:
+    found: set[tuple[str, ...]] = set()
+    for controller in _names(host, _CONTROLLERS):
+        base = f"{_CONTROLLERS}/{controller}"
+        if not re.fullmatch(r"mc\d+", controller) or _text(host, f"{base}/mc_name").startswith(_CLIENT):
+            continue
+        for name in _names(host, base):
+            if not re.fullmatch(r"(?:dimm|rank)\d+", name) or _text(host, f"{base}/{name}/size") in ("", "0"):
+                continue
+            layers = dict(_LAYER.findall(_text(host, f"{base}/{name}/dimm_location")))
+            if "channel" not in layers:
+                return 0
+            found.add((controller, *_words(layers)))
+    return len(found)
+
+
+def _words(layers: dict[str, str]) -> Iterator[str]:
+    yield from (f"{layer} {number}" for layer, number in layers.items() if layer not in _WITHIN_A_CHANNEL)
+
+
+def _names(host: Host, path: str) -> tuple[str, ...]:
+    try:
+        return host.list_dir(path)
+    except HostError:
+        return ()
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read_text(path).strip()
+    except HostError:
+        return ""
