@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.analysis import score_baselines
-from turbotui.analysis.score import Baseline, CpuRatio, differences, judge, predict
+from turbotui.analysis.score import Baseline, CpuRatio, Throttling, differences, judge, predict
 from turbotui.cli import main
-from turbotui.commands.score import SLOWER, measure
+from turbotui.commands.score_measuring import Load, measure, score_in
+from turbotui.commands.score_past import DOUBTFUL, SLOWER
 from turbotui.errors import TurbotuiError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
 
+LOADED = "laptop-old+calculix"  # every CPU busy for 96 %
 LINPACK = Baseline("linpack", "GFLOPS", 113.2, 1.0, {"model": "A", "turbo": "off"})
 
 
@@ -42,9 +45,40 @@ def test_the_lowest_busy_cpu_decides_and_idle_ones_do_not() -> None:
     assert (run.lowest.cpu, run.ratio, run.state, run.warnings) == (1, 1.1, "turbo", ())
 
 
-@pytest.mark.parametrize(("ratio", "state"), [(1.2, "turbo"), (1.0, "base clock"), (0.9, "throttled")])
+@pytest.mark.parametrize(("ratio", "state"), [(1.2, "turbo"), (1.0, "base clock"), (0.9, "below base clock")])
 def test_the_state_is_that_of_the_lowest_ratio(ratio: float, state: str) -> None:
     assert judge(5.0, [CpuRatio(0, ratio, 1.0)]).state == state
+
+
+@pytest.mark.parametrize(("found", "active", "says"), [
+    (Throttling(), None, "whether it was throttled is not counted here"),
+    (Throttling(heat=0, limited=0.001, reasons=()), False, "not throttled"),
+    (Throttling(heat=0), False, "not throttled"),
+    (Throttling(heat=1), True, "throttled: heat once"),
+    (Throttling(heat=3, limited=0.12, reasons=("PL1",)), True,
+     "throttled: heat 3 times, power limit 12 % of the time, PL1 at the end"),
+])
+def test_throttling_is_what_the_machine_counts_of_it(found: Throttling, active: bool | None, says: str) -> None:
+    assert (found.active, found.sentence()) == (active, says)
+
+
+def test_the_load_is_that_of_the_busy_cpus() -> None:
+    run = judge(5.0, [CpuRatio(0, 1.2, 1.0), CpuRatio(1, 1.1, 0.9), CpuRatio(2, 0.4, 0.01)])
+    assert run.busy_cpus == 2
+    assert run.load == pytest.approx(0.95)
+    assert judge(5.0, [CpuRatio(0, 1.2, 0.1)]).load is None
+
+
+@pytest.mark.parametrize(("pattern", "line", "score"), [
+    (r"GFLOPS: ([0-9.]+)", "in all, GFLOPS: 120.8 of 140", 120.8),
+    (r"[0-9][0-9.e+]*", "score 1.2e+3", 1200.0),
+    (r"[0-9]+ MB/s", "10 MB/s", None),
+    (r"([a-z]+)", "nan", None),
+    (r"(x)?y", "y", None),
+    (r"score", "nothing", None),
+])
+def test_a_score_is_found_in_what_a_benchmark_prints(pattern: str, line: str, score: float | None) -> None:
+    assert score_in(line, re.compile(pattern)) == score
 
 
 def test_what_is_doubtful_is_warned_of() -> None:
@@ -75,14 +109,33 @@ def test_a_simulated_machine_gives_the_ratio_that_its_model_knows() -> None:
     host = simulated_host("laptop-old")
     machine = read_machine(host)
     before = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
-    run = measure(machine, 0.5)
+    run, printed = measure(machine, 0.5)
     after = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
     assert len(run.cpus) == len(before)
+    assert printed is None
     for one in run.cpus:
         old, new = before[one.cpu], after[one.cpu]
         assert one.ratio is not None
         # the model's window is a little longer than the sampler's: its clock runs on between the two
         assert one.ratio == pytest.approx((new.aperf - old.aperf) / (new.mperf - old.mperf), rel=0.15)
+
+
+def test_the_load_is_run_while_it_is_measured_and_its_score_is_read(capfd: pytest.CaptureFixture[str]) -> None:
+    machine = read_machine(simulated_host(LOADED))
+    words = ("printf", "GFLOPS: 1\\nGFLOPS: 120.8\\nbye\\n")
+    run, printed = measure(machine, 9.0, Load(words, re.compile(r"GFLOPS: ([0-9.]+)")))
+    assert printed == 120.8, "the last one holds"
+    assert run.seconds < 9.0
+    assert "too short" in run.warnings[0]
+    assert capfd.readouterr() == ("", "GFLOPS: 1\nGFLOPS: 120.8\nbye\n"), "stdout is the report's"
+    assert measure(machine, 9.0, Load(("printf", "7"), re.compile("GFLOPS")))[1] is None
+
+
+@pytest.mark.parametrize(("words", "says"), [(("false",), "false failed with status 1"),
+                                             (("/nowhere/x",), "/nowhere/x cannot be run")])
+def test_a_load_that_fails_concludes_nothing(words: tuple[str, ...], says: str) -> None:
+    with pytest.raises(TurbotuiError, match=says):
+        measure(read_machine(simulated_host(LOADED)), 9.0, Load(words))
 
 
 @pytest.fixture
@@ -91,22 +144,37 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-STORE = ("score", "baseline", "--machine", "laptop-old", "--name", "linpack", "--unit", "GFLOPS", "--value", "113.2")
+STORE = ("score", "baseline", "--machine", LOADED, "--name", "linpack", "--unit", "GFLOPS", "--value", "113.2")
 
 
 def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ("score", "run", "--machine", "laptop-old", "-i", "0.3", "--runs", "2", "--json", "--baseline", "linpack",
-           "--slower", "5")
-    statuses = []
+    run = ("score", "run", "--machine", LOADED, "-i", "1.1", "--json", "--baseline", "linpack", "--slower", "5")
+    found = []
     for ratio in ("0.01", "100"):  # far slower and far faster once than now
         assert main([*STORE, "--ratio", ratio]) == 0
         capsys.readouterr()
-        statuses.append(main([*run]))
+        status = main([*run])
         report = json.loads(capsys.readouterr().out)
+        found.append((status, report["verdict"]))
         assert report["simulated"].startswith("SIMULATED")
         assert report["predicted"] == pytest.approx(113.2 * report["median"] / float(ratio))
-        assert len(report["runs"]) == 2
-    assert statuses == [0, SLOWER]
+        assert report["warnings"] == []
+    assert found == [(0, "ok"), (SLOWER, "slower")]
+
+
+def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
+                                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STORE, "--ratio", "0.01"]) == 0
+    capsys.readouterr()
+    words = ("score", "run", "--machine", LOADED, "-i", "0.2", "--runs", "2", "--baseline", "linpack", "--slower", "5")
+    assert main([*words]) == DOUBTFUL
+    out = capsys.readouterr().out
+    assert "too short" in out
+    assert "no sure answer" in out
+    assert main([*words, "--json"]) == DOUBTFUL
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "doubtful"
+    assert [report["lowest"] <= one["ratio"] <= report["highest"] for one in report["runs"]] == [True, True]
 
 
 def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,10 +192,20 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     (("score", "run", "--baseline", "absent"), 'no baseline "absent"', 2),
     (("score", "run", "--slower", "5"), "--baseline", 2),
     (("score", "run", "--runs", "0"), "--runs 0", 2),
-    (("score", "run", "--machine", "laptop-old", "--", "true"), "loads this machine", 2),
+    (("score", "run", "--machine", LOADED, "--", "true"), "loads this machine", 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "x"), "--value", 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "nan"), "--ratio", 2),
-    (("score",), "baseline|run|list", 2),
+    (("score",), "baseline|run|measured|history|list", 2),
+    (("score", "run", "--pattern", "x"), "give one after --", 2),
+    (("score", "run", "--pattern", "(", "--", "true"), "no regular expression", 2),
+    (("score", "run", "--machine", "vera-2s"), "APERF cannot be had here (no hardware", 3),
+    (("score", "run", "--machine", "guest"), "APERF cannot be had here (virtual machine", 3),
+    (("score", "measured", "--machine", LOADED, "0"), 'score "0" is not a positive number', 2),
+    (("score", "measured", "--machine", LOADED, "5"), "turbotui score run first", 1),
+    (("score", "history", "--machine", LOADED), "no run is kept", 1),
+    (("score", "history", "--node", "all"), "no run is kept", 1),
+    (("score", "history", "--days", "-1"), "--days", 2),
+    (("score", "history", "-n", "0"), "-n 0", 2),
 ])
 def test_bad_input_is_one_sentence(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str,
                                    status: int) -> None:

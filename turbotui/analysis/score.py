@@ -17,7 +17,8 @@ BUSY: Final = 0.5  # share of the interval in C0 from which a CPU counts as busy
 LOADED: Final = 0.9  # share of time that busy CPUs should have been busy for the ratio to be that of the load
 SHORTEST: Final = 1.0  # seconds below which the few milliseconds between reading CPUs are seen in the ratio
 _TURBO: Final = 1.005  # above: turbo was active; the counters' own jitter is below this
-_THROTTLED: Final = 0.995
+_BASE: Final = 0.995
+_LIMITED: Final = 0.005  # share of the interval below which a power limit did nothing that a ratio shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,49 @@ class CpuRatio:
         cpu: Linux number.
         ratio: ΔAPERF/ΔMPERF, None where it never left idle.
         busy: share of the interval in C0, 0 to 1; None where it cannot be had.
+        kind: "P", "E", "LP" on machines with several kinds of core, else "".
     """
 
     cpu: int
     ratio: float | None
     busy: float | None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """What held the CPUs back during an interval, as far as the machine counts it; None is what it does not count.
+
+    Attributes:
+        heat: episodes of throttling for heat, of cores and packages.
+        limited: the greatest share of the interval that a package was held back by its power limit, 0 to 1.
+        reasons: what held a package's cores back at the instant of the last reading: "PL1", "PROCHOT".
+    """
+
+    heat: int | None = None
+    limited: float | None = None
+    reasons: tuple[str, ...] | None = None
+
+    @property
+    def active(self) -> bool | None:
+        """Whether anything held them back; None where nothing of it is counted here."""
+        known = (self.heat, self.limited, self.reasons)
+        if all(one is None for one in known):
+            return None
+        return bool(self.heat or (self.limited or 0.0) > _LIMITED or self.reasons)
+
+    def sentence(self) -> str:
+        """In words: "throttled: heat 3 times, power limit 12 % of the time"."""
+        if self.active is None:
+            return "whether it was throttled is not counted here"
+        words = []
+        if self.heat:
+            words.append(f"heat {self.heat} times" if self.heat > 1 else "heat once")
+        if self.limited is not None and self.limited > _LIMITED:
+            words.append(f"power limit {percent(self.limited)} of the time")
+        if self.reasons:
+            words.append(f"{' '.join(self.reasons)} at the end")
+        return f"throttled: {', '.join(words)}" if words else "not throttled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +103,9 @@ class Run:
         seconds: its length.
         cpus: the ratios of all CPUs.
         lowest: the busy CPU with the lowest ratio, None when no CPU was busy.
-        state: "turbo", "throttled" or "base clock" by the lowest ratio; "idle" when no CPU was busy.
+        state: "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy.
         warnings: why the ratio may not be that of the load.
+        throttling: what held the CPUs back.
     """
 
     seconds: float
@@ -73,11 +113,23 @@ class Run:
     lowest: CpuRatio | None
     state: str
     warnings: tuple[str, ...]
+    throttling: Throttling = Throttling()
 
     @property
     def ratio(self) -> float | None:
         """The lowest ratio of a busy CPU."""
         return None if self.lowest is None else self.lowest.ratio
+
+    @property
+    def busy_cpus(self) -> int:
+        """How many CPUs were busy."""
+        return len(_busy(self.cpus))
+
+    @property
+    def load(self) -> float | None:
+        """Mean share of the interval that the busy CPUs were busy, 0 to 1; None when no CPU was."""
+        busy = _busy(self.cpus)
+        return statistics.fmean(one.busy or 0.0 for one in busy) if busy else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,28 +140,39 @@ class Prediction:
     error: float
 
 
-def judge(seconds: float, cpus: Sequence[CpuRatio]) -> Run:
+def percent(share: float, form: str = ".0f") -> str:
+    """A share as people write it: "97 %"."""
+    return f"{100.0 * share:{form}} %"
+
+
+def _busy(cpus: Sequence[CpuRatio]) -> list[CpuRatio]:
+    return [one for one in cpus if one.ratio is not None and one.busy is not None and one.busy >= BUSY]
+
+
+def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None) -> Run:
     """The lowest busy CPU, and what is doubtful about the measurement."""
-    busy = [one for one in cpus if one.ratio is not None and one.busy is not None and one.busy >= BUSY]
+    busy = _busy(cpus)
     lowest = min(busy, key=lambda one: one.ratio or 0.0, default=None)
     warnings = []
     if seconds < SHORTEST:
         warnings.append(f"the interval of {seconds:.2f} s is too short: measure for at least {SHORTEST:g} s")
     if lowest is None:
-        warnings.append(f"the load was too low: no CPU was busy for {BUSY:.0%} of the interval")
+        warnings.append(f"the load was too low: no CPU was busy for {percent(BUSY)} of the interval")
     else:
         share = statistics.fmean(one.busy or 0.0 for one in busy)
         if share < LOADED:
-            warnings.append(f"the load was too low: the busy CPUs were busy for {share:.0%} of the interval")
-    return Run(seconds, tuple(cpus), lowest, _state(lowest), tuple(warnings))
+            warnings.append(f"the load was too low: the busy CPUs were busy for {percent(share)} of the interval, "
+                            f"less than {percent(LOADED)}")
+    return Run(seconds, tuple(cpus), lowest, _state(lowest), tuple(warnings), throttling or Throttling())
 
 
 def _state(lowest: CpuRatio | None) -> str:
+    """By the clock alone: a governor may ask for less than the base clock, so below it is not yet throttled."""
     if lowest is None or lowest.ratio is None:
         return "idle"
     if lowest.ratio > _TURBO:
         return "turbo"
-    return "throttled" if lowest.ratio < _THROTTLED else "base clock"
+    return "below base clock" if lowest.ratio < _BASE else "base clock"
 
 
 def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> Prediction:

@@ -13,6 +13,7 @@ from typing import Final
 
 from turbotui.analysis.roofline.storage import folder as roofs_folder
 from turbotui.analysis.score import Baseline
+from turbotui.analysis.sole_writer import sole_writer
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -94,16 +95,20 @@ def store(path: str, baseline: Baseline) -> None:
     Raises:
         TurbotuiError: the file is damaged, or the folder cannot be written.
     """
-    kept = {**load(path), baseline.name: baseline}
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with sole_writer(f"{path}.lock"):  # not the file itself, which is replaced
+            _replace(path, {**load(path), baseline.name: baseline})
+    except OSError as error:
+        raise TurbotuiError(f"the baseline cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error
+
+
+def _replace(path: str, kept: Mapping[str, Baseline]) -> None:
     data = {"format": FORMAT, "baselines": {
         name: {"unit": one.unit, "value": one.value, "ratio": one.ratio, "configuration": dict(one.configuration),
                "simulated": one.simulated}
         for name, one in kept.items()
     }}
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), delete=False) as file:
-            json.dump(data, file, indent=1)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise TurbotuiError(f"the baseline cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), delete=False) as file:
+        json.dump(data, file, indent=1)
+    os.replace(file.name, path)

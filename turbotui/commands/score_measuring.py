@@ -1,0 +1,162 @@
+"""Measures the performance ratio once: APERF and MPERF of every CPU from the start of a load to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from turbotui.analysis.score import CpuRatio, Run, Throttling, judge
+from turbotui.errors import MachineError, TurbotuiError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.columns import Cell, ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.census import take_census
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import signals_of
+from turbotui.sources import SOURCES
+
+_FOREVER = 1e6  # nominal interval in seconds: the command's end ends it
+_RATIO = ("Ratio", "Busy%")
+_HOLDING = ("CoreThr", "PkgThr", "PKG_%", "Throttle")  # what can hold cores back, where the machine counts it
+_NOTHING = "none"  # what Throttle says when nothing does
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is run while the ratio is measured.
+
+    Attributes:
+        command: its words; empty: whatever runs on the machine.
+        pattern: finds the score in what the command prints: the first group, or all of the match; the last line that
+            matches holds. None: nobody looks.
+    """
+
+    command: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+
+
+def measure(machine: Machine, seconds: float, load: Load = Load()) -> tuple[Run, float | None]:
+    """One measurement: the difference of two readings of APERF and MPERF on every CPU.
+
+    Args:
+        machine: to measure.
+        seconds: the interval, where there is no command.
+        load: the interval is the run of its command.
+
+    Returns:
+        The measurement, and the score that the command printed.
+
+    Raises:
+        MachineError: there is no APERF and MPERF.
+        TurbotuiError: the command cannot be run, or failed.
+    """
+    census = take_census(machine, SOURCES)
+    catalog = catalog_for(census.signals)
+    for name in ("aperf", "mperf", "tsc"):
+        if name not in census.signals:
+            raise MachineError(f"the performance ratio is APERF over MPERF of each CPU, and {name.upper()} cannot be "
+                               f"had here ({census.why_missing(name).sentence()}): turbotui doctor says more")
+    columns = [column for name in (*_RATIO, *_HOLDING) if (column := catalog.get(name)) is not None]
+    sampler = Sampler(machine, census, signals_of(columns, census), _FOREVER if load.command else seconds)
+    frames, printed = asyncio.run(_sampled(sampler, load))
+    frame = frames[-1]
+    found = [_ratio_of(frame, catalog, cpu) for cpu in machine.topology.cpus]
+    return judge(frame.seconds or 0.0, found, _throttling(frame, catalog)), printed
+
+
+def _ratio_of(frame: Frame, catalog: Catalog, cpu: int) -> CpuRatio:
+    ratio, busy = (_cell(frame, catalog, name, cpu_row(cpu)) for name in _RATIO)
+    return CpuRatio(cpu, ratio if isinstance(ratio, float) else None,
+                    busy / 100.0 if isinstance(busy, int | float) else None,
+                    frame.inputs(cpu_row(cpu)).core_type() or "")
+
+
+def _throttling(frame: Frame, catalog: Catalog) -> Throttling:
+    """What the counters of heat and power limits did, as far as there are any."""
+    episodes = [count for name in ("CoreThr", "PkgThr")
+                if isinstance(count := _cell(frame, catalog, name, SYSTEM_ROW), int | float)]
+    packages = frame.rows(Scope.PACKAGE)
+    shares = [share / 100.0 for row in packages
+              if isinstance(share := _cell(frame, catalog, "PKG_%", row), int | float)]
+    texts = [text for row in packages if isinstance(text := _cell(frame, catalog, "Throttle", row), str)]
+    words = dict.fromkeys(word for text in texts for word in text.split()
+                          if word != _NOTHING and ":" not in word)  # GFX: and Ring: hold back no core
+    return Throttling(
+        heat=int(sum(episodes)) if episodes else None,
+        limited=max(shares, default=None),
+        reasons=tuple(words) if texts else None,
+    )
+
+
+def _cell(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> Cell:
+    column = catalog.get(name)
+    return None if column is None else frame.cell(column, row)
+
+
+async def _sampled(sampler: Sampler, load: Load) -> tuple[list[Frame], float | None]:
+    frames: list[Frame] = []
+    loop = asyncio.get_running_loop()
+    first = asyncio.Event()
+    printed: float | None = None
+
+    class Box:
+        """Keeps frames, and says when the first reading is done."""
+
+        @staticmethod
+        def put(frame: Frame) -> None:
+            frames.append(frame)
+            loop.call_soon_threadsafe(first.set)
+
+    sampler.bus.attach(Box())
+    sampling = asyncio.create_task(sampler.run(1))
+    if load.command:
+        await first.wait()
+        try:
+            printed = await asyncio.to_thread(_run, load)
+        finally:
+            sampler.end_interval()
+    await sampling
+    return frames, printed
+
+
+def _run(load: Load) -> float | None:
+    """Run the load; its output goes to stderr, for stdout is the report's."""
+    started = time.monotonic()
+    found: float | None = None
+    words = load.command
+    try:
+        if load.pattern is None:
+            code = subprocess.run(words, check=False, stdout=sys.stderr).returncode  # noqa: S603 - asked for
+        else:
+            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,  # noqa: S603 - asked for
+                                  errors="replace") as child:
+                for line in child.stdout or ():
+                    sys.stderr.write(line)
+                    number = score_in(line, load.pattern)
+                    found = found if number is None else number
+            code = child.returncode
+    except OSError as error:
+        raise TurbotuiError(f"{words[0]} cannot be run: {error.strerror}") from error
+    if code:
+        raise TurbotuiError(f"the load {words[0]} failed with status {code} after "
+                            f"{time.monotonic() - started:.1f} s: nothing is concluded from it")
+    return found
+
+
+def score_in(line: str, pattern: re.Pattern[str]) -> float | None:
+    """The score in a line of a benchmark's output; None where there is none."""
+    match = pattern.search(line)
+    if match is None:
+        return None
+    try:
+        value = float((match[1] if pattern.groups else match[0]) or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None

@@ -1,0 +1,124 @@
+"""`turbotui score history` and `turbotui score measured`: what was kept of earlier runs, and is the node slower now?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Sequence
+
+from turbotui.analysis import score_history
+from turbotui.analysis.score_history import Past
+from turbotui.analysis.score_trend import DAYS, Trend, trends
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.score_text import against, damage_text, past_json, past_text
+from turbotui.commands.watching import label, open_host
+from turbotui.errors import TurbotuiError, UsageError
+
+SLOWER = 5
+"""Exit status of a check: the node is slower than its baseline, or than it was, by more than was allowed."""
+DOUBTFUL = 6
+"""Exit status of a check that has no sure answer."""
+_EVERY = "all"
+
+
+def positive(text: str, what: str) -> float:
+    """A number from the command line.
+
+    Raises:
+        UsageError: it is not a positive number.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value <= 0:
+        raise UsageError(f'{what} "{text}" is not a positive number')
+    return value
+
+
+def add_history_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `score history`."""
+    add_machine_arguments(parser)
+    parser.add_argument("--node", metavar="NAME", default="",
+                        help=f"another node whose runs are kept in this folder, or {_EVERY} (default: this machine)")
+    parser.add_argument("--baseline", metavar="NAME", help="runs with this baseline only")
+    parser.add_argument("--days", metavar="N", default=f"{DAYS:g}",
+                        help=f"what counts as now: so many days before the newest run ({DAYS:g}); before: the 30 days "
+                        "before them")
+    parser.add_argument("-n", "--last", metavar="N", type=int, default=20, help="runs in the table (20)")
+    parser.add_argument("--slower", metavar="PERCENT",
+                        help=f"check: exit status {SLOWER} when a median is lower than before by more than this, "
+                        f"{DOUBTFUL} when there is nothing to compare with")
+    parser.add_argument("--json", action="store_true", help="as JSON, all runs")
+
+
+def add_measured_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `score measured`."""
+    add_machine_arguments(parser)
+    parser.add_argument("value", metavar="X", help="the score, in the baseline's unit")
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """Print what was kept, and what became of it."""
+    days = positive(arguments.days, "--days")
+    allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
+    if arguments.last < 1:
+        raise UsageError(f"-n {arguments.last}: at least one")
+    found = []
+    for path in _files(arguments):
+        past = score_history.load(path)
+        runs = tuple(one for one in past.runs if arguments.baseline in {None, one.baseline})
+        found.append((path, Past(runs, past.damaged, past.later), trends(runs, days)))
+    if not any(past.runs for _path, past, _trends in found):
+        of = f" with the baseline {arguments.baseline}" if arguments.baseline else ""
+        for _path, past, _trends in found:
+            print("\n".join(damage_text(past)), end="\n" * bool(damage_text(past)))
+        raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in found])}: "
+                            "turbotui score run keeps one")
+    known = [(past.runs[-1].node, past, seen) for _path, past, seen in found if past.runs]
+    if arguments.json:
+        nodes = [past_json(node, past, seen) for node, past, seen in known]
+        print(json.dumps(nodes if arguments.node == _EVERY else nodes[0], indent=1))
+    else:
+        print("\n\n".join("\n".join(past_text(node, past, seen, arguments.last)) for node, past, seen in known))
+    return 0 if allowed is None else _status([trend for _node, _past, seen in known for trend in seen], allowed)
+
+
+def _files(arguments: argparse.Namespace) -> Sequence[str]:
+    if arguments.node == _EVERY:
+        return score_history.paths(os.environ)
+    if arguments.node:
+        return [score_history.path_of(os.environ, arguments.node)]
+    host = open_host(arguments)
+    return [score_history.path_of(os.environ, host.name, label(host))]
+
+
+def _place(arguments: argparse.Namespace, files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 and arguments.node != _EVERY else score_history.folder(os.environ)
+
+
+def _status(found: Sequence[Trend], allowed: float) -> int:
+    """5 when something is slower by more than allowed and more than chance; 6 when nothing could be compared."""
+    changes = [change for trend in found for change in trend.changes]
+    if any(change.verdict == "slower" and -100.0 * (change.relative or 0.0) > allowed for change in changes):
+        return SLOWER
+    return 0 if any(change.relative is not None for change in changes) else DOUBTFUL
+
+
+def measured(arguments: argparse.Namespace) -> int:
+    """Note the score that the load of the newest run gave."""
+    value = positive(arguments.value, "score")
+    host = open_host(arguments)
+    path = score_history.path_of(os.environ, host.name, label(host))
+    runs = score_history.load(path).runs
+    if not runs:
+        raise TurbotuiError(f"no run is kept in {path} that {value:g} could be the score of: turbotui score run first")
+    newest = runs[-1]
+    score_history.store_measured(path, newest.key, value)
+    words = f"run of {newest.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {newest.unit}".rstrip()
+    if newest.predicted is not None and newest.error is not None:
+        words += f", {against(value, newest.predicted, newest.error)}"
+    print(words)
+    return 0
