@@ -78,4 +78,4 @@ def _absent(machine: Machine) -> Unavailable:
     model = machine.model
     if model.vendor == "AuthenticAMD" and "EPYC" in model.name and (model.family or 0) >= _SINCE_FAMILY:
         return Unavailable(Reason.NO_DRIVER, detail, _REMEDY)
-    return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC from family 0x19 on has the firmware interface behind it")
+    return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC has the firmware behind it, from family 0x19 on")
