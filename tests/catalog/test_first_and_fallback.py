@@ -174,6 +174,8 @@ CASES = (
     Case("LLC%hit", "perf-hardware", PERF_HARDWARE, 90.0),
     Case("L2MRPS", "perf-l2", pmu("cpu", 4, {"refs": (0xFF24, 80 * MHZ), "hits": (0xDF24, 60 * MHZ)}), 80.0, SERVER),
     Case("L2%hit", "perf-l2", pmu("cpu", 4, {"refs": (0xFF24, 80 * MHZ), "hits": (0xDF24, 60 * MHZ)}), 75.0, SERVER),
+    Case("L2MRPS", "perf-hardware", PERF_HARDWARE, 50.0, ROME),
+    Case("L2%hit", "perf-hardware", PERF_HARDWARE, 90.0, ROME),
     Case("C1ACPI", "cpuidle", IDLE, 10),
     Case("C1ACPI-", "cpuidle", IDLE, 4),
     Case("POLL+", "cpuidle", IDLE, 14),

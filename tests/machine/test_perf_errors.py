@@ -20,7 +20,8 @@ from turbotui.machine.perf_errors import (
 )
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import CpuPlace, topology_of
-from turbotui.quantities.unavailable import Reason
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.proc_stat import ProcStat
 
 NOBODY = Privileges(1000, 0, 2, (1024, 4096))
 ROOT = Privileges(0, 1 << CAP_PERFMON | 1 << CAP_SYS_RAWIO, 2, (4096, 4096))
@@ -176,3 +177,18 @@ def test_a_second_setcap_does_not_take_the_first_one_away() -> None:
     with_registers = facts(Privileges(1000, 1 << CAP_SYS_RAWIO, 2, (1024, 4096)))
     why = explain_perf(HostError(errno.EACCES, "x"), "perf msr/aperf/", with_registers, DYNAMIC)
     assert "setcap cap_perfmon,cap_sys_rawio+ep /" in why.remedy
+
+
+def test_a_copy_of_files_is_told_apart_from_a_machine_that_refuses(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    host = LinuxHost(str(tmp_path))
+    model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)
+    topology = topology_of([CpuPlace(0, 0, 0, 0, 0, 0, 0)])
+    given = circumstances(Machine(host, topology, model, platform_of(model), host.privileges()))
+    perf = explain_perf(HostError(errno.ENOSYS, "x"), "perf cycles", given, HARDWARE)
+    assert (perf.reason, perf.remedy) == (Reason.RECORDED, ""), "no seccomp profile would help"
+    msr = explain_msr_open(HostError(errno.ENOENT, "x"), 0, given)
+    assert (msr.reason, msr.remedy) == (Reason.RECORDED, ""), "no modprobe would help"
+    stat = ProcStat().probe(Machine(host, topology, model, platform_of(model), host.privileges())).signals["stat.user"]
+    assert isinstance(stat, Unavailable)
+    assert (stat.reason, stat.remedy) == (Reason.RECORDED, "")

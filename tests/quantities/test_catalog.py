@@ -36,8 +36,8 @@ _AGREED = """
     softirq.net_tx softirq.net_rx softirq.block softirq.irq_poll softirq.tasklet softirq.sched softirq.hrtimer
     softirq.rcu cpufreq.cur cpufreq.min cpufreq.max cpufreq.hw_min cpufreq.hw_max cpufreq.base cpufreq.driver
     cpufreq.governor cpufreq.epp switches migrations faults clock.start clock.end clock.wall apic x2apic
-    cache.l2.references cache.l2.hits c0.pkg.total c0.pkg.any c0.pkg.gfx c0.pkg.both throttled.pkg throttled.ram
-    limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
+    cache.l2.references cache.l2.hits cache.l2.misses c0.pkg.total c0.pkg.any c0.pkg.gfx c0.pkg.both throttled.pkg
+    throttled.ram limit.pkg.pl4 epb hwp.epp reasons.core reasons.pkg reasons.hsw.core reasons.hsw.gfx reasons.hsw.ring
     reasons.hsx.core reasons.skl.core reasons.skl.gfx reasons.skl.ring limit.pkg.tdp turbo.single turbo.all
     gfx.idle gfx.cur gfx.act media.idle media.cur media.act lpi.cpu lpi.system uncore.cur pmt.die.c6 pmt.module.c1e
     """

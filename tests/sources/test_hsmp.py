@@ -75,6 +75,7 @@ def test_a_limit_that_cannot_be_read_says_why() -> None:
     ("model", "reason", "remedy"),
     [
         (TURIN, Reason.NO_DRIVER, "modprobe amd_hsmp"),
+        (CpuModel("x86_64", "AuthenticAMD", 0x17, 1, name="AMD EPYC 7451 24-Core Processor"), Reason.NO_HARDWARE, ""),
         (CpuModel(architecture="x86_64", vendor="AuthenticAMD", name="AMD Ryzen 9 7950X"), Reason.NO_HARDWARE, ""),
         (CpuModel(architecture="x86_64", vendor="GenuineIntel"), Reason.NO_HARDWARE, ""),
         (GUEST, Reason.VIRTUALISED, ""),

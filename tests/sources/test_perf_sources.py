@@ -196,11 +196,37 @@ def test_hardware_groups_carry_their_times() -> None:
     }
 
 
+def test_cache_events_have_the_name_of_the_level_that_they_count() -> None:
+    rome = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=0x17, model=0x31)
+    probe = PerfHardware().probe(machine(FakeHost(counters={(0, config): 1.0 for config in range(4)}), rome))
+    assert {"cache.l2.references", "cache.l2.misses"} <= set(usable(probe))
+    assert "level 2" in refused(probe)["cache.references"].detail
+    assert "uncore" in refused(probe)["cache.references"].remedy
+
+    neoverse = CpuModel(architecture="aarch64", vendor="Arm", implementer=0x41, part=0xD4F)
+    host = FakeHost(counters={(0, 0): 1.0, (0, 1): 1.0, (0, 2): 9e9, (0, 3): 1e9, (3, 0x2): 70.0, (3, 0x10002): 7.0})
+    here, source = machine(host, neoverse), PerfHardware()
+    assert usable(source.probe(here))["cache.references"].origin == "perf LLC-loads"
+    reader = source.open(here, 0, frozenset({"cache.references", "cache.misses"}))
+    host.advance(1)
+    found = dict(zip(reader.signals, reader.read(), strict=True))
+    assert (found["cache.references"], found["cache.misses"]) == (70, 7), "reads of the last level, not of the first"
+
+    power = CpuModel(architecture="ppc64", vendor="IBM", name="POWER9")
+    probe = PerfHardware().probe(machine(FakeHost(counters={(0, config): 1.0 for config in range(4)}), power))
+    assert "instructions" in usable(probe)
+    assert not {name for name in usable(probe) if "cache" in name}
+    assert "ppc64" in refused(probe)["cache.misses"].detail
+
+
 def test_a_guest_without_a_core_pmu_says_so_for_counts_and_times() -> None:
     probe = PerfHardware().probe(machine(FakeHost()))
     assert usable(probe) == {}
-    assert {found.reason for found in refused(probe).values()} == {Reason.VIRTUALISED}
-    assert set(refused(probe)) >= {"instructions", "cycles", "perf.hw.ipc.enabled", "perf.hw.cache.running"}
+    reasons = {name: found.reason for name, found in refused(probe).items()}
+    assert reasons.keys() >= {"instructions", "cycles", "perf.hw.ipc.enabled", "perf.hw.cache.running"}
+    last_level = [reasons.pop(name) for name in ("cache.references", "cache.misses")]
+    assert last_level == [Reason.NO_HARDWARE] * 2, "an AMD core does not count it outside of a guest either"
+    assert set(reasons.values()) == {Reason.VIRTUALISED}
 
 
 def test_a_hybrid_counts_each_cpu_on_its_own_pmu() -> None:

@@ -62,7 +62,8 @@ def test_a_processor_without_package_status() -> None:
     [
         (INTEL, Reason.NO_DRIVER),
         (CpuModel(vendor="AuthenticAMD"), Reason.NO_HARDWARE),
-        (CpuModel(vendor="GenuineIntel", hypervisor=True), Reason.VIRTUALISED),
+        (CpuModel("x86_64", vendor="GenuineIntel", hypervisor=True), Reason.VIRTUALISED),
+        (CpuModel("s390x", vendor="IBM/S390", hypervisor=True), Reason.NO_HARDWARE),
     ],
 )
 def test_absence_is_explained(model: CpuModel, reason: Reason) -> None:

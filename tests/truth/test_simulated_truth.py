@@ -12,6 +12,7 @@ import pytest
 from watching import Watched
 
 from turbotui.machine.simulated import SHAPES
+from turbotui.machine.simulated.shapes import Isa
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
@@ -169,6 +170,22 @@ def test_instructions_per_cycle_are_those_of_the_model(seen: Seen) -> None:
         if newer.aperf - older.aperf > 1e6:
             ratio = (newer.instructions - older.instructions) / (newer.aperf - older.aperf)
             assert near(seen.cell("IPC", cpu_row(cpu)), ratio, 0.01, 1e-3), cpu
+
+
+def test_cache_references_are_those_of_the_level_in_the_columns_name(seen: Seen) -> None:
+    if not seen.has("IPC"):
+        pytest.skip("this machine has no core PMU")
+    isa = seen.watched.host.shape.isa
+    assert seen.has("LLCMRPS") == (isa is not Isa.AMD)
+    for cpu, older in list(seen.before.cpus.items())[:24]:
+        newer = seen.after.cpus[cpu]
+        if seen.has("LLCMRPS"):
+            grown = newer.cache_references - older.cache_references
+            assert near(seen.cell("LLCMRPS", cpu_row(cpu)), grown / SECONDS / 1e6, 0.01, 1e-3), cpu
+        if isa is Isa.AMD:
+            grown, missed = newer.l2_references - older.l2_references, newer.l2_misses - older.l2_misses
+            assert near(seen.cell("L2MRPS", cpu_row(cpu)), grown / SECONDS / 1e6, 0.01, 1e-3), cpu
+            assert near(seen.cell("L2%hit", cpu_row(cpu)), 100 * (1 - missed / grown), 0.05, 1e-3), cpu
 
 
 def test_nothing_that_is_available_is_left_unknown_without_a_reason(seen: Seen) -> None:

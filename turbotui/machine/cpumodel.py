@@ -48,6 +48,16 @@ class CpuModel:
         """The name without the marketing, for the title line: "Xeon Platinum 8480+", "EPYC 9755", "Neoverse-V2"."""
         return short_name(self.name) or self.vendor or self.architecture or "unknown CPU"
 
+    @property
+    def x86(self) -> bool:
+        """Whether it can have model-specific registers and the drivers for them."""
+        return self.architecture in {"x86_64", "i386"}
+
+    @property
+    def x86_guest(self) -> bool:
+        """Whether a hypervisor may hide what x86 processors have; a guest of another kind never had it."""
+        return self.hypervisor and self.x86
+
 
 _NOISE = (
     re.compile(r"\((?:R|TM|C)\)|[®™]", re.IGNORECASE),

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Host, HostError, Privileges
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Host, HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -34,6 +34,7 @@ class Circumstances:
             of `host` when somebody needs it, for unpacking a kernel's configuration takes milliseconds.
         cpuid_config: CONFIG_X86_CPUID, likewise.
         host: whom to ask.
+        recorded: whether the machine is a copy of its files, in which nothing can be opened that is no file.
     """
 
     privileges: Privileges
@@ -43,6 +44,7 @@ class Circumstances:
     msr_config: str | None = None
     cpuid_config: str | None = None
     host: Host | None = None
+    recorded: bool = False
 
     def config(self, driver: str) -> str:
         """CONFIG_X86_<driver>: "y", "m", "n"; "" where the kernel does not tell."""
@@ -54,13 +56,13 @@ class Circumstances:
 
 def circumstances(machine: Machine) -> Circumstances:
     """Gather the facts of a machine."""
-    x86 = machine.model.architecture.startswith(("x86", "i"))
     return Circumstances(
         privileges=machine.privileges,
         hypervisor=machine.model.hypervisor,
-        x86=x86,
+        x86=machine.model.x86,
         core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
         host=machine.host,
+        recorded=machine.host.kind is HostKind.RECORDED,
     )
 
 
@@ -78,6 +80,8 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
         facts: of the machine.
         perf_type: perf_event_attr.type of the attempt.
     """
+    if facts.recorded:
+        return Unavailable(Reason.RECORDED, f"{what}: nothing can be counted on a copy of a machine's files")
     found = _PERF.get(error.errno or 0)
     if found is None:
         return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
@@ -89,6 +93,8 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
     device = f"/dev/cpu/{cpu}/msr"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
+    if facts.recorded and error.errno == errno.ENOENT:
+        return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     found = _MSR_OPEN.get(error.errno or 0)
     if found is None:
         return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
@@ -100,6 +106,8 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     device = f"/dev/cpu/{cpu}/cpuid"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
+    if facts.recorded and error.errno == errno.ENOENT:
+        return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     if error.errno == errno.ENOENT:
         return _no_driver(device, "cpuid", facts.config("CPUID"))
     if error.errno in (errno.EACCES, errno.EPERM):

@@ -14,6 +14,7 @@ class Reason(Enum):
     NO_DRIVER = "no driver"
     NOT_PERMITTED = "not permitted"
     VIRTUALISED = "virtual machine"
+    RECORDED = "recorded machine"
     IN_USE = "in use"
     OFFLINE = "offline"
     NO_DESCRIPTORS = "no descriptors"

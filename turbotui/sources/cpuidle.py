@@ -157,6 +157,8 @@ def _absent(machine: Machine) -> Unavailable:
         detail = f"no cpuidle in this kernel: {_DRIVER} is not there"
     else:
         detail = f"no idle driver in this machine: {_DRIVER} says {driver}"
+    if machine.model.architecture.startswith("s390"):
+        return Unavailable(Reason.NO_DRIVER, f"{detail}; Linux on s390 idles without cpuidle")
     if machine.model.hypervisor:
         return Unavailable(
             Reason.VIRTUALISED, detail, "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"

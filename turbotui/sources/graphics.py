@@ -163,7 +163,7 @@ def _files(
 
 def _absent(machine: Machine) -> Unavailable:
     detail = f"{CLASS}: no card has the files of Intel's graphics drivers"
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, detail)
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, f"{detail}; only Intel's drivers tell sleep and clocks this way")

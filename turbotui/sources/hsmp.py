@@ -26,6 +26,7 @@ _DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
 _ENTRY = re.compile(r"hwmon(\d+)")
 _UID = re.compile(r"ID([0-9A-Fa-f]{2})")
 _MICRO = 1e-6
+_SINCE_FAMILY = 0x19  # amd_hsmp.rst: "Newer Fam19h EPYC server line of processors from AMD support HSMP"
 _REMEDY = "modprobe amd_hsmp (Linux 6.16 or later, HSMP enabled in the firmware setup)"
 
 
@@ -72,8 +73,9 @@ def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[
 
 def _absent(machine: Machine) -> Unavailable:
     detail = f"{CLASS}: no chip is called {_DRIVER}"
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{detail}: the firmware's mailbox is not given to guests")
-    if machine.model.vendor == "AuthenticAMD" and "EPYC" in machine.model.name:
+    model = machine.model
+    if model.vendor == "AuthenticAMD" and "EPYC" in model.name and (model.family or 0) >= _SINCE_FAMILY:
         return Unavailable(Reason.NO_DRIVER, detail, _REMEDY)
-    return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC has the firmware interface behind it")
+    return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC has the firmware behind it, from family 0x19 on")

@@ -50,6 +50,6 @@ class LowPowerIdle(LocatedFiles):
 
 
 def _absent(machine: Machine, path: str) -> Unavailable:
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{path} is not there: guests have no low-power idle table")
     return Unavailable(Reason.NO_HARDWARE, f"{path} is not there: the firmware has no low-power idle table (ACPI LPIT)")

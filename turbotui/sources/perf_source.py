@@ -141,7 +141,7 @@ class PerfSource(ABC):
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:
     """The same answer for every signal of a PMU that the kernel does not have."""
-    if facts.hypervisor:
+    if facts.hypervisor and facts.x86:
         why = Unavailable(Reason.VIRTUALISED, f"perf {pmu}: this virtual machine is not given that PMU")
     else:
         why = Unavailable(Reason.NO_HARDWARE, f"perf {pmu}: the kernel has no such PMU for this processor")

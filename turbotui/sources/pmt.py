@@ -243,7 +243,7 @@ def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> S
 
 def _absent(machine: Machine, counter: _Counter) -> Unavailable:
     detail = f"{CLASS} has no region, so not the {counter.what}"
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, detail)
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, detail)

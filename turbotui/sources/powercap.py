@@ -279,7 +279,7 @@ def _probed(host: Host, signal: SignalId, all_zones: Sequence[_Zone]) -> Signal 
 
 
 def _absent(machine: Machine) -> Unavailable:
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{CLASS} has no intel-rapl zone: guests are not shown energy counters")
     if machine.model.architecture not in {"x86_64", "i386", "i686", ""}:
         return Unavailable(Reason.NO_HARDWARE, f"{CLASS} has no intel-rapl zone: RAPL is in x86 processors")

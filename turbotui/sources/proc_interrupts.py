@@ -20,7 +20,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
-from turbotui.sources.unreadable import unreadable
+from turbotui.sources.unreadable import proc_unreadable
 
 PATH = "/proc/interrupts"
 _DOCUMENT = "proc(5); kernel Documentation/filesystems/proc.rst"
@@ -86,7 +86,7 @@ class ProcInterrupts(SharedSource):
         try:
             text = machine.host.read_text(PATH)
         except HostError as error:
-            why = unreadable(error, "mount -t proc proc /proc")
+            why = proc_unreadable(error, machine.host)
             return Probe(dict.fromkeys((*per_cpu, *(signal for signal, _, _ in _WHOLE)), why))
         table = RowTotals(machine.topology.cpus, classify)
         table.update(text)

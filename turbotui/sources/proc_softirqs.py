@@ -17,7 +17,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
-from turbotui.sources.unreadable import unreadable
+from turbotui.sources.unreadable import proc_unreadable
 
 PATH = "/proc/softirqs"
 _DOCUMENT = "kernel Documentation/filesystems/proc.rst"
@@ -58,7 +58,7 @@ class ProcSoftirqs(SharedSource):
         try:
             text = machine.host.read_text(PATH)
         except HostError as error:
-            return Probe(dict.fromkeys(_ORDER, unreadable(error, "mount -t proc proc /proc")))
+            return Probe(dict.fromkeys(_ORDER, proc_unreadable(error, machine.host)))
         table = RowTotals(machine.topology.cpus, classify)
         table.update(text)
         signals: dict[SignalId, Signal | Unavailable] = {}

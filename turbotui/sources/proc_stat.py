@@ -17,7 +17,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.kinds import SharedSource
 from turbotui.sources.source import Probe, SharedReader
-from turbotui.sources.unreadable import unreadable
+from turbotui.sources.unreadable import proc_unreadable
 
 PATH = "/proc/stat"
 _DOCUMENT = "proc_stat(5)"
@@ -100,7 +100,7 @@ class ProcStat(SharedSource):
         try:
             stat = parse_stat(machine.host.read_text(PATH))
         except HostError as error:
-            return Probe(dict.fromkeys(ids, unreadable(error, "mount -t proc proc /proc")))
+            return Probe(dict.fromkeys(ids, proc_unreadable(error, machine.host)))
         columns = max((len(fields) for fields in stat.cpus.values()), default=0)
         signals: dict[SignalId, Signal | Unavailable] = {}
         for position, (signal, since) in enumerate(_TIMES):

@@ -110,7 +110,7 @@ def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unav
 
 def _absent(machine: Machine) -> Unavailable:
     where = "/sys/devices/system/cpu/cpu*/thermal_throttle is not there"
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{where}: guests are not told of thermal events")
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, f"{where}: the kernel counts thermal events of Intel processors only")

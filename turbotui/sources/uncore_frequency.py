@@ -135,7 +135,7 @@ def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:
 
 def _absent(machine: Machine) -> Unavailable:
     detail = f"{DIRECTORY} is not there"
-    if machine.model.hypervisor:
+    if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{detail}: guests are not shown the uncore")
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, f"{detail}: the driver knows Intel's uncore only")

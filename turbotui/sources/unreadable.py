@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from turbotui.machine.host import HostError
+from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REASONS = {
@@ -21,3 +21,10 @@ _REASONS = {
 def unreadable(error: HostError, remedy: str = "") -> Unavailable:
     """The reason that goes with the errno, with the file and the errno in the detail."""
     return Unavailable(_REASONS.get(error.errno or 0, Reason.FAILED), str(error), remedy)
+
+
+def proc_unreadable(error: HostError, host: Host) -> Unavailable:
+    """The reason why a file of /proc could not be read: it is mounted on a running machine, and copied or not else."""
+    if host.kind is HostKind.RECORDED and error.errno == errno.ENOENT:
+        return Unavailable(Reason.RECORDED, f"{error.what}: not among the files that were copied")
+    return unreadable(error, "mount -t proc proc /proc")

@@ -21,8 +21,8 @@ _DESCRIPTIONS = {
     # in the words of perf_event_open(2), shortened
     "cpu-cycles": "cycles of the core while not halted; affected by frequency changes",
     "instructions": "retired instructions",
-    "cache-references": "accesses of the last-level cache, as the core counts them",
-    "cache-misses": "misses of the last-level cache, as the core counts them",
+    "cache-references": "accesses of a cache: the last level on Intel, the second on AMD, the first on Arm",
+    "cache-misses": "misses of that cache: the last level on Intel, the second on AMD, the first on Arm",
     "branch-instructions": "retired branch instructions",
     "branch-misses": "mispredicted branch instructions",
     "bus-cycles": "bus cycles, which can differ from core cycles",

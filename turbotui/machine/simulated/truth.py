@@ -53,6 +53,8 @@ class CpuTruth:
     interrupts: float
     switches: float
     migrations: float
+    l2_references: float
+    l2_misses: float
     cache_references: float
     cache_misses: float
     branches: float
@@ -143,6 +145,8 @@ class Truth:
                 interrupts=one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values()),
                 switches=one.value(SWITCHES, now),
                 migrations=one.value(MIGRATIONS, now),
+                l2_references=one.value(known["l2-references"], now),
+                l2_misses=one.value(known["l2-misses"], now),
                 cache_references=one.value(known["llc-references"], now),
                 cache_misses=one.value(known["llc-misses"], now),
                 branches=one.value(known["branches"], now),
