@@ -148,6 +148,48 @@ def test_a_software_group_counts_what_this_thread_does(host: LinuxHost) -> None:
     assert second[4] - first[4] >= PAGES, "each first touch of a page is a fault"
 
 
+@pytest.mark.parametrize("names", [("clock", "switches"), ("switches", "clock"), ("clock", "task", "faults"),
+                                   ("tsc", "switches"), ("switches", "tsc"), ("switches", "faults", "tsc")])
+def test_members_of_another_pmu_than_the_leaders_count_too(host: LinuxHost, names: tuple[str, ...]) -> None:
+    """Kernels that schedule by PMU leave the last one that joins at 0 [Linux 6.18], and say that it runs."""
+    try:
+        tsc = int(host.read_text("/sys/bus/event_source/devices/msr/type"))
+    except HostError:
+        tsc = -1
+    if tsc < 0 and "tsc" in names:
+        pytest.skip("no msr PMU here")
+    attrs = {"clock": PerfAttr(SOFTWARE, 0), "task": PerfAttr(SOFTWARE, 1), "faults": PerfAttr(SOFTWARE, PAGE_FAULTS),
+             "switches": PerfAttr(SOFTWARE, CONTEXT_SWITCHES), "tsc": PerfAttr(tsc, 0)}
+    cpu = min(os.sched_getaffinity(0))
+    descriptors: list[int] = []
+    readings: list[tuple[int, ...]] = []
+
+    def work() -> None:
+        host.pin_this_thread([cpu])
+        readings.append(struct.unpack(f"={3 + len(names)}Q", host.read_counter(descriptors[0], 64)))
+        with mmap.mmap(-1, PAGES * mmap.PAGESIZE) as memory:
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+            for page in range(PAGES):
+                memory[page * mmap.PAGESIZE] = 1
+        for _ in range(20):
+            threading.Event().wait(0.0001)
+        readings.append(struct.unpack(f"={3 + len(names)}Q", host.read_counter(descriptors[0], 64)))
+
+    try:
+        for name in names:
+            descriptors.append(open_or_skip(host, attrs[name], cpu, descriptors[0] if descriptors else -1))
+        worker = threading.Thread(target=work)
+        worker.start()
+        worker.join()
+    finally:
+        for descriptor in reversed(descriptors):
+            host.close(descriptor)
+    first, second = readings
+    gained = dict(zip(names, (b - a for a, b in zip(first[3:], second[3:], strict=True)), strict=True))
+    least = {"clock": 1_000_000, "task": 1_000_000, "faults": PAGES, "switches": 20, "tsc": 100_000}
+    assert all(gained[name] >= least[name] for name in names), gained
+
+
 def test_counters_do_not_survive_exec(host: LinuxHost) -> None:
     descriptor = open_or_skip(host, PerfAttr(SOFTWARE, CONTEXT_SWITCHES), min(os.sched_getaffinity(0)))
     try:

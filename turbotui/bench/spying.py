@@ -16,7 +16,8 @@ from turbotui.sources import SOURCES
 INTERVAL = 0.05
 _EVENTS = "context-switches,page-faults,minor-faults,major-faults,cpu-migrations,task-clock,msr/tsc/"
 _REFERENCE = "cpu-clock"  # a core PMU's events cost the same to read: one group, one system call
-_WARM = 0.5  # seconds until every counter is open and nothing is done for the first time
+_HOLD = 0.5  # seconds, as `turbotui spy` holds frames back
+_WARM = 1.0  # seconds until every counter is open and nothing is done for the first time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,14 @@ def spy_cost(seconds: float) -> SpyCost:
     session = Session(machine, SOURCES, INTERVAL, host, frozenset(cpus))
     session.spy(SpyPlan((typed_spy("all", _EVENTS),), _REFERENCE))
     spans: list[float] = []
-    reads: list[int] = []
+    reads: list[float] = []
 
     def take(frame: Frame) -> None:
         spans.append(frame.newer.span_ns / 1e6)
         reads.append(session.own_cost().reads)
 
     ended = threading.Event()
-    session.start(take, on_end=ended.set)
+    session.start(take, on_end=ended.set, hold=_HOLD)
     ended.wait(_WARM)
     spans.clear()
     reads.clear()

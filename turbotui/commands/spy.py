@@ -32,6 +32,7 @@ from turbotui.sources import SOURCES
 _FORMATS = ("table", "csv", "json")
 _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
 _EXAMPLE = "cycles,instructions"
+_HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +103,8 @@ class _Spying:
         beside = (*_BESIDE, "Call/s") if self._arguments.cost else _BESIDE
         session.want(name for name in ("CPU", *beside) if session.catalog.get(name))
         with self._signals():
-            session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None))
+            session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None),
+                          hold=_HOLD)
             try:
                 self._beside(self._print)
             finally:
@@ -209,9 +211,9 @@ class _Spying:
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
         """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
         catalog = self._session.catalog
-        words = [f"{cost.reads} group reads", f"{cost.opened} counters opened"]
+        words = [f"{cost.reads:.3g} group reads", f"{cost.opened:.3g} counters opened"]
         if cost.wakeups is not None:
-            words.append(f"{cost.wakeups} wake-ups")
+            words.append(f"{cost.wakeups:.3g} wake-ups")
         if cost.cpu_us is not None and cost.cpu_percent is not None:
             words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
         words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")

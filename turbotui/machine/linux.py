@@ -18,6 +18,7 @@ from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 
 _CHUNK = 1 << 16
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -28,6 +29,11 @@ _CGROUP_ROOTS = (
     ("", "/sys/fs/cgroup/unified", "cpuset.cpus.effective"),
     ("cpuset", "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
 )
+
+_DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_event.h)
+_SOFTWARE = 1  # PERF_TYPE_SOFTWARE
+_CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW
+_CLOCKS = (0, 1)  # PERF_COUNT_SW_CPU_CLOCK, TASK_CLOCK: PMUs of their own, unlike the other software events
 
 
 class LinuxHost:
@@ -52,6 +58,7 @@ class LinuxHost:
             ) from error
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
+        self._counting: dict[int, tuple[int, int]] = {}  # leaders that count since they were opened, and their PMU
 
     @property
     def kind(self) -> HostKind:
@@ -145,7 +152,19 @@ class LinuxHost:
         """
         if not self._live:
             raise HostError(errno.ENOSYS, "perf_event_open on a tree of files")
-        return perf_abi.perf_event_open(attr, pid, cpu, group)
+        descriptor = perf_abi.perf_event_open(attr, pid, cpu, group)
+        if group < 0 and not attr.flags & _DISABLED:
+            self._counting[descriptor] = _pmu_of(attr)
+        elif self._counting.get(group, _pmu_of(attr)) != _pmu_of(attr):
+            # Who joins a group that counts already, of another PMU than its leader, is left at 0 by kernels that
+            # schedule by PMU [seen on Linux 6.18], and is said to run: off and on again the whole group is scheduled.
+            try:
+                control(group, DISABLE, 0, "stopping a group of counters")
+                control(group, ENABLE, 0, "starting a group of counters")
+            except HostError:
+                os.close(descriptor)
+                raise
+        return descriptor
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         """read(2) on a counter; empty when a pinned counter lost its place.
@@ -164,6 +183,7 @@ class LinuxHost:
         Raises:
             HostError: EBADF, a fault of the caller.
         """
+        self._counting.pop(descriptor, None)
         try:
             os.close(descriptor)
         except OSError as error:
@@ -297,3 +317,12 @@ def _read_or_empty(path: str) -> str:
             return file.read()
     except OSError:
         return ""
+
+
+def _pmu_of(attr: PerfAttr) -> tuple[int, int]:
+    """What tells the PMUs of two events apart; on hybrid machines generic events name theirs in their upper half."""
+    if attr.type in _CORE_TYPES:
+        return 0, attr.config >> 32 if attr.type != _CORE_TYPES[-1] else 0
+    if attr.type == _SOFTWARE:
+        return _SOFTWARE, attr.config if attr.config in _CLOCKS else -1
+    return attr.type, 0

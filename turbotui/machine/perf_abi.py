@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import platform
 import struct
 from typing import Final
 
 from turbotui.machine.host import HostError, PerfAttr
 
+ENABLE: Final = 0x2400  # PERF_EVENT_IOC_ENABLE, _IO('$', 0)
+DISABLE: Final = 0x2401  # PERF_EVENT_IOC_DISABLE, _IO('$', 1)
 PERF_FLAG_FD_CLOEXEC: Final = 8  # uapi linux/perf_event.h
 PUBLISHED_SIZE: Final = 136  # PERF_ATTR_SIZE_VER8 (config3); older kernels take a longer structure whose tail is zero
 
@@ -126,3 +129,15 @@ def perf_event_open(attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
     if descriptor < 0:
         raise HostError(ctypes.get_errno(), what)
     return descriptor
+
+
+def control(descriptor: int, request: int, argument: int, what: str) -> None:
+    """ioctl(2) on a perf event.
+
+    Raises:
+        HostError: as the kernel answers.
+    """
+    try:
+        fcntl.ioctl(descriptor, request, argument)
+    except OSError as error:
+        raise HostError(error.errno or errno.EIO, what) from error

@@ -18,8 +18,6 @@ from typing import Final, NamedTuple
 
 from turbotui.machine.host import HostError
 
-ENABLE: Final = 0x2400  # PERF_EVENT_IOC_ENABLE, _IO('$', 0)
-DISABLE: Final = 0x2401  # PERF_EVENT_IOC_DISABLE, _IO('$', 1)
 _ID: Final = 0x80082407  # PERF_EVENT_IOC_ID, _IOR('$', 7, __u64 *)
 SET_OUTPUT: Final = 0x2405  # PERF_EVENT_IOC_SET_OUTPUT, _IO('$', 5)
 WHOLE_GROUP: Final = 1  # PERF_IOC_FLAG_GROUP
@@ -349,18 +347,6 @@ class Ring:
         """Unmap it."""
         del self._tail  # the map cannot be closed while a view into it lives
         self._map.close()
-
-
-def control(descriptor: int, request: int, argument: int, what: str) -> None:
-    """ioctl(2) on a perf event.
-
-    Raises:
-        HostError: as the kernel answers.
-    """
-    try:
-        fcntl.ioctl(descriptor, request, argument)
-    except OSError as error:
-        raise HostError(error.errno or errno.EIO, what) from error
 
 
 def event_id(descriptor: int) -> int:

@@ -110,6 +110,7 @@ class Answer:
         began: (source id, CPU or SHARED) whose counts began with this tick.
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
         crash: what a source raised although its contract does not allow it; the sampler ends with it.
+        beats: answers to the beats of a request that has several, by their number; the rest is empty then.
     """
 
     worker: Answering
@@ -119,6 +120,7 @@ class Answer:
     began: frozenset[tuple[str, int]] = frozenset()
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
     crash: Exception | None = None
+    beats: Mapping[int, Answer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Work:
     Attributes:
         look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
             that wrap.
+        beats: times of the loop's clock (monotonic, in s) at which to read; none: once, at once.
     """
 
     tasks: tuple[Task, ...]
@@ -135,6 +138,7 @@ class Work:
     machine: Machine
     reply: Callable[[Answer], None]
     look: bool = False
+    beats: tuple[float, ...] = ()
 
     @property
     def cpus(self) -> set[int]:

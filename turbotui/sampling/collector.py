@@ -28,6 +28,11 @@ class Alarm:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody sleeps there any more
                 self._loop.call_soon_threadsafe(self._wake)
 
+    @property
+    def rung(self) -> bool:
+        """Whether it has rung and nobody has woken of it yet."""
+        return self._rung
+
     async def sleep_until(self, when: float) -> bool:
         """Sleep until the loop's clock says so or the alarm rings; True if it rang. A ring wakes once."""
         loop = self._loop = asyncio.get_running_loop()

@@ -8,35 +8,31 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from turbotui.errors import InternalError, TurbotuiError
+from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.signals import SignalId
-from turbotui.sampling.answers import SHARED, Answer, Work
+from turbotui.sampling.answers import Answer
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.census import Census, take_census
-from turbotui.sampling.collector import Alarm, Collector
+from turbotui.sampling.collector import Alarm
+from turbotui.sampling.crew import NO_HURRY, Crew
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
-from turbotui.sampling.turnstile import Turnstile
-from turbotui.sampling.workers import Worker
 from turbotui.sources.source import Source
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
-_STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
-_CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
 _LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
 _CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
@@ -48,12 +44,15 @@ class Sampler:
 
     Attributes:
         bus: where frames are published.
+        hold: seconds for which frames may be held back. At shorter intervals workers then read several beats by their
+            own clocks, and wake nobody in between: half the wake-ups, and hardly any work beside the reading.
     """
 
     def __init__(self, machine: Machine, census: Census, wanted: frozenset[SignalId], interval: float,
                  cpus: frozenset[int] | None = None) -> None:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
+        self.hold = 0.0
         self._machine = machine
         self._offered = census
         self._asked_cpus = cpus
@@ -63,10 +62,11 @@ class Sampler:
         self._next_tcc = machine.tcc
         self._beside: tuple[Source, ...] = ()
         self._next_beside: tuple[Source, ...] = ()
-        self._workers: dict[int, Worker] = {}
-        self._turnstile = Turnstile()
+        self._changed = False
+        self._stopping = False
+        self._early = Alarm()
         self._turns = Turns()
-        self._holding: set[int] = set()
+        self._crew = Crew(self._cut, self._grace)
         self._replan()
         self._last: Snapshot | None = None
         self._seq = 0
@@ -75,36 +75,42 @@ class Sampler:
         self._recheck = False
         self._found: Topology | None = None
         self._cpus_seen = self._cpus_now()
-        self._early = Alarm()
-        self._answered = Alarm()
         self._looked = 0.0
         self._checked = -_CHECK_NS
-        self._stopping = False
         self._handover = threading.Lock()
 
     def want(self, wanted: frozenset[SignalId]) -> None:
         """Read these signals from the next tick on."""
         with self._handover:
             self._next_wanted = wanted
+        self._say_changed()
 
     def add(self, source: Source) -> None:
         """Have one more source from the next tick on."""
         with self._handover:
             self._next_sources = (*self._next_sources, source)
+        self._say_changed()
 
     def tell_tcc(self, degrees: int | None) -> None:
         """Take temperatures as counting down from here, in °C, from the next tick on; None: as the machine says."""
         with self._handover:
             self._next_tcc = degrees
+        self._say_changed()
 
     def beside(self, sources: Sequence[Source]) -> None:
         """Have exactly these sources beside those of the census from the next tick on."""
         with self._handover:
             self._next_beside = tuple(sources)
+        self._say_changed()
+
+    def _say_changed(self) -> None:
+        self._changed = True  # after the change itself: whoever sees this finds it
+        self._crew.bell.ring()  # beats that were asked for are cut: the next one is read as it is wanted now
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
         self._early.ring()
+        self._crew.bell.ring()
 
     def set_interval(self, seconds: float) -> None:
         """Change the interval; the one under way ends now."""
@@ -115,7 +121,6 @@ class Sampler:
         """End the interval, publish it, and return from `run`."""
         self._stopping = True
         self.end_interval()
-        self._answered.ring()
 
     async def run(self, intervals: int | None = None, first: float | None = None) -> None:
         """Sample until `stop`, or until this many intervals have been published.
@@ -133,6 +138,16 @@ class Sampler:
             done = 0
             last = self._stopping
             while not last and (intervals is None or done < intervals):
+                ahead = self._beats_ahead(None if intervals is None else intervals - done)
+                if ahead > 1:
+                    read = await self._beats(now, [deadline + number * self.interval for number in range(ahead)])
+                    done += read
+                    deadline += read * self.interval
+                    if not self._early.rung:
+                        deadline = self._next_deadline(now(), deadline - self.interval)
+                        continue
+                    if done == intervals:
+                        break
                 if await self._wait(now, deadline):
                     deadline = now()  # beats are counted from where the interval was cut
                 last = self._stopping  # a stop that comes while this tick is published ends one more, short interval
@@ -140,15 +155,7 @@ class Sampler:
                 done += 1
                 deadline = self._next_deadline(now(), deadline)
         finally:
-            self._end_workers()
-
-    def _end_workers(self) -> None:
-        for worker in self._workers.values():
-            worker.end()
-        until = time.monotonic() + _CLOSE_SECONDS
-        for worker in self._workers.values():
-            if not worker.busy:
-                worker.join(max(0.0, until - time.monotonic()))
+            self._crew.end()
 
     def _next_deadline(self, now: float, deadline: float) -> float:
         deadline += self.interval
@@ -170,9 +177,42 @@ class Sampler:
                 return False
             await self._look(now, deadline)
 
+    def _beats_ahead(self, most: int | None) -> int:
+        """How many beats workers are asked for at once."""
+        if not self._crew.keeps_time:
+            return 1
+        ahead = math.floor(self.hold / self.interval + 1e-6)
+        return ahead if most is None else min(ahead, most)
+
+    async def _beats(self, now: Callable[[], float], beats: Sequence[float]) -> int:
+        """Have workers read at each of these times, and publish a frame for each.
+
+        Returns:
+            How many were read; fewer if something changed or the interval was ended, which cuts what is to come.
+        """
+        self._follow_changes()
+        host = self._machine.host
+        patience = beats[-1] - now() + max(_LATE_FLOOR, self.interval * _LATE_SHARE)
+        answers, away = await self._crew.ask(now, patience, beats=tuple(beats))
+        self._looked = now()
+        clock, wall = host.now_ns() - round(now() * 1e9), host.wall_ns() - round(now() * 1e9)
+        # where a cut came between the readings of one beat, that beat has not been read
+        ends = [max(one.beats, default=-1) + 1 for one in answers]
+        read = min(ends, default=sum(beat <= now() for beat in beats))
+        by_worker = {one.worker: one.beats for one in answers}
+        by_cpu = {cpu: by_worker[worker] for cpu, worker in self._crew.by_cpu.items() if worker in by_worker}
+        for number in range(read):
+            found = [beats_of[number] for beats_of in by_cpu.values() if number in beats_of]
+            late = away.union(cpu for cpu, beats_of in by_cpu.items() if number not in beats_of)
+            at = round(beats[number] * 1e9)
+            self._seq += 1
+            self._publish(found, late, at + wall, at + clock)
+        self._check(host.now_ns())
+        return read
+
     async def _look(self, now: Callable[[], float], deadline: float) -> None:
         """Read the counters that wrap; nothing is published."""
-        answers, _late = await self._ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), look=True)
+        answers, _late = await self._crew.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), look=True)
         self._assembler.note(answers)
         self._recheck = self._recheck or any(answer.gone for answer in answers)
         self._looked = now()
@@ -184,8 +224,13 @@ class Sampler:
         self._seq += 1
         wall, started = host.wall_ns(), host.now_ns()
         patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
-        answers, late = await self._ask(now, patience)
+        answers, late = await self._crew.ask(now, patience)
         self._looked = now()
+        self._publish(answers, late, wall, started)
+        # after the readings, not before: they come first, and the machine is at rest again
+        self._check(started)
+
+    def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int) -> None:
         self._late_total += len(late)
         snapshot = self._assembler.assemble(
             answers,
@@ -195,84 +240,20 @@ class Sampler:
         frame = Frame(self._last, snapshot, self._census)
         self._last = snapshot
         self.bus.publish(frame)
-        # after the readings, not before: they come first, and the machine is at rest again
-        if self._recheck or started - self._checked >= _CHECK_NS:
-            self._checked = started
+
+    def _check(self, at: int) -> None:
+        """Look for CPUs that came or went, if it is time or one is known to have gone."""
+        if self._recheck or at - self._checked >= _CHECK_NS:
+            self._checked = at
             self._found = self._new_topology()
 
-    async def _ask(self, now: Callable[[], float], seconds: float, *,
-                   look: bool = False) -> tuple[list[Answer], frozenset[int]]:
-        """Ask every worker that is free, and wait this long.
+    def _cut(self) -> bool:
+        """Whether beats that are to come are not wanted as they were asked for."""
+        return self._changed or self._early.rung
 
-        Returns:
-            The answers, and the CPUs whose workers did not answer in time (SHARED for the one of shared files).
-
-        Raises:
-            InternalError: a source broke its contract.
-        """
-        collector = Collector(self._answered)
-        asked: dict[Worker, tuple[int, Work]] = {}
-        late: set[int] = set()
-        for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive):
-            if worker.busy:
-                late |= work.cpus or {cpu}
-                continue
-            asked[worker] = (cpu, work)
-            collector.expect(worker)
-            worker.ask(work)
-            if work.tasks:
-                self._holding.add(cpu)
-            else:
-                self._holding.discard(cpu)
-        until = now() + seconds
-        while not collector.complete() and now() < until:
-            if self._stopping:  # wait no longer than an answer that is under way needs; in the first tick, not at all
-                until = min(until, now() + (_LATE_FLOOR if self._seq > 1 else 0.0))
-            if not await self._answered.sleep_until(min(until, now() + _STUCK_SECONDS)):
-                self._turnstile.admit()
-        answers = collector.close()
-        for worker in self._workers.values():
-            if worker.crash is not None:
-                raise InternalError(
-                    f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
-                ) from worker.crash
-        answered = {answer.worker for answer in answers}
-        for worker, (cpu, work) in asked.items():
-            if worker not in answered:
-                late |= work.cpus or {cpu}
-        return answers, frozenset(late)
-
-    def _requests(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
-        machine = self._machine
-        requests: list[tuple[int, Worker, Work]] = []
-        if machine.host.pins:
-            for cpu, tasks in self._plan.tasks.items():
-                if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
-                    requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply)))
-        else:
-            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply)))
-        if self._plan.shared or SHARED in self._workers:
-            requests.append((SHARED, self._worker(SHARED, ()), Work((), self._plan.shared, machine, reply)))
-        return requests
-
-    def _looks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
-        """Requests for nothing but the open readers of counters that wrap."""
-        signals = self._census.signals
-        looks: list[tuple[int, Worker, Work]] = []
-        for cpu, worker, work in self._requests(reply):
-            tasks = tuple(task for task in work.tasks if any(signals[name].wrap_seconds for name in task.wanted))
-            if tasks:
-                looks.append((cpu, worker, replace(work, tasks=tasks, shared=(), look=True)))
-        return looks
-
-    def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
-        worker = self._workers.get(cpu)
-        if worker is None:
-            worker = self._workers[cpu] = Worker(
-                "shared" if cpu == SHARED else f"cpu{cpu}", pin_to, None if cpu == SHARED else self._turnstile
-            )
-            worker.start()
-        return worker
+    def _grace(self) -> float:
+        """Once it is to stop: what an answer that is under way needs; in the first tick nobody waits at all."""
+        return NO_HURRY if not self._stopping else _LATE_FLOOR if self._seq > 1 else 0.0
 
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
@@ -280,16 +261,13 @@ class Sampler:
             wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
             beside = self._next_beside
             self._next_sources = ()
+            self._changed = False
         topology, self._found = self._found, None
         same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside
         if same and topology is None and not added:
             return
         self._wanted = wanted
         if topology is not None:
-            stay = {SHARED, *topology.cpus} if self._machine.host.pins else set(self._workers)
-            for cpu in self._workers.keys() - stay:
-                self._workers.pop(cpu).end()
-                self._holding.discard(cpu)
             self._machine = self._machine.with_topology(topology)
         if topology is not None or tcc != self._machine.tcc:
             self._machine = replace(self._machine, tcc=tcc)
@@ -307,8 +285,8 @@ class Sampler:
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
         self._plan: Plan = make_plan(self._machine, self._offered, self._wanted)
-        self._every_task = tuple(task for tasks in self._plan.tasks.values() for task in tasks)
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
+        self._crew.follow(self._machine, self._plan, self._census.signals)
         self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
         self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)

@@ -34,9 +34,10 @@ from turbotui.sampling.selection import signals_of
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
-from turbotui.sources.spies import Effort, Spies
+from turbotui.sources.spies import Spies
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
+_COST_SECONDS = 0.02  # frames that are held back come closer to each other than this
 _RESIDENT_SECONDS = 0.25  # between two looks at our own memory, however short the interval
 
 
@@ -51,9 +52,11 @@ class OwnCost:
         late: worker answers that came too late, since the start.
         overruns: beats skipped because a tick was still under way, since the start.
         cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
-        wakeups: how often a thread of this process was woken in the last interval; None likewise.
-        reads: counter groups that spies read in the last interval.
-        opened: counters that they opened in it.
+        wakeups: how often a thread of this process was woken in an interval; None likewise.
+        reads: counter groups that spies read in an interval.
+        opened: counters that they opened in an interval.
+
+    Of intervals whose frames come together, each has its share.
     """
 
     cpu_percent: float | None
@@ -62,9 +65,34 @@ class OwnCost:
     late: int
     overruns: int
     cpu_us: float | None = None
-    wakeups: int | None = None
-    reads: int = 0
-    opened: int = 0
+    wakeups: float | None = None
+    reads: float = 0.0
+    opened: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What this process had used when a frame was published: s of monotonic time, s of CPU time, counts."""
+
+    at: float
+    seq: int
+    used: float
+    woken: int
+    reads: int
+    opened: int
+
+
+def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
+    newer = frame.newer
+    known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
+    if before is None or mark.at <= before.at:
+        return replace(known, reads=mark.reads, opened=mark.opened)
+    frames = max(1, mark.seq - before.seq)
+    used = mark.used - before.used
+    return replace(
+        known, cpu_percent=100.0 * used / (mark.at - before.at), cpu_us=1e6 * used / frames,
+        wakeups=(mark.woken - before.woken) / frames, reads=(mark.reads - before.reads) / frames,
+        opened=(mark.opened - before.opened) / frames)
 
 
 class Session:
@@ -100,7 +128,6 @@ class Session:
         self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
         self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
-        self._spy_effort = Effort()
         self._bound: int | None = None
         self._resident_at = -math.inf
         self._resident_bytes: int | None = None
@@ -112,7 +139,8 @@ class Session:
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
         self._on_end: Callable[[], None] = _nothing
-        self._cost_mark: tuple[float, float, int] | None = None
+        self._cost_mark: _Mark | None = None
+        self._together = 0.0
         self._cost: OwnCost = OwnCost(None, None, 0.0, 0, 0)
 
     @property
@@ -302,7 +330,7 @@ class Session:
         return with_spies(columns, plan, frozenset(census.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
-              on_end: Callable[[], None] | None = None) -> None:
+              on_end: Callable[[], None] | None = None, hold: float = 0.0) -> None:
         """Sample on a thread of its own; on a session that samples already, take its frames over.
 
         Args:
@@ -310,6 +338,7 @@ class Session:
             intervals: stop after this many.
             first: length of the first interval in seconds; None for a full one.
             on_end: called on that thread when sampling has ended, for whatever reason.
+            hold: seconds for which frames may be held back; at shorter intervals sampling then costs half.
         """
         self._on_frame = on_frame
         self._on_end = on_end or _nothing
@@ -319,6 +348,8 @@ class Session:
             if not self._thread.is_alive():
                 self._on_end()
             return
+        self._sampler.hold = hold
+        self._together = min(_COST_SECONDS, self.interval) if hold > self.interval else 0.0
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory()
         self._sampler.bus.attach(_Callback(self._publish))
@@ -391,25 +422,19 @@ class Session:
         self._on_frame(frame)
 
     def _measure(self, frame: Frame) -> None:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
-        mark = (time.monotonic(), usage.ru_utime + usage.ru_stime, usage.ru_nvcsw)
-        before, self._cost_mark = self._cost_mark, mark
-        effort, done = self._spies.effort(), self._spy_effort
-        self._spy_effort = effort
         newer = frame.newer
-        if mark[0] - self._resident_at >= _RESIDENT_SECONDS:
-            self._resident_at, self._resident_bytes = mark[0], self._resident()
-        cpu_percent: float | None = None
-        cpu_us: float | None = None
-        wakeups: int | None = None
-        if before is not None and mark[0] > before[0]:
-            cpu_us = 1e6 * (mark[1] - before[1])
-            cpu_percent = 1e-4 * cpu_us / (mark[0] - before[0])
-            wakeups = mark[2] - before[2]
-        self._cost = OwnCost(
-            cpu_percent, self._resident_bytes, newer.span_ns / 1e6, newer.late_total, newer.overruns, cpu_us, wakeups,
-            effort.reads - done.reads, effort.opened - done.opened)
+        now, before = time.monotonic(), self._cost_mark
+        if before is not None and now - before.at < self._together:
+            # one of several frames that were held back together: they cost what they cost together
+            self._cost = replace(self._cost, sample_ms=newer.span_ns / 1e6)
+            return
+        usage, effort = resource.getrusage(resource.RUSAGE_SELF), self._spies.effort()
+        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+        mark = _Mark(now, newer.seq, usage.ru_utime + usage.ru_stime, usage.ru_nvcsw, effort.reads, effort.opened)
+        self._cost_mark = mark
+        if now - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = now, self._resident()
+        self._cost = _cost_between(before, mark, frame, self._resident_bytes)
 
     def _resident(self) -> int | None:
         try:

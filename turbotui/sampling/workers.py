@@ -6,8 +6,11 @@ until it has answered. Its results are immutable.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -59,14 +62,21 @@ class Worker(threading.Thread):
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
         self._settled: tuple[object, object, object] = _UNSETTLED
+        self._bell = threading.Lock()  # held while nobody rings
 
     def ask(self, work: Work) -> None:
         """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
         self.busy = True
+        self._bell.acquire(blocking=False)
         if self._turnstile is None:
             self.take(work)
         else:
             self._turnstile.enter(self, work)
+
+    def cut(self) -> None:
+        """Answer with the beats read so far, and read no more of them. On the thread that asked."""
+        with contextlib.suppress(RuntimeError):  # it rings already
+            self._bell.release()
 
     def take(self, work: Work) -> None:
         """Have the request now."""
@@ -80,7 +90,7 @@ class Worker(threading.Thread):
         """Serve requests until `end`."""
         while (work := self._inbox.get()) is not None:
             try:
-                answer = self._serve(work)
+                answer = self._serve_beats(work) if work.beats else self._serve(work)
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
                 self.crash = error
                 answer = Answer(self, crash=error)
@@ -89,6 +99,18 @@ class Worker(threading.Thread):
             if self._turnstile is not None:
                 self._turnstile.leave(self)
         self._close_all()
+
+    def _serve_beats(self, work: Work) -> Answer:
+        """Read at each beat, by this thread's own clock; a beat whose end has passed is left out."""
+        found: dict[int, Answer] = {}
+        ends = (*work.beats[1:], math.inf)
+        for number, (beat, end) in enumerate(zip(work.beats, ends, strict=True)):
+            left = beat - time.monotonic()
+            if left > 0 and self._bell.acquire(timeout=left):
+                break
+            if time.monotonic() < end:
+                found[number] = self._serve(work)
+        return Answer(self, beats=found)
 
     def _close_all(self) -> None:
         while self._readers:

@@ -9,14 +9,12 @@ from typing import Final
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_ring import (
-    DISABLE,
-    ENABLE,
     WHOLE_GROUP,
     Reading,
     Record,
     Ring,
-    control,
     event_id,
     parse_reading,
 )

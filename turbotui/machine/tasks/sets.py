@@ -14,7 +14,8 @@ from typing import Final
 
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
-from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat, control
+from turbotui.machine.perf_abi import control
+from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat
 
 TICK_NS: Final = 50_000_000  # longest run time without a sample: Antao et al., KerMon
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE

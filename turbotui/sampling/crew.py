@@ -1,0 +1,160 @@
+"""The crew: the workers of one machine, who asks them, and how long their answers are waited for."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.errors import InternalError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.sampling.answers import SHARED, Answer, Work
+from turbotui.sampling.collector import Alarm, Collector
+from turbotui.sampling.plan import Plan
+from turbotui.sampling.turnstile import Turnstile
+from turbotui.sampling.workers import Worker
+
+_STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
+_CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_TOGETHER = 16  # workers that may read by their own clocks: more of them at one time would wait for each other
+
+
+class Crew:
+    """Workers, started when they first have something to read: one for each CPU, one for files that hold all CPUs.
+
+    A simulated machine has no CPUs to be pinned to: one worker reads them all.
+
+    Args:
+        cut: whether beats that were asked for are to end now.
+        grace: seconds that answers under way still have; infinite as long as nobody is in a hurry.
+
+    Attributes:
+        bell: rings when all have answered, and whenever `cut` or `grace` may have changed.
+        by_cpu: the workers by CPU, SHARED for the one of shared files.
+    """
+
+    def __init__(self, cut: Callable[[], bool], grace: Callable[[], float]) -> None:
+        self.bell = Alarm()
+        self.by_cpu: dict[int, Worker] = {}
+        self._cut = cut
+        self._grace = grace
+        self._turnstile = Turnstile()
+        self._holding: set[int] = set()
+
+    def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
+        """Read this from the next request on; workers of CPUs that are gone end."""
+        self._machine = machine
+        self._plan = plan
+        self._signals = signals
+        self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
+        if machine.host.pins:
+            for cpu in self.by_cpu.keys() - {SHARED, *machine.topology.cpus}:
+                self.by_cpu.pop(cpu).end()
+                self._holding.discard(cpu)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether they can read several beats by their own clocks."""
+        return self._machine.host.pins and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER
+
+    async def ask(self, now: Callable[[], float], seconds: float, *, look: bool = False,
+                  beats: tuple[float, ...] = ()) -> tuple[list[Answer], frozenset[int]]:
+        """Ask every worker that is free, and wait this long.
+
+        Args:
+            now: the loop's clock.
+            seconds: how long.
+            look: only at counters that wrap.
+            beats: when to read; none: once, at once.
+
+        Returns:
+            The answers, and the CPUs whose workers did not answer in time (SHARED for the one of shared files).
+
+        Raises:
+            InternalError: a source broke its contract.
+        """
+        collector = Collector(self.bell)
+        asked: dict[Worker, tuple[int, Work]] = {}
+        late: set[int] = set()
+        for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive, beats):
+            if worker.busy:
+                late |= work.cpus or {cpu}
+                continue
+            asked[worker] = (cpu, work)
+            collector.expect(worker)
+            worker.ask(work)
+            if work.tasks:
+                self._holding.add(cpu)
+            else:
+                self._holding.discard(cpu)
+        until, whole = now() + seconds, bool(beats)
+        while not collector.complete() and now() < until:
+            if whole and self._cut():
+                whole = False
+                for worker in asked:
+                    worker.cut()
+            until = min(until, now() + self._grace())
+            if not await self.bell.sleep_until(until if beats else min(until, now() + _STUCK_SECONDS)):
+                self._turnstile.admit()
+        answers = collector.close()
+        self._raise_crashes()
+        answered = {answer.worker for answer in answers}
+        for worker, (cpu, work) in asked.items():
+            if worker not in answered:
+                late |= work.cpus or {cpu}
+        return answers, frozenset(late)
+
+    def end(self) -> None:
+        """Have all of them close what they have open, and wait for those that can be waited for."""
+        for worker in self.by_cpu.values():
+            worker.end()
+        until = time.monotonic() + _CLOSE_SECONDS
+        for worker in self.by_cpu.values():
+            if not worker.busy:
+                worker.join(max(0.0, until - time.monotonic()))
+
+    def _raise_crashes(self) -> None:
+        for worker in self.by_cpu.values():
+            if worker.crash is not None:
+                raise InternalError(
+                    f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
+                ) from worker.crash
+
+    def _requests(self, reply: Callable[[Answer], None],
+                  beats: tuple[float, ...] = ()) -> Sequence[tuple[int, Worker, Work]]:
+        machine = self._machine
+        requests: list[tuple[int, Worker, Work]] = []
+        if machine.host.pins:
+            for cpu, tasks in self._plan.tasks.items():
+                if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
+                    requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply, beats=beats)))
+        else:
+            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply, beats=beats)))
+        if self._plan.shared or SHARED in self.by_cpu:
+            work = Work((), self._plan.shared, machine, reply, beats=beats)
+            requests.append((SHARED, self._worker(SHARED, ()), work))
+        return requests
+
+    def _looks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
+        """Requests for nothing but the open readers of counters that wrap."""
+        looks: list[tuple[int, Worker, Work]] = []
+        for cpu, worker, work in self._requests(reply):
+            tasks = tuple(task for task in work.tasks if any(self._signals[name].wrap_seconds for name in task.wanted))
+            if tasks:
+                looks.append((cpu, worker, replace(work, tasks=tasks, shared=(), look=True)))
+        return looks
+
+    def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
+        worker = self.by_cpu.get(cpu)
+        if worker is None:
+            worker = self.by_cpu[cpu] = Worker(
+                "shared" if cpu == SHARED else f"cpu{cpu}", pin_to, None if cpu == SHARED else self._turnstile
+            )
+            worker.start()
+        return worker
+
+
+NO_HURRY = math.inf
+"""The grace of answers that nobody is in a hurry for."""
