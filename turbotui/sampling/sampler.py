@@ -253,7 +253,7 @@ class Sampler:
 
     def _grace(self) -> float:
         """Once it is to stop: what an answer that is under way needs; in the first tick nobody waits at all."""
-        return NO_HURRY if not self._stopping else _LATE_FLOOR if self._seq > 1 else 0.0
+        return NO_HURRY if not self._stopping else 0.0 if self._last is None else _LATE_FLOOR
 
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""
