@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FIRST_PID: Final = 10_000
 _STRIDE: Final = 10_000  # numbers of threads that a process has to give away
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
+_PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 
@@ -77,6 +78,7 @@ class SimulatedTasks:
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
         self.damaged = 0
+        self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Follow one of the processes.
