@@ -29,7 +29,8 @@ def group(values: tuple[int, ...], enabled: int = 100, running: int = 100, lost:
 
 def sample(pid: int, tid: int, time: int, values: tuple[int, ...], cpu: int = 0, *, event: int = 77,
            lost: tuple[int, ...] = ()) -> bytes:
-    return record(9, struct.pack("QIIQII", event, pid, tid, time, cpu, 0) + group(values, lost=lost))
+    return record(9, struct.pack("QIIQII", event, pid, tid, time, cpu, 0)
+                  + group(values, running=values[1], lost=lost))  # the kernel's clock of a set is its run time
 
 
 def fork(pid: int, parent_pid: int, tid: int, parent_tid: int, time: int) -> bytes:

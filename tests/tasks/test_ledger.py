@@ -21,7 +21,7 @@ def ring(cpu: int, *records: bytes) -> Taken:
 
 
 def closing(root: int, cpu: int, *values: int) -> Closing:
-    return Closing(root, cpu, Reading(100, 100, values))
+    return Closing(root, cpu, Reading(100, values[1], values))
 
 
 def test_differences_are_booked_once_and_across_cpus() -> None:

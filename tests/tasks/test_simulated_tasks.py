@@ -60,6 +60,40 @@ def test_the_threads_together_are_the_machine(name: str) -> None:
         report.rows)
 
 
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s"])
+def test_threads_migrate_as_often_as_the_machine_counts_and_are_in_one_place_at_a_time(name: str) -> None:
+    with watching(name) as (host, found, one):
+        cpus = range(len(found._cpus))
+        passes(host, found, 40, 0.05)
+        before = sum(host.model.truth(cpu).migrations for cpu in cpus)
+        found.report(one, Grouping.THREAD)
+        passes(host, found, 80, 0.05)
+        counted = sum(host.model.truth(cpu).migrations for cpu in cpus) - before
+        rows = found.report(one, Grouping.THREAD).rows
+    # one that has no partner yet waits, and one that moved is seen when it next runs
+    assert sum(row.migrations for row in rows) == pytest.approx(counted, rel=0.1)
+    assert counted > 20
+    assert max(row.counts["run"] for row in rows) <= 4.0e9 * 1.001
+    lanes = [one.ledger.timeline.line(row.serials, 0, one.ledger.timeline.end + 1, 400) for row in rows]
+    assert any(len({place.cpu for place in lane if place is not None}) > 1 for lane in lanes)
+
+
+def test_the_busy_thread_of_a_laptop_stays_one_thread_wherever_it_goes() -> None:
+    with watching("laptop-old") as (host, found, one):
+        places: list[int] = []
+        while len(places) < 4:
+            passes(host, found, 2, 0.05)
+            where = host._model.wandering
+            assert where is not None
+            places += [where[0]] if where[0] not in places[-1:] else []
+        busiest, second, *_rest = found.report(one, Grouping.THREAD).rows
+    # a move is seen by the sample after it, and in a quiet phase of the machine the thread does not run
+    assert len(busiest.cpus) > 1
+    assert set(busiest.cpus) <= set(places)
+    assert len(busiest.cpus) - 1 <= busiest.migrations < len(places)
+    assert busiest.run_seconds > 1.5 * second.run_seconds
+
+
 @pytest.mark.parametrize(("name", "events"), [("sapphire-2s", ""), ("grace-2s", ""), ("vera-2s", "flops")])
 def test_flops_of_all_tasks_are_the_machines(name: str, events: str) -> None:
     with watching(name, Application("all", everything=True, events=events)) as (host, found, one):

@@ -313,6 +313,8 @@ class Ring:
         """
         head: int = _WORD.unpack_from(self._map, _HEAD)[0]
         tail, size, start, memory = self._tail.value, self.size, self._start, self._map
+        if head == tail:
+            return [], 0
         stride = 1 + bool(read_format & ReadFormat.ID) + bool(read_format & ReadFormat.LOST)
         tells_lost = bool(read_format & ReadFormat.LOST)
         whole = struct.Struct(f"{_HEADER.format}{_SAMPLE.format}{_COUNTS.format}{stride * counters}Q")

@@ -54,7 +54,7 @@ class Ledger:
         self._by_tid: dict[int, list[Account]] = {}
         self._finished: list[Account] = []
         self._together: dict[str, Account] = {}
-        self._last: dict[tuple[int, int, int], Reading] = {}
+        self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
         self._known: dict[int, str] = {}
         self._twice: set[int] = set()
         self._dying: dict[int, deque[tuple[int, int]]] = {}
@@ -89,7 +89,7 @@ class Ledger:
         for closing in closings:
             if closing.root in self._twice:
                 continue
-            values = closing.reading.values
+            values = self._values(closing.reading)
             lost += sum(closing.reading.lost)
             for number, value in enumerate(values):
                 total[number] += value
@@ -243,23 +243,27 @@ class Ledger:
                 return owner, tid
         return (-1 if pid == _NOBODY else pid), -1
 
+    def _values(self, reading: Reading) -> tuple[int, ...]:
+        """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`machine.tasks.pace`)."""
+        values, run = reading.values, self._run
+        return (*values[:run], reading.running, *values[run + 1:])
+
     def _add(self, account: Account, key: tuple[int, int, int], reading: Reading, cpu: int) -> int:
         """Book the difference to the reading before; returns the run time in it."""
-        before = self._last.get(key)
-        new = reading.values
+        old = self._last.get(key)
+        new = self._values(reading)
         totals = account.totals
-        if before is None:
-            self._last[key] = reading
+        if old is None:
+            self._last[key] = new
             for number, value in enumerate(new):
                 totals[number] += value
             ran, load = new[self._run], new[self._load]
         else:
-            old = before.values
             ran, load = new[self._run] - old[self._run], new[self._load] - old[self._load]
             # Two rings may be taken a little out of order: an older reading has nothing to add, and is not kept.
             if ran < 0:
                 return 0
-            self._last[key] = reading
+            self._last[key] = new
             for number, value in enumerate(new):
                 totals[number] += value - old[number]
         account.loads[cpu] = account.loads.get(cpu, 0) + load

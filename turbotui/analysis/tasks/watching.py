@@ -33,8 +33,7 @@ from turbotui.machine.tasks.sets import (
 from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Unavailable
 
-_LOOK: Final = 0.05  # seconds between two looks for new threads in /proc (mode A)
-_TAKE: Final = 0.2  # seconds between two looks at rings that wake their reader when they are half full
+_PAUSE: Final = 0.2  # seconds, where nothing is watched
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
@@ -153,7 +152,7 @@ class Watching:
     @property
     def pause(self) -> float:
         """Seconds that a round may wait: samples are taken by the kernel, and lie in the rings meanwhile."""
-        return _LOOK if any(one.ledger.choice.mode is Mode.THREADS for one in self.watched) else _TAKE
+        return min((one.feed.pause for one in self.watched), default=_PAUSE)
 
     def round(self, seconds: float) -> None:
         """Wait until there is something to book, at most so long, and book it."""

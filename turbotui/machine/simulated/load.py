@@ -50,6 +50,11 @@ class Load:
             self._queue.append((-1.0, _HOT, 0, 0))
         heapq.heapify(self._queue)
 
+    @property
+    def wandering(self) -> tuple[int, int] | None:
+        """CPU and kind of work of the busy thread that moves from core to core; None where there is none."""
+        return (self._hot, self._programme.hot_kind) if self._hot >= 0 else None
+
     def _deal(self) -> list[Role]:
         """One role for each CPU; the second sibling of a core gets the quiet role unless the role is for both."""
         quiet = Role(LIGHT, (0.004, 0.02), (0.5, 2.0), (0.001, 0.006), (4.0, 12.0), both=False, share=0.0)

@@ -127,6 +127,11 @@ class Model:
         """Seconds since boot at time 0 of the simulation."""
         return _UPTIME
 
+    @property
+    def wandering(self) -> tuple[int, int] | None:
+        """CPU and kind of work of the busy thread that changes CPUs; None where there is none."""
+        return self._load.wandering
+
     def tsc(self, now: float) -> int:
         """The time stamp counter, equal on all CPUs."""
         return int((_UPTIME + now) * self.shape.tsc_hz)

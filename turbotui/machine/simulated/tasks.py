@@ -1,7 +1,8 @@
 """Tasks of a simulated machine: one process for each kind of work, with a thread on every CPU, and their exact counts.
 
 What a CPU does is kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind makes. So
-the threads of a CPU together are the CPU, less what nobody does: polling and interrupts while idle.
+the threads of a CPU together are the CPU, less what nobody does: polling and interrupts while idle. Threads change
+places as often as the model's CPUs count migrations: two of one kind at a time, for each leaves room for the other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.perf_ring import Named, Reading, Record, Sample
 from turbotui.machine.simulated.basis import CPU_BUSY, CPU_CYCLES, CPU_WORK, KINDS, Form
-from turbotui.machine.simulated.kernel_counts import SWITCHES
+from turbotui.machine.simulated.kernel_counts import MIGRATIONS, SWITCHES
 from turbotui.machine.simulated.workloads import WORKLOADS
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 FIRST_PID: Final = 10_000
 _STRIDE: Final = 10_000  # numbers of threads that a process has to give away
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
+_PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
+_PAIR: Final = 2  # places between which a thread moves
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 
@@ -42,16 +45,30 @@ def of_kind(form: Form, kind: int) -> Form:
 
 
 @dataclass(slots=True)
-class _Thread:
+class _Place:
+    """Where work of one kind is done on one CPU, and who does it now.
+
+    Attributes:
+        kind, cpu: which.
+        owner: the thread that is there, by the CPU that it began on.
+        forms: what its counters count, by the names of the set.
+        base, before: their values when watching began, and at the last sample since then.
+        moves: counts the threads of this kind that came to the CPU.
+        moved: those of them that have been carried out.
+    """
+
     kind: int
     cpu: int
+    owner: int
     forms: tuple[Form, ...]
     base: tuple[float, ...]
     before: tuple[int, ...]
+    moves: Form
+    moved: int
 
     @property
     def tid(self) -> int:
-        return process_of(self.kind) + self.cpu
+        return process_of(self.kind) + self.owner
 
 
 class SimulatedTasks:
@@ -68,7 +85,8 @@ class SimulatedTasks:
     def __init__(self, model: Model, events: PerfEvents, choice: Choice) -> None:
         self._model = model
         self._events = events
-        self._threads: list[_Thread] = []
+        self._places: list[_Place] = []
+        self._wandering = model.wandering
         self._news: list[Record] = []
         self._totals: dict[int, tuple[int, ...]] = {}
         self._last_ns = -_EVERY_NS
@@ -77,6 +95,7 @@ class SimulatedTasks:
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
         self.damaged = 0
+        self.pause = _PAUSE
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Follow one of the processes.
@@ -126,7 +145,7 @@ class SimulatedTasks:
 
     def close(self) -> None:
         """Nothing is open."""
-        self._threads.clear()
+        self._places.clear()
 
     def _add(self, kinds: Iterable[int]) -> int:
         model = self._model
@@ -136,11 +155,13 @@ class SimulatedTasks:
                 for place in model.layout.places:
                     forms = tuple(of_kind(form, kind) for form in self._forms(place.cpu))
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
-                    one = _Thread(kind, place.cpu, forms, base, (0,) * len(forms))
-                    self._threads.append(one)
+                    moves = of_kind(MIGRATIONS, kind)
+                    one = _Place(kind, place.cpu, place.cpu, forms, base, (0,) * len(forms), moves,
+                                 int(model.cpu[place.cpu].value(moves, now)))
+                    self._places.append(one)
                     self._news.append(Named(process_of(kind), one.tid, WORKLOADS[kind].name, 0))
-        self.followed = frozenset(one.tid for one in self._threads)
-        return len(self._threads)
+        self.followed = frozenset(one.tid for one in self._places)
+        return len(self._places)
 
     def _forms(self, cpu: int) -> Sequence[Form]:
         found: list[Form] = []
@@ -163,9 +184,9 @@ class SimulatedTasks:
             raise
 
     def _sample(self, now: float, now_ns: int) -> list[Taken]:
-        turns: dict[int, list[tuple[_Thread, tuple[int, ...]]]] = {}
+        turns: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
         run = self.choice.names.index("run")
-        for one in self._threads:
+        for one in self._places:
             basis = self._model.cpu[one.cpu]
             values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
             if values[run] > one.before[run]:
@@ -173,9 +194,33 @@ class SimulatedTasks:
                 one.before = values
                 turns.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
-        return [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
+        found = [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
+        self._migrate(now)
+        return found
 
-    def _turns(self, cpu: int, turns: Sequence[tuple[_Thread, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
+    def _migrate(self, now: float) -> None:
+        """Let threads change places, as many as came to CPUs since the last time; who has no partner yet waits.
+
+        So does one whose place is taken by the busy thread that wanders: that one goes where the model says.
+        """
+        due_by_kind: dict[int, list[_Place]] = {}
+        for one in self._places:
+            if one.moves and (one.cpu, one.kind) != self._wandering and int(
+                    self._model.cpu[one.cpu].value(one.moves, now)) > one.moved:
+                due_by_kind.setdefault(one.kind, []).append(one)
+        for due in due_by_kind.values():
+            for one, other in zip(due[::2], due[1::2], strict=False):
+                one.owner, other.owner = other.owner, one.owner
+                one.moved += 1
+                other.moved += 1
+        source, self._wandering = self._wandering, self._model.wandering
+        if source is not None and self._wandering is not None and source != self._wandering:
+            goal, kind = self._wandering
+            ends = [one for one in self._places if one.kind == kind and one.cpu in (goal, source[0])]
+            if len(ends) == _PAIR:
+                ends[0].owner, ends[1].owner = ends[1].owner, ends[0].owner
+
+    def _turns(self, cpu: int, turns: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
         """One sample a turn, the last one now."""
         run = self.choice.names.index("run")
         left = sum(more[run] for _, more in turns)

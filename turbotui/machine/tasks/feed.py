@@ -31,6 +31,10 @@ class Feed(Protocol):
     def damaged(self) -> int:
         """Records that could not be understood."""
 
+    @property
+    def pause(self) -> float:
+        """Seconds that may pass before the next `take`."""
+
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Follow the threads of a process; returns how many were new.
 

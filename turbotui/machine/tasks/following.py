@@ -18,14 +18,17 @@ from turbotui.machine.perf_ring import (
     event_id,
     parse_reading,
 )
+from turbotui.machine.tasks.pace import LOOK_NS, Pace
 from turbotui.machine.tasks.processes import threads_of
-from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, open_set
+from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, When, open_set
 from turbotui.machine.tasks.waiting import Waiting
 
 _PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 200,000 switches a second at about 100 bytes each
 _PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
 _PAGES_LEAST: Final = 32  # 128 KiB: 50 ms of 25,000 switches a second on one CPU
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
+_SEARCH: Final = 0.05  # seconds between two looks for new threads in /proc (mode A)
+_TAKE: Final = 0.2  # seconds between two looks at rings that wake their reader when they are half full
 _SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
 
 
@@ -65,6 +68,7 @@ class Follower:
         self._sets: list[CounterSet] = []
         self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
         self._ring_cpu: dict[int, int] = {}
+        self._paces: dict[int, Pace] = {}  # by the same; of sets that follow threads
         self._waiting = Waiting() if waiting is None else waiting
         self._own_waiting = self._waiting if waiting is None else None
         self._known: set[int] = set()
@@ -78,6 +82,18 @@ class Follower:
     def followed(self) -> frozenset[int]:
         """Threads with sets of their own."""
         return frozenset(self._known)
+
+    @property
+    def pause(self) -> float:
+        """Seconds that may pass before the next `take`: the samples lie in the rings meanwhile."""
+        if any(pace.close for pace in self._paces.values()):
+            return LOOK_NS / 1e9
+        return _SEARCH if self.choice.mode is Mode.THREADS else _TAKE
+
+    @property
+    def resting(self) -> frozenset[int]:
+        """CPUs on which the clock rests, for switches come often enough; -1 for that of a thread's own set."""
+        return frozenset(self._ring_cpu[ring] for ring, pace in self._paces.items() if pace.resting)
 
     def add_process(self, pid: int, *, on_exec: bool = False) -> int:
         """Follow all threads that a process has now; new ones are inherited, or found by `look`.
@@ -130,9 +146,13 @@ class Follower:
     def take(self) -> list[Taken]:
         """What came since the last time, one entry a ring."""
         found = []
+        now = self._host.now_ns()
         for descriptor, ring in self._rings.items():
             records, damaged = ring.records(self.choice.read_format, len(self.choice.names))
             self.damaged += damaged
+            pace = self._paces.get(descriptor)
+            if pace is not None and pace.look(now, len(records)):
+                self._rest(descriptor, pace)
             if records:
                 found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
         self._release()
@@ -178,8 +198,15 @@ class Follower:
                 self._closed.append(self._last_read(one))
                 self._rings.pop(one.leader).close()
                 del self._ring_cpu[one.leader]
+                self._paces.pop(one.leader, None)
                 self._sets.remove(one)
                 one.close(self._host)
+
+    def _rest(self, ring: int, pace: Pace) -> None:
+        cpu = self._ring_cpu[ring]
+        for one in self._sets:
+            if one.leader == ring or (cpu >= 0 and one.cpu == cpu):
+                one.rest(pace.resting)
 
     def _add_thread(self, tid: int, *, on_exec: bool) -> int:
         per_cpu = self._cpus if self.choice.mode is Mode.INHERITED else (-1,)
@@ -237,6 +264,8 @@ class Follower:
                     ) from error
                 pages //= 2
         self._ring_cpu[one.leader] = one.cpu
+        if self.choice.mode is not Mode.CPUS and self.choice.when is When.SWITCHES:
+            self._paces[one.leader] = Pace(self._host.now_ns())
         self._waiting.add(one.leader)
 
 

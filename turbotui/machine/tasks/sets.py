@@ -1,7 +1,9 @@
 """The set of counters that a thread or a CPU gets: a switch counter that samples, a clock that samples, and the rest.
 
 The leader counts context switches and samples at each (period 1), before the counters are switched out; a task clock in
-its group samples every 50 ms of run time. Both write into one ring (kernel/events/core.c, perf_event_open(2)).
+its group samples at least every 50 ms of run time. Both write into one ring (kernel/events/core.c,
+perf_event_open(2)). The run time itself is the time that the kernel says the group was on its CPU, so that the task
+clock may rest where switches come often enough (`pace`).
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from typing import Final
 
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
-from turbotui.machine.perf_abi import control
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat
+from turbotui.machine.tasks.pace import LOOK_NS
 
-TICK_NS: Final = 50_000_000  # longest run time without a sample: Antao et al., KerMon
+LONGEST_NS: Final = 50_000_000
+"""Longest run time without a sample: Antao et al., KerMon."""
+TICK_NS: Final = LONGEST_NS - LOOK_NS
+"""Period of a task clock that may rest: once a look has woken it, it has to sample within the rest of the time."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
 _TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
 _CONTEXT_SWITCHES: Final = 3  # PERF_COUNT_SW_CONTEXT_SWITCHES
@@ -50,7 +56,7 @@ class Mode(Enum):
 class When(Enum):
     """When samples are taken; the value says it to people."""
 
-    SWITCHES = "at each switch-out and every 50 ms of run time"
+    SWITCHES = "at each switch-out and at least every 50 ms of run time"
     TICKS = (
         "every 50 ms of run time in user mode only: kernel.perf_event_paranoid hides switches from this user, "
         "and counts leave the kernel out"
@@ -144,6 +150,15 @@ class CounterSet:
             if descriptor != ring:
                 control(descriptor, SET_OUTPUT, ring, "sending samples to another ring")
 
+    def rest(self, resting: bool) -> None:
+        """Let the clock beside the switches rest, or wake it, in every thread that the set was handed on to.
+
+        Raises:
+            HostError: as ioctl(2).
+        """
+        for descriptor in self.samplers[1:]:
+            control(descriptor, DISABLE if resting else ENABLE, 0, "the clock of a set")
+
     def close(self, host: Host) -> None:
         """Give all descriptors back."""
         for descriptor in reversed(self.descriptors):
@@ -157,8 +172,9 @@ def attributes(choice: Choice, cpu: int = -1, *, on_exec: bool = False, cgroup: 
     leads = _DISABLED | _SAMPLE_ID_ALL | _COMM | _TASK | (_ENABLE_ON_EXEC if on_exec else 0)
     # Switch records would say again what the leader's samples say, at twice the bytes: only where there are none.
     leads |= _CONTEXT_SWITCH if ticks else 0
+    period = LONGEST_NS if ticks or choice.mode is Mode.CPUS else TICK_NS
     sampler = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
-                       sample_period=TICK_NS, sample_type=int(SAMPLE_TYPE))
+                       sample_period=period, sample_type=int(SAMPLE_TYPE))
     if ticks:
         found = [replace(sampler, flags=common | leads)]
     else:
