@@ -110,9 +110,9 @@ def test_the_lowest_ratio_is_that_of_the_slowest_busy_cpu_of_the_model(seen: See
             assert "was busy for 50 %" in why.detail
             continue
         assert near(seen.cell("MinRatio", instance.row), min(busy.values()), 1e-4, 1e-4), instance.row
-        cpu = seen.frame.cell(lowest, instance.row)
-        assert isinstance(cpu, str)
-        assert busy[int(cpu)] == pytest.approx(min(busy.values()), rel=1e-6)
+        number = seen.frame.cell(lowest, instance.row)
+        assert isinstance(number, str)
+        assert busy[int(number)] == pytest.approx(min(busy.values()), rel=1e-6)
 
 
 def test_core_states_are_those_of_the_model(seen: Seen) -> None:

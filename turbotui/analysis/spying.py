@@ -14,6 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SETS, SpySignals
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import OwnCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,25 @@ class SpiedInterval:
     seconds: float
     counts: Mapping[str, float]
     estimated: frozenset[str]
+
+
+def cost_words(cost: OwnCost, calls: float | None) -> str:
+    """What one sample cost this program, and what it did to the CPUs.
+
+    Args:
+        cost: of the last interval.
+        calls: function-call interrupts of the interval on the CPUs that are watched, whoever sent them; None where the
+            kernel does not tell.
+    """
+    words = [f"{cost.reads} group reads", f"{cost.opened} counters opened"]
+    if cost.wakeups is not None:
+        words.append(f"{cost.wakeups} wake-ups")
+    if cost.cpu_us is not None and cost.cpu_percent is not None:
+        words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
+    words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")
+    if calls is not None:
+        words.append(f"{calls:.0f} function-call interrupts on these CPUs, of everybody")
+    return ", ".join(words)
 
 
 class Joiner:

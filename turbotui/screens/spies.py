@@ -8,9 +8,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from turbotui.analysis.spying import cost_words
 from turbotui.errors import UsageError
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.spies import Spy, typed_spy
 from turbotui.screens.field_window import FieldWindow
 from turbotui.screens.watch import Watch
@@ -26,6 +28,7 @@ _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-referen
            "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
            "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
 _MOST = 40  # lines of what may follow
+_CALLS = "Call/s"
 
 
 class SpyForm(FieldWindow):
@@ -40,6 +43,7 @@ class SpyForm(FieldWindow):
     DEFAULT_CSS = """
     SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
     SpyForm #said { height: auto; max-height: 5; color: $tui-dim; }
+    SpyForm #cost { height: auto; max-height: 3; color: $tui-dim; }
     """
 
     def __init__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> None:
@@ -56,6 +60,7 @@ class SpyForm(FieldWindow):
             yield Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
             yield Static(_INTRODUCTION, id="said", markup=False)
             yield Listing()
+            yield Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
         """The words for the row under the cursor."""
@@ -71,6 +76,21 @@ class SpyForm(FieldWindow):
         """Type at once, and say first what is wrong."""
         super().on_mount()
         self._say_state()
+        calls = self._watch.find(_CALLS)
+        if calls is not None:  # read while the form is there, and shown nowhere else unless asked for
+            self._watch.keep(calls, SYSTEM_ROW)
+            self._changed()
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """What the spies cost in the last interval, once there are any."""
+        session, frame, calls = self._watch.spied_on, self._watch.frame, self._watch.find(_CALLS)
+        if session is None or frame is None or not session.spies.spies:
+            self.query_one("#cost", Static).update("")
+            return
+        rate = None if calls is None else frame.cell(calls, SYSTEM_ROW)
+        count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
+        self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _say_state(self) -> None:
         """What is wrong, before anything is typed."""
@@ -102,8 +122,8 @@ class SpyForm(FieldWindow):
         on, colon, events = text.partition(":")
         if not colon:
             topology = self._watch.session.machine.topology
-            words = ["all", *(f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0)]
-            return [f"{word}: " for word in words if word.startswith(on.strip())]
+            words = ["all", *_packages(topology), *_cores(topology)]
+            return [f"{word}: " for word in words if word.startswith(on.strip())][:_MOST]
         at = max(events.rfind(","), events.rfind(";")) + 1
         word = events[at:].strip()
         known = [name for name in _COMMON if name.startswith(word)]
@@ -161,6 +181,19 @@ class SpyForm(FieldWindow):
         if session is None or not key.startswith(_ENTRY):
             return None
         return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
+
+
+def _packages(topology: Topology) -> list[str]:
+    return [f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0]
+
+
+def _cores(topology: Topology) -> list[str]:
+    """Cores by their ids, which begin anew in each package."""
+    several = len(topology.instances(Scope.PACKAGE)) > 1
+    places = [topology.places[one.cpus[0]] for one in topology.instances(Scope.CORE) if one.cpus]
+    named = [(place.label(Scope.PACKAGE), place.label(Scope.CORE)) for place in places]
+    return [f"package {package} core {core}" if several else f"core {core}"
+            for package, core in named if core >= 0 and package >= 0]
 
 
 def _events(spy: Spy) -> str:
