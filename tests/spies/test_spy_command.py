@@ -67,6 +67,17 @@ def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str])
         assert line["machine"].startswith("SIMULATED")
 
 
+def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_only(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("spy", "--machine", "guest", "-i", "0.05", "-n", "2", "--events", "context-switches;page-faults")
+    assert main([*words]) == 0
+    assert "instructions joins the sets that take turns and cannot be counted here" in capsys.readouterr().err
+    assert main([*words, "--reference", "task-clock"]) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    assert "~" in out
+
+
 @pytest.mark.parametrize(("words", "says"), [
     (("--machine", "guest"), "--reference task-clock --events context-switches,page-faults"),
     (("--machine", "laptop-old", "--on", "socket 1"), "names no CPUs"),

@@ -42,6 +42,24 @@ async def test_sets_are_given_changed_and_taken_away() -> None:
         assert "branches" not in {column.id for column in app.watched.columns}
 
 
+async def test_another_event_joins_the_sets_where_there_are_no_instructions() -> None:
+    spied = SpiedMachine("guest", SpyPlan())
+    app = TurbotuiApp(spied.session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        await pilot.press("S", "backspace", "backspace", "backspace", *"all: context-switches;page-faults", "enter")
+        await pilot.pause()
+        assert "instructions joins the sets" in str(app.screen.query_one("#said", Static).render())
+        await pilot.press(*"reference: task-clock,cpu-clock", "enter")
+        await pilot.pause()
+        assert "one event joins the sets" in str(app.screen.query_one("#said", Static).render())
+        assert spied.session.spies.reference == "instructions"
+        await pilot.press(*([*["backspace"] * 40, *"reference: task-clock"]), "enter")
+        await pilot.pause()
+        assert spied.session.spies == SpyPlan((typed_spy("all", "context-switches;page-faults"),), "task-clock")
+        assert "joined by task-clock" in str(app.screen.query_one("#said", Static).render())
+
+
 async def interval(spied: SpiedMachine, pilot: Pilot[int]) -> None:
     """Let a second of the machine pass, and the screen show it."""
     latest = spied.session.latest

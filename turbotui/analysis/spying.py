@@ -6,11 +6,12 @@ sets take turns: until then the rate after it is not known, and a straight line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SETS, SpySignals
 from turbotui.sampling.frame import Frame
@@ -32,6 +33,20 @@ class SpiedInterval:
     seconds: float
     counts: Mapping[str, float]
     estimated: frozenset[str]
+
+
+def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
+    """That sets take turns and nothing joins them, "" where they are joined or none takes turns.
+
+    Args:
+        plan: what is counted.
+        known: signals that the machine gives.
+    """
+    turns = any(len(spy.sets) > 1 for spy in plan.spies)
+    if not turns or SpySignals(plan.reference).count in known:
+        return ""
+    return (f"{plan.reference} joins the sets that take turns and cannot be counted here: each event is known in the "
+            "intervals of its own set only; name another reference, such as task-clock")
 
 
 def cost_words(cost: OwnCost, calls: float | None) -> str:

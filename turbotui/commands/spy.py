@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words
+from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.errors import UsageError
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
         session.spy(SpyPlan((one,), arguments.reference))
     notes = session.spy_notes
-    for note in notes:
+    for note in (*notes, *filter(None, [joining_note(session.spies, session.census.signals)])):
         print(f"turbotui: {note}", file=sys.stderr)
     if not any(session.census.signals.get(name) for column in session.spied for name in column.needs):
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")

@@ -8,12 +8,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from turbotui.analysis.spying import cost_words
+from turbotui.analysis.spying import cost_words, joining_note
 from turbotui.errors import UsageError
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.spies import Spy, typed_spy
+from turbotui.quantities.spies import Spy, SpyPlan, parse_events, typed_spy
 from turbotui.screens.field_window import FieldWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
@@ -22,13 +22,14 @@ from turbotui.widgets.listing import Item, Listing
 _ENTRY = "entry "
 _INTRODUCTION = (
     "CPUS: EVENTS, such as 0-3,8: cycles,branches or package 0: cycles;branches (sets by ; take turns). "
-    "One set that does not fit is split."
+    "One set that does not fit is split. reference: EVENT joins them."
 )
 _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses",
            "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
            "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
 _MOST = 40  # lines of what may follow
 _CALLS = "Call/s"
+_REFERENCE = "reference"
 
 
 class SpyForm(FieldWindow):
@@ -95,8 +96,16 @@ class SpyForm(FieldWindow):
     def _say_state(self) -> None:
         """What is wrong, before anything is typed."""
         session = self._watch.spied_on
-        if session is not None and (session.spy_note or session.spy_notes):
-            self.say(" · ".join(note for note in (session.spy_note, *session.spy_notes) if note))
+        if session is not None and (session.spy_note or self._notes()):
+            self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
+
+    def _notes(self) -> list[str]:
+        """What is wrong with the plan that is followed."""
+        session = self._watch.spied_on
+        if session is None:
+            return []
+        joining = joining_note(session.spies, session.census.signals)
+        return [*session.spy_notes, *([joining] if joining else [])]
 
     def fill(self) -> None:
         """What is there, and what may follow."""
@@ -104,7 +113,8 @@ class SpyForm(FieldWindow):
         entries = () if session is None else session.spies.spies
         items: list[Item] = []
         if entries:
-            items.append(Item((("spied on", Tone.TITLE),)))
+            joined = "" if session is None else f"joined by {session.spies.reference}"
+            items.append(Item((("spied on, ", Tone.TITLE), (joined, Tone.TITLE))))
             items += [
                 Item(((f" {spy.on.text}", Tone.PLAIN), (f": {_events(spy)}", Tone.DIM)), f"{_ENTRY}{spy.on.text}")
                 for spy in entries
@@ -122,7 +132,7 @@ class SpyForm(FieldWindow):
         on, colon, events = text.partition(":")
         if not colon:
             topology = self._watch.session.machine.topology
-            words = ["all", *_packages(topology), *_cores(topology)]
+            words = ["all", *_packages(topology), *_cores(topology), _REFERENCE]
             return [f"{word}: " for word in words if word.startswith(on.strip())][:_MOST]
         at = max(events.rfind(","), events.rfind(";")) + 1
         word = events[at:].strip()
@@ -147,13 +157,12 @@ class SpyForm(FieldWindow):
             self.say(_INTRODUCTION)
             return
         try:
-            spy = typed_spy(on, events)
-            self._watch.spy(session.spies.with_spy(spy))
+            plan, done = _asked(session.spies, on.strip(), events)
+            self._watch.spy(plan)
         except UsageError as error:
             self.say(str(error))
             return
-        notes = session.spy_notes
-        self.say(" · ".join(notes) if notes else f"{spy.on.text}: counted from the next interval on")
+        self.say(" · ".join(self._notes()) or done)
         self.query_one(Input).value = ""
         self._changed()
         self.fill()
@@ -181,6 +190,21 @@ class SpyForm(FieldWindow):
         if session is None or not key.startswith(_ENTRY):
             return None
         return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
+
+
+def _asked(plan: SpyPlan, on: str, events: str) -> tuple[SpyPlan, str]:
+    """The plan with what was typed, and the sentence for it.
+
+    Raises:
+        UsageError: no CPUs, no event, or several for the reference.
+    """
+    if on == _REFERENCE:
+        names = [name for one in parse_events(events) for name in one]
+        if len(names) != 1:
+            raise UsageError(f"one event joins the sets, and these are {len(names)}")
+        return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
+    spy = typed_spy(on, events)
+    return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
 
 
 def _packages(topology: Topology) -> list[str]:
