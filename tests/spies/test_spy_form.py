@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from spiedmachine import SpiedMachine
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from turbotui.app import TurbotuiApp
 from turbotui.quantities.spies import SpyPlan, typed_spy
 from turbotui.screens.spies import SpyForm
+from turbotui.screens.table import TableScreen
+from turbotui.widgets.listing import Listing
 
 
 async def test_sets_are_given_changed_and_taken_away() -> None:
@@ -36,3 +40,78 @@ async def test_sets_are_given_changed_and_taken_away() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert "branches" not in {column.id for column in app.watched.columns}
+
+
+async def test_another_event_joins_the_sets_where_there_are_no_instructions() -> None:
+    spied = SpiedMachine("guest", SpyPlan())
+    app = TurbotuiApp(spied.session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        await pilot.press("S", "backspace", "backspace", "backspace", *"all: context-switches;page-faults", "enter")
+        await pilot.pause()
+        assert "instructions joins the sets" in str(app.screen.query_one("#said", Static).render())
+        await pilot.press(*"reference: task-clock,cpu-clock", "enter")
+        await pilot.pause()
+        assert "one event joins the sets" in str(app.screen.query_one("#said", Static).render())
+        assert spied.session.spies.reference == "instructions"
+        await pilot.press(*([*["backspace"] * 40, *"reference: task-clock"]), "enter")
+        await pilot.pause()
+        assert spied.session.spies == SpyPlan((typed_spy("all", "context-switches;page-faults"),), "task-clock")
+        assert "joined by task-clock" in str(app.screen.query_one("#said", Static).render())
+
+
+async def interval(spied: SpiedMachine, pilot: Pilot[int]) -> None:
+    """Let a second of the machine pass, and the screen show it."""
+    latest = spied.session.latest
+    seen = -1 if latest is None else latest.seq
+    if seen >= 0:
+        spied.clock.advance(1.0)
+        spied.session.end_interval()
+    for _ in range(5000):
+        await pilot.pause()
+        latest = spied.session.latest
+        if latest is not None and latest.seq > seen:
+            break
+    await pilot.pause()
+
+
+def table_text(app: TurbotuiApp) -> str:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TableScreen)
+    shown = screen.table
+    return "\n".join("".join(piece.text for piece in shown.render_line(y)) for y in range(shown.size.height))
+
+
+async def test_estimates_are_marked_in_the_table_and_the_cost_is_told() -> None:
+    spied = SpiedMachine("laptop-old", SpyPlan())
+    app = TurbotuiApp(spied.session)
+    async with app.run_test(size=(160, 36)) as pilot:
+        await interval(spied, pilot)
+        await interval(spied, pilot)
+        await pilot.press("S", "backspace", "backspace", "backspace", *"1: cycles;branches", "enter")
+        for _ in range(4):
+            await interval(spied, pilot)
+        cost = str(app.screen.query_one("#cost", Static).render())
+        assert "group reads" in cost
+        assert "wake-ups" in cost
+        assert "us of CPU time" in cost
+        assert "function-call interrupts" in cost
+        await pilot.press("escape")
+        await interval(spied, pilot)
+        assert "~" in table_text(app), "one of the two sets waits for its turn"
+
+
+@pytest.mark.parametrize(("shape", "typed", "offered"), [
+    ("laptop-old", "c", ["core 0: ", "core 1: ", "core 2: ", "core 3: "]),
+    ("sapphire-2s", "package 1 core 1", [f"package 1 core {core}: " for core in (1, *range(10, 20))]),
+    ("laptop-old", "p", ["package 0: "]),
+])
+async def test_what_can_be_named_is_offered(shape: str, typed: str, offered: list[str]) -> None:
+    app = TurbotuiApp(SpiedMachine(shape, SpyPlan()).session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        await pilot.press("S", "backspace", "backspace", "backspace", "backspace", "backspace", *typed)
+        await pilot.pause()
+        form = app.screen
+        assert isinstance(form, SpyForm)
+        assert [item.key for item in form.query_one(Listing).items if item.key] == offered

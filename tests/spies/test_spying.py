@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated.truth import CpuTruth
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.spies import SpyPlan, parse_plan, plan_text, typed_spy
-from turbotui.quantities.spy_signals import SETS, SpySignals
+from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
@@ -199,6 +201,37 @@ def test_a_file_is_followed_and_a_bad_one_is_not(tmp_path: Path) -> None:
     assert "not TOML" in notes[5]
     assert "gone" in notes[7]
     assert notes[-1] == ""
+
+
+def test_no_count_is_lost_while_another_program_writes_the_file(tmp_path: Path) -> None:
+    """Every interval has another plan, written by a program of its own; the totals are those of the model."""
+    path = tmp_path / "spies.toml"
+    plans = [plan_text(plan_of(events)) for events in
+             (_THREE, "cycles", "branches,cache-misses;cycles", "cache-references,branch-misses", "instructions")]
+    path.write_text(plans[0])
+    spied = SpiedMachine("laptop-old", plan_of("cycles"))
+    spied.session.spy_by(SpyFile(str(path)))
+    cpus = spied.machine.topology.cpus
+    marks: list[dict[int, CpuTruth]] = []
+
+    def edit(number: int) -> None:
+        marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus})
+        new = str(tmp_path / f"new-{number}")
+        script = "import os, sys; open(sys.argv[1], 'w').write(sys.argv[3]); os.replace(sys.argv[1], sys.argv[2])"
+        words = [sys.executable, "-c", script, new, str(path), plans[number % len(plans)]]
+        subprocess.run(words, check=True)  # noqa: S603 - the test's own words
+
+    frames = spied.frames(0.05, 24, edit)
+    marks.append({cpu: spied.host.model.truth(cpu) for cpu in cpus})
+    assert len(frames) == 24
+    for cpu in cpus:
+        found = [counted(frame, "instructions", cpu) for frame in frames]
+        assert None not in found
+        assert sum(one for one in found if one is not None) == pytest.approx(
+            marks[-1][cpu].instructions - marks[0][cpu].instructions, rel=1e-6, abs=24)
+    samples = [frame.inputs(cpu_row(cpus[0])).value(SAMPLES) for frame in frames]
+    assert samples == sorted(samples, key=lambda one: one or 0.0), "no sample is counted twice or begins anew"
+    assert len(set(samples)) == len(samples)
 
 
 @pytest.mark.real

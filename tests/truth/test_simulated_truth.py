@@ -88,6 +88,34 @@ def test_the_summary_clock_is_recomputed_from_sums_and_not_averaged(seen: Seen) 
     assert near(seen.cell("Busy%", SYSTEM_ROW), 100.0 * active / SECONDS / len(pairs), 1e-3)
 
 
+def test_the_lowest_ratio_is_that_of_the_slowest_busy_cpu_of_the_model(seen: Seen) -> None:
+    if not seen.has("MinRatio"):
+        pytest.skip("this machine has no APERF and MPERF")
+    topology = seen.watched.machine.topology
+    ratios: dict[int, float] = {}
+    for cpu, older in seen.before.cpus.items():
+        newer = seen.after.cpus[cpu]
+        if newer.mperf > older.mperf:
+            ratio = (newer.aperf - older.aperf) / (newer.mperf - older.mperf)
+            assert near(seen.cell("Ratio", cpu_row(cpu)), ratio, 1e-4, 1e-4), cpu
+            if newer.c0_seconds - older.c0_seconds >= 0.5 * SECONDS:
+                ratios[cpu] = ratio
+    lowest = seen.watched.catalog.by_id["MinCPU"]
+    for instance in (*topology.instances(Scope.SYSTEM), *topology.instances(Scope.PACKAGE),
+                     *topology.instances(Scope.CORE)):
+        busy = {cpu: ratios[cpu] for cpu in instance.cpus if cpu in ratios}
+        if not busy:
+            assert seen.cell("MinRatio", instance.row) is None
+            why = seen.frame.why(lowest, instance.row)
+            assert why is not None
+            assert "was busy for 50 %" in why.detail
+            continue
+        assert near(seen.cell("MinRatio", instance.row), min(busy.values()), 1e-4, 1e-4), instance.row
+        number = seen.frame.cell(lowest, instance.row)
+        assert isinstance(number, str)
+        assert busy[int(number)] == pytest.approx(min(busy.values()), rel=1e-6)
+
+
 def test_core_states_are_those_of_the_model(seen: Seen) -> None:
     for state in (1, 6, 7):
         name = f"CPU%c{state}"

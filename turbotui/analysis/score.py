@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from turbotui.quantities.catalog.frequency import BUSY
+
 BOUND: Final = 0.011  # relative error that the literature claims for the prediction
-BUSY: Final = 0.5  # share of the interval in C0 from which a CPU counts as busy
 LOADED: Final = 0.9  # share of time that busy CPUs should have been busy for the ratio to be that of the load
 SHORTEST: Final = 1.0  # seconds below which the few milliseconds between reading CPUs are seen in the ratio
 _TURBO: Final = 1.005  # above: turbo was active; the counters' own jitter is below this

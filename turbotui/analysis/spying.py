@@ -6,14 +6,16 @@ sets take turns: until then the rate after it is not known, and a straight line 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SETS, SpySignals
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import OwnCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,39 @@ class SpiedInterval:
     seconds: float
     counts: Mapping[str, float]
     estimated: frozenset[str]
+
+
+def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
+    """That sets take turns and nothing joins them, "" where they are joined or none takes turns.
+
+    Args:
+        plan: what is counted.
+        known: signals that the machine gives.
+    """
+    turns = any(len(spy.sets) > 1 for spy in plan.spies)
+    if not turns or SpySignals(plan.reference).count in known:
+        return ""
+    return (f"{plan.reference} joins the sets that take turns and cannot be counted here: each event is known in the "
+            "intervals of its own set only; name another reference, such as task-clock")
+
+
+def cost_words(cost: OwnCost, calls: float | None) -> str:
+    """What one sample cost this program, and what it did to the CPUs.
+
+    Args:
+        cost: of the last interval.
+        calls: function-call interrupts of the interval on the CPUs that are watched, whoever sent them; None where the
+            kernel does not tell.
+    """
+    words = [f"{round(cost.reads, 1):g} group reads", f"{round(cost.opened, 1):g} counters opened"]
+    if cost.wakeups is not None:
+        words.append(f"{round(cost.wakeups, 1):g} wake-ups")
+    if cost.cpu_us is not None and cost.cpu_percent is not None:
+        words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
+    words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")
+    if calls is not None:
+        words.append(f"{calls:.0f} function-call interrupts on these CPUs, of everybody")
+    return ", ".join(words)
 
 
 class Joiner:

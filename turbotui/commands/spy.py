@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from turbotui.analysis.spying import Joiner, SpiedInterval
+from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.errors import UsageError
@@ -33,6 +33,8 @@ _FORMATS = ("table", "csv", "json")
 _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
 _EXAMPLE = "cycles,instructions"
 _HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
+_SOFTWARE = "--reference task-clock --events context-switches,page-faults"
+_NO_CPU = ": it names no CPU"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,12 +82,19 @@ def run(arguments: argparse.Namespace) -> int:
         one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
         session.spy(SpyPlan((one,), arguments.reference))
     notes = session.spy_notes
-    for note in notes:
+    for note in (*notes, *filter(None, [joining_note(session.spies, session.census.signals)])):
         print(f"turbotui: {note}", file=sys.stderr)
     if not any(session.census.signals.get(name) for column in session.spied for name in column.needs):
-        raise UsageError("no event of these spies can be counted here" + ("" if notes else ": it names no CPU"))
+        raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
     _Spying(session, arguments).run()
     return 0
+
+
+def _instead(session: Session) -> str:
+    """What can be counted without a core PMU, where there is none."""
+    if {"instructions", "cycles"} & set(session.census.signals):
+        return ""
+    return f"; software events need no core PMU ({_SOFTWARE}), and a simulated machine has one (--machine laptop-old)"
 
 
 class _Spying:
@@ -190,7 +199,7 @@ class _Spying:
         ]
         spied = [column for column in session.spied if column.default]
         host = session.machine.host
-        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0])
+        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0], marks=True)
 
     def _say_note(self) -> None:
         note = self._session.spy_note
@@ -210,16 +219,7 @@ class _Spying:
 
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
         """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
-        catalog = self._session.catalog
-        words = [f"{cost.reads:.3g} group reads", f"{cost.opened:.3g} counters opened"]
-        if cost.wakeups is not None:
-            words.append(f"{cost.wakeups:.3g} wake-ups")
-        if cost.cpu_us is not None and cost.cpu_percent is not None:
-            words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
-        words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")
-        calls = catalog.get("Call/s")
-        if calls is not None and frame.seconds:
-            rate = frame.cell(calls, SYSTEM_ROW)
-            if isinstance(rate, float):
-                words.append(f"{rate * frame.seconds:.0f} function-call interrupts on these CPUs, of everybody")
-        return f"# cost: {', '.join(words)}"
+        calls = self._session.catalog.get("Call/s")
+        rate = None if calls is None or not frame.seconds else frame.cell(calls, SYSTEM_ROW)
+        count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
+        return f"# cost: {cost_words(cost, count)}"

@@ -1,18 +1,19 @@
 """Comma-separated values (RFC 4180): one header, one line for each row and interval, every cell present.
 
 The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind ("real",
-"SIMULATED", "RECORDED"), scope of the row and its place. Empty is unknown.
+"SIMULATED", "RECORDED"), scope of the row and its place. Empty is unknown. Where columns are estimated as a rule (sets
+of events that take turns) a last column, "estimated", names those that are, by semicolons.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from turbotui.output.layout import PLACES, Layout, place_of, timestamp
 from turbotui.quantities.columns import Cell, Column
-from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 
 _PLACES = tuple(scope.value for scope in PLACES)
@@ -33,7 +34,7 @@ class CsvLines:
         columns = layout.measures
         if not self._begun:
             self._begun = True
-            yield _line((*HEADER, *(column.title for column in columns)))
+            yield _line((*HEADER, *(column.title for column in columns), *(("estimated",) if layout.marks else ())))
         moment, seconds = timestamp(frame.newer.wall_ns), f"{frame.seconds or 0.0:.6f}"
         for row in (SYSTEM_ROW, *layout.row_ids(frame)):
             place = place_of(frame, row)
@@ -41,7 +42,14 @@ class CsvLines:
                 moment, seconds, layout.machine, layout.kind or "real", row.scope.value,
                 *(place.get(name, "") for name in _PLACES),
                 *(_number(column, frame.cell(column, row)) for column in columns),
+                *((_estimated(frame, columns, row),) if layout.marks else ()),
             ))  # fmt: skip
+
+
+def _estimated(frame: Frame, columns: Sequence[Column], row: RowId) -> str:
+    """Titles of the columns whose cells are estimates; no event has a semicolon in its name."""
+    return ";".join(column.title for column in columns
+                    if frame.cell(column, row) is not None and frame.estimated(column, row))
 
 
 def _number(column: Column, value: Cell) -> str:

@@ -23,6 +23,7 @@ class Layout:
         header_every: with `summary_only`, repeat the header before every n-th line; None: never again.
         machine: its name.
         kind: "" for the real machine, else the word that goes with every number: "SIMULATED".
+        marks: comma-separated values end with the names of the estimated columns of each row.
     """
 
     columns: tuple[Column, ...]
@@ -31,6 +32,7 @@ class Layout:
     header_every: int | None = None
     machine: str = ""
     kind: str = ""
+    marks: bool = False
 
     @property
     def measures(self) -> tuple[Column, ...]:

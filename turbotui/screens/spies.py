@@ -8,10 +8,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from turbotui.analysis.spying import cost_words, joining_note
 from turbotui.errors import UsageError
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.spies import Spy, typed_spy
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.spies import Spy, SpyPlan, parse_events, typed_spy
 from turbotui.screens.field_window import FieldWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
@@ -20,12 +22,14 @@ from turbotui.widgets.listing import Item, Listing
 _ENTRY = "entry "
 _INTRODUCTION = (
     "CPUS: EVENTS, such as 0-3,8: cycles,branches or package 0: cycles;branches (sets by ; take turns). "
-    "One set that does not fit is split."
+    "One set that does not fit is split. reference: EVENT joins them."
 )
 _COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses",
            "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
            "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
 _MOST = 40  # lines of what may follow
+_CALLS = "Call/s"
+_REFERENCE = "reference"
 
 
 class SpyForm(FieldWindow):
@@ -40,6 +44,7 @@ class SpyForm(FieldWindow):
     DEFAULT_CSS = """
     SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
     SpyForm #said { height: auto; max-height: 5; color: $tui-dim; }
+    SpyForm #cost { height: auto; max-height: 3; color: $tui-dim; }
     """
 
     def __init__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> None:
@@ -56,6 +61,7 @@ class SpyForm(FieldWindow):
             yield Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
             yield Static(_INTRODUCTION, id="said", markup=False)
             yield Listing()
+            yield Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
         """The words for the row under the cursor."""
@@ -71,12 +77,35 @@ class SpyForm(FieldWindow):
         """Type at once, and say first what is wrong."""
         super().on_mount()
         self._say_state()
+        calls = self._watch.find(_CALLS)
+        if calls is not None:  # read while the form is there, and shown nowhere else unless asked for
+            self._watch.keep(calls, SYSTEM_ROW)
+            self._changed()
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """What the spies cost in the last interval, once there are any."""
+        session, frame, calls = self._watch.spied_on, self._watch.frame, self._watch.find(_CALLS)
+        if session is None or frame is None or not session.spies.spies:
+            self.query_one("#cost", Static).update("")
+            return
+        rate = None if calls is None else frame.cell(calls, SYSTEM_ROW)
+        count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
+        self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _say_state(self) -> None:
         """What is wrong, before anything is typed."""
         session = self._watch.spied_on
-        if session is not None and (session.spy_note or session.spy_notes):
-            self.say(" · ".join(note for note in (session.spy_note, *session.spy_notes) if note))
+        if session is not None and (session.spy_note or self._notes()):
+            self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
+
+    def _notes(self) -> list[str]:
+        """What is wrong with the plan that is followed."""
+        session = self._watch.spied_on
+        if session is None:
+            return []
+        joining = joining_note(session.spies, session.census.signals)
+        return [*session.spy_notes, *([joining] if joining else [])]
 
     def fill(self) -> None:
         """What is there, and what may follow."""
@@ -84,7 +113,8 @@ class SpyForm(FieldWindow):
         entries = () if session is None else session.spies.spies
         items: list[Item] = []
         if entries:
-            items.append(Item((("spied on", Tone.TITLE),)))
+            joined = "" if session is None else f"joined by {session.spies.reference}"
+            items.append(Item((("spied on, ", Tone.TITLE), (joined, Tone.TITLE))))
             items += [
                 Item(((f" {spy.on.text}", Tone.PLAIN), (f": {_events(spy)}", Tone.DIM)), f"{_ENTRY}{spy.on.text}")
                 for spy in entries
@@ -102,8 +132,8 @@ class SpyForm(FieldWindow):
         on, colon, events = text.partition(":")
         if not colon:
             topology = self._watch.session.machine.topology
-            words = ["all", *(f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0)]
-            return [f"{word}: " for word in words if word.startswith(on.strip())]
+            words = ["all", *_packages(topology), *_cores(topology), _REFERENCE]
+            return [f"{word}: " for word in words if word.startswith(on.strip())][:_MOST]
         at = max(events.rfind(","), events.rfind(";")) + 1
         word = events[at:].strip()
         known = [name for name in _COMMON if name.startswith(word)]
@@ -127,13 +157,12 @@ class SpyForm(FieldWindow):
             self.say(_INTRODUCTION)
             return
         try:
-            spy = typed_spy(on, events)
-            self._watch.spy(session.spies.with_spy(spy))
+            plan, done = _asked(session.spies, on.strip(), events)
+            self._watch.spy(plan)
         except UsageError as error:
             self.say(str(error))
             return
-        notes = session.spy_notes
-        self.say(" · ".join(notes) if notes else f"{spy.on.text}: counted from the next interval on")
+        self.say(" · ".join(self._notes()) or done)
         self.query_one(Input).value = ""
         self._changed()
         self.fill()
@@ -161,6 +190,34 @@ class SpyForm(FieldWindow):
         if session is None or not key.startswith(_ENTRY):
             return None
         return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
+
+
+def _asked(plan: SpyPlan, on: str, events: str) -> tuple[SpyPlan, str]:
+    """The plan with what was typed, and the sentence for it.
+
+    Raises:
+        UsageError: no CPUs, no event, or several for the reference.
+    """
+    if on == _REFERENCE:
+        names = [name for one in parse_events(events) for name in one]
+        if len(names) != 1:
+            raise UsageError(f"one event joins the sets, and these are {len(names)}")
+        return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
+    spy = typed_spy(on, events)
+    return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
+
+
+def _packages(topology: Topology) -> list[str]:
+    return [f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0]
+
+
+def _cores(topology: Topology) -> list[str]:
+    """Cores by their ids, which begin anew in each package."""
+    several = len(topology.instances(Scope.PACKAGE)) > 1
+    places = [topology.places[one.cpus[0]] for one in topology.instances(Scope.CORE) if one.cpus]
+    named = [(place.label(Scope.PACKAGE), place.label(Scope.CORE)) for place in places]
+    return [f"package {package} core {core}" if several else f"core {core}"
+            for package, core in named if core >= 0 and package >= 0]
 
 
 def _events(spy: Spy) -> str:

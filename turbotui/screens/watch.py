@@ -329,7 +329,8 @@ class Watch:
         """Columns that have a picture of their history beside them, and its width on a screen of this width."""
         size = 0 if width < 70 else 6 if width < 110 else 10 if width < 180 else 20
         watts = self.session.catalog.get("CorWatt")
-        columns = [self.clock, watts if watts is not None and self.is_visible(watts) else self.watts]
+        ratios = (self.session.catalog.get(name) for name in ("Ratio", "MinRatio"))
+        columns = [self.clock, *ratios, watts if watts is not None and self.is_visible(watts) else self.watts]
         return {column.id: size for column in columns if column is not None and size and self.is_visible(column)}
 
     def tops(self) -> dict[ColumnId, float]:

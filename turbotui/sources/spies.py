@@ -95,7 +95,7 @@ class Spies(PerCpuSource):
         for name in self._plan.events:
             ids = SpySignals(name)
             why = found.refused.get(name)
-            absent = {cpu: NOT_SPIED for cpu, names in counted.items() if name not in names}
+            absent = {cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items() if name not in names}
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if found.sets:

@@ -313,7 +313,9 @@ class Painter:
         known = self._may_be_scaled.get(column.id)
         if known is None:
             signals = (frame.census.signals.get(name) for name in (*column.needs, *column.wants))
-            known = self._may_be_scaled[column.id] = any(signal is not None and signal.running for signal in signals)
+            known = any(signal is not None and signal.running for signal in signals)
+            if frame.can(column):  # an older frame may not know the column's signals yet
+                self._may_be_scaled[column.id] = known
         return known
 
     def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from turbotui.quantities.catalog.formulas import mega, percent, reference_ticks
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
+
+BUSY: Final = 0.5
+"""Share of the interval in C0 from which a CPU counts as busy: the clock of one that hardly works says nothing."""
 
 _APERF_DOCUMENT = "Intel SDM vol. 3 section 16.2 (IA32_MPERF, IA32_APERF); AMD APM vol. 2 section 17.3"
 _L2_DOCUMENT = "Intel perfmon event files, L2_RQSTS (raw event 0x24)"
@@ -29,6 +33,37 @@ def _busy_mhz(row: Inputs) -> Cell:
 def _performance_ratio(row: Inputs) -> Cell:
     active, reference = row.delta("aperf"), row.delta("mperf")
     return None if active is None or not reference else active / reference
+
+
+def _busy_ratios(row: Inputs) -> list[tuple[float, int | None]]:
+    """The ratio of every busy CPU in a row, with its number."""
+    found = []
+    for one in row.each(Scope.CPU):
+        share, ratio = percent(one.delta("mperf"), reference_ticks(one)), _performance_ratio(one)
+        if share is not None and share >= 100.0 * BUSY and ratio is not None and not isinstance(ratio, str):
+            found.append((ratio, one.place(Scope.CPU)))
+    return found
+
+
+def _lowest_ratio(row: Inputs) -> Cell:
+    return min((ratio for ratio, _cpu in _busy_ratios(row)), default=None)
+
+
+def _lowest_cpu(row: Inputs) -> Cell:
+    cpu = min(_busy_ratios(row), key=lambda found: found[0], default=(0.0, None))[1]
+    return None if cpu is None else str(cpu)
+
+
+def _nobody_busy(_row: Inputs) -> str:
+    return f"no CPU here was busy for {100 * BUSY:.0f} % of the interval"
+
+
+def _lowest(title: str, compute: Callable[[Inputs], Cell], decimals: int, formula: str, help_text: str) -> Column:
+    return Column(
+        id=title, category=Category.FREQUENCY, groups=("score",), scope=Scope.CPU, unit="", decimals=decimals,
+        needs=("aperf", "mperf", "tsc"), wants=("tsc_tweak",), compute=compute, formula=formula, help=help_text,
+        document=_APERF_DOCUMENT, width=6, priority=7, default=False, extra=True, doubt=_nobody_busy,
+    )
 
 
 def _gauge_mhz(signal: str) -> Callable[[Inputs], Cell]:
@@ -124,18 +159,24 @@ COLUMNS = (
     Column(
         id="Ratio",
         category=Category.FREQUENCY,
+        groups=("score",),
         scope=Scope.CPU,
         unit="",
         decimals=4,
         needs=("aperf", "mperf"),
         compute=_performance_ratio,
-        help="Mean clock while not idle over the base clock: above 1 is turbo, below 1 is throttled.",
+        help="Mean clock while not idle over the base clock: above 1 is turbo, below 1 is throttled, or a governor "
+        "asked for less.",
         document=_APERF_DOCUMENT,
         width=6,
         priority=7,
         default=False,
         extra=True,
     ),
+    _lowest("MinRatio", _lowest_ratio, 4, f"the least Δaperf / Δmperf of CPUs that are busy for {100 * BUSY:.0f} %",
+            "Ratio of the slowest busy CPU in the row: what a program waits for whose CPUs wait for each other. "
+            "turbotui score predicts a benchmark by it."),
+    _lowest("MinCPU", _lowest_cpu, -1, "the CPU whose ratio MinRatio is", "The CPU that MinRatio is of."),
     Column(
         id="TSC_MHz",
         category=Category.FREQUENCY,

@@ -1,0 +1,93 @@
+"""`turbotui spy` as it is used: what it prints on simulated machines, and what it says where nothing can be counted."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from turbotui.cli import main
+
+QUICK = ("spy", "--machine", "laptop-old", "-i", "0.05", "-n", "4")
+TURNS = (*QUICK, "--events", "cycles,branches;cache-misses", "--on", "core 1")
+
+
+def test_comma_separated_values_name_what_is_estimated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TURNS, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    spied = [row for row in rows if row["cpu"] in {"1", "5"}]
+    assert len(spied) == 4 * 2
+    marks = [row["estimated"] for row in spied]
+    assert set(marks) >= {"cycles;branches", "cache-misses"}
+    for row, mark in zip(spied, marks, strict=True):
+        assert mark in {"cycles;branches", "cache-misses", ""}, "nothing else waits for its turn"
+        unknown = [name for name in ("cycles", "branches", "cache-misses") if not row[name]]
+        assert mark or unknown, "what was not counted and cannot be joined yet is empty, never 0"
+        assert float(row["instructions"]) > 0
+    assert all(row["kind"] == "SIMULATED" for row in rows)
+    assert {row["instructions"] for row in rows if row["cpu"] == "0"} == {""}, "nobody spies on CPU 0"
+
+
+def test_json_names_what_is_estimated_and_why_the_rest_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TURNS, "--format", "json"]) == 0
+    frames = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [frame["kind"] for frame in frames] == ["SIMULATED"] * 4
+    rows = {row.get("cpu"): row for row in frames[-1]["rows"]}
+    assert rows[1]["estimated"] in (["cycles", "branches"], ["cache-misses"])
+    assert rows[0]["why"]["cycles"].startswith("not read: ")
+    assert all(0.0 < frame["seconds"] < 5.0 for frame in frames), "the interval that really was"
+
+
+def test_one_spy_on_one_cpu_with_power_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--on", "2", "-c", "2"]) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines() if line.split()[:1] == ["2"]]
+    assert [row[3] for row in rows] == ["1", "2", "3", "4"], "the number of samples"
+    assert "PkgWatt" in out
+    assert all(float(row[-2]) > 0 for row in rows)
+
+
+def test_the_cost_is_told_beside_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TURNS, "--cost"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("# cost: ")]
+    assert len(told) == 4
+    for words in ("group reads", "wake-ups", "us of CPU time", "function-call interrupts"):
+        assert words in told[-1]
+
+
+def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TURNS, "--joined"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = sorted((line["seq"], line["cpu"]) for line in lines)
+    assert told == [(seq, cpu) for seq in (1, 2, 3, 4) for cpu in (1, 5)]
+    for line in lines:
+        assert set(line["counts"]) == {"instructions", "cycles", "branches", "cache-misses"}
+        assert sorted(line["estimated"]) in (["branches", "cycles"], ["cache-misses"])
+        assert line["machine"].startswith("SIMULATED")
+
+
+def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_only(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("spy", "--machine", "guest", "-i", "0.05", "-n", "2", "--events", "context-switches;page-faults")
+    assert main([*words]) == 0
+    assert "instructions joins the sets that take turns and cannot be counted here" in capsys.readouterr().err
+    assert main([*words, "--reference", "task-clock"]) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    assert "~" in out
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (("--machine", "guest"), "--reference task-clock --events context-switches,page-faults"),
+    (("--machine", "laptop-old", "--on", "socket 1"), "names no CPUs"),
+    (("--machine", "laptop-old", "--config", "/nowhere.toml"), "/nowhere.toml cannot be read"),
+    (("--machine", "laptop-old", "-n", "0"), "at least one sample"),
+    (("--machine", "laptop-old", "-i", "0.01"), "the shortest is 0.05"),
+    (("--machine", "laptop-old", "--monitor-cpu", "99999"), "CPU 99999"),
+])
+def test_what_cannot_be_done_is_said(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str) -> None:
+    assert main(["spy", *words]) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert says in error.splitlines()[-1]
