@@ -14,7 +14,11 @@ from turbotui.machine.roofline_banks import banks_of, e_core_recipe, recipe_of
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth
 from turbotui.quantities.catalog.roofline import COLUMNS, measured_recipes, roofline_columns
-from turbotui.quantities.recipes import BROADWELL_ON, INTEL_E, NEOVERSE, RECIPES, ZEN2_ZEN3, Recipe
+from turbotui.quantities.recipe_table import RECIPES
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.recipes_amd import ZEN2_ZEN3
+from turbotui.quantities.recipes_arm import NEOVERSE
+from turbotui.quantities.recipes_intel import BROADWELL_ON, INTEL_E
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Counted, Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Reduce, Signal

@@ -17,21 +17,11 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.roofline_banks import recipe_of
 from turbotui.machine.simulated import simulated_host
 from turbotui.quantities.recipe_sets import plan_sets
-from turbotui.quantities.recipes import (
-    BROADWELL_ON,
-    GRACEMONT,
-    HASWELL,
-    INTEL_E,
-    IVY_BRIDGE,
-    NEOVERSE,
-    NEOVERSE_N1,
-    OLYMPUS,
-    RECIPES,
-    ZEN2_ZEN3,
-    ZEN4,
-    ZEN5,
-    Recipe,
-)
+from turbotui.quantities.recipe_table import RECIPES
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.recipes_amd import ZEN2_ZEN3, ZEN4, ZEN5
+from turbotui.quantities.recipes_arm import NEOVERSE, NEOVERSE_N1, OLYMPUS
+from turbotui.quantities.recipes_intel import BROADWELL_ON, GRACEMONT, HASWELL, INTEL_E, IVY_BRIDGE
 from turbotui.quantities.roofline import Sizing, WidthModel
 
 

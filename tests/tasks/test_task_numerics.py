@@ -7,7 +7,8 @@ from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.machine.tasks.sets import Counter
-from turbotui.quantities.recipes import BROADWELL_ON, NEOVERSE
+from turbotui.quantities.recipes_arm import NEOVERSE
+from turbotui.quantities.recipes_intel import BROADWELL_ON
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 

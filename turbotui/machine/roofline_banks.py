@@ -12,23 +12,10 @@ from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.pmus import Pmu, read_pmu
-from turbotui.quantities.recipes import (
-    BROADWELL_ON,
-    CLIENT_E,
-    GRACEMONT,
-    HASWELL,
-    INTEL_E,
-    IVY_BRIDGE,
-    NEOVERSE,
-    NEOVERSE_LATER,
-    NEOVERSE_N1,
-    OLYMPUS,
-    ZEN2_ZEN3,
-    ZEN4,
-    ZEN5,
-    Event,
-    Recipe,
-)
+from turbotui.quantities.recipes import Event, Recipe
+from turbotui.quantities.recipes_amd import ZEN2_ZEN3, ZEN4, ZEN5
+from turbotui.quantities.recipes_arm import NEOVERSE, NEOVERSE_LATER, NEOVERSE_N1, OLYMPUS
+from turbotui.quantities.recipes_intel import BROADWELL_ON, CLIENT_E, GRACEMONT, HASWELL, INTEL_E, IVY_BRIDGE
 from turbotui.quantities.roofline import VECTOR_UNIT
 
 _RECIPES: Final[tuple[tuple[str, Recipe | None], ...]] = (

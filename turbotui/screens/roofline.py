@@ -25,6 +25,7 @@ from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.explain import Explain
+from turbotui.screens.roofline_tasks import ThreadsReady, ThreadWatch
 from turbotui.screens.roofline_view import KEPT, TRAILS, RoofView
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
@@ -68,6 +69,7 @@ class RooflineScreen(WatchScreen):
         self._speed: deque[float] = deque(maxlen=KEPT)
         self._efficiency: deque[float] = deque(maxlen=KEPT)
         self._seq = -1
+        self._threads = ThreadWatch(self, watch.session.machine)
 
     def body(self) -> Iterable[Widget]:
         """The canvas with a panel beside it, or two lines below it."""
@@ -96,6 +98,29 @@ class RooflineScreen(WatchScreen):
         watts = self.watch_state.watts
         return (*self._columns, *([watts] if watts is not None else []))
 
+    # Threads
+
+    def on_screen_resume(self) -> None:
+        """Watch threads again where points stand for them."""
+        super().on_screen_resume()
+        if self.composed:
+            self._threads.want(wanted=self._view.tasks)
+
+    def on_screen_suspend(self) -> None:
+        """Close the counters of threads when another screen is shown; a window over this one changes nothing."""
+        if self not in self.app.screen_stack:
+            self._threads.end()
+
+    def on_unmount(self) -> None:
+        """Close the counters of threads."""
+        self._threads.end()
+
+    def on_threads_ready(self, message: ThreadsReady) -> None:
+        """Place the threads of an interval."""
+        if self._threads.takes(message) and not self.watch_state.paused:
+            self._view.take_tasks(message.report)
+            self._shown()
+
     # Frames
 
     def show_frame(self) -> None:
@@ -110,6 +135,7 @@ class RooflineScreen(WatchScreen):
             if frame.seq != self._seq:
                 self._seq = frame.seq
                 self._remember()
+                self._threads.ask()
             self._draw()
         super().show_frame()
         self.show_status()
@@ -153,7 +179,9 @@ class RooflineScreen(WatchScreen):
         if picture is not None:
             self._plot.show(picture)
         self.query_one("#side", PieceLines).show(self._side())
-        self.query_one("#below", PieceLines).show(self._below())
+        below = self._below()
+        self.query_one("#below", PieceLines).styles.height = len(below)
+        self.query_one("#below", PieceLines).show(below)
 
     # Words
 
@@ -163,7 +191,7 @@ class RooflineScreen(WatchScreen):
             return "no floating-point counters here"
         spot = self._view.under_cursor
         if spot is None:
-            return "waiting for the first interval"
+            return self._view.why or "waiting for the first interval"
         return sentence(spot, self._view.roofs(spot.row).roofs)
 
     def _notes(self) -> list[str]:
@@ -173,6 +201,7 @@ class RooflineScreen(WatchScreen):
         found = [f"{idle} without floating-point work or bytes"] if idle else []
         found += [f"{self._plot.outside} outside the axes: 0 shows them"] if self._plot.outside else []
         found += [f"{view.unknown} not counted"] if view.unknown else []
+        found += [view.why] if view.why else []
         return found
 
     def _curve(self, values: Sequence[float], width: int) -> str:
@@ -193,9 +222,14 @@ class RooflineScreen(WatchScreen):
     def _below(self) -> list[list[Piece]]:
         """Two lines for narrow screens."""
         watts, machine, efficiency = self._power(8)
+        view = self._view
+        # Why threads have no place is what a person looks for then, and is longer than a line.
+        why = textwrap.wrap(view.why, max(20, self.size.width - 2)) if view.why and not view.placed else []
+        notes = [note for note in self._notes() if not why or note != view.why]
         return [
             [*watts, *machine[0:3], *efficiency[0:3]],
-            [(" · ".join([f" {self._view.choice.source}", *self._notes()])[: self.size.width], Tone.DIM)],
+            *([(f" {line}", Tone.AMBER)] for line in why),
+            [(" · ".join([f" {view.choice.source}", *notes])[: self.size.width], Tone.DIM)],
         ]
 
     def _side(self) -> list[list[Piece]]:
@@ -211,6 +245,7 @@ class RooflineScreen(WatchScreen):
             lines += self._wrapped("ridges at " + ", ".join(mark.label for mark in picture.plot.ridges) + " flop/B")
             lines += self._wrapped(view.memory)
         lines += [[("", Tone.PLAIN)], [(" points", Tone.TITLE), (f"  {view.levels[view.level].word}", Tone.PLAIN)]]
+        lines += self._wrapped("in a second of a thread's own run time") if view.tasks else []
         used = dict.fromkeys(one.dominant for one in view.placed)
         for mark in dict.fromkeys(MARKS.get(name, MARKS[""]) for name in used):
             names = "/".join(name or "width not counted" for name in used if MARKS.get(name, MARKS[""]) == mark)
@@ -222,7 +257,7 @@ class RooflineScreen(WatchScreen):
 
     def _point_lines(self, spot: Spot | None) -> list[list[Piece]]:
         if spot is None:
-            return [[(" no point", Tone.DIM)]]
+            return [[(" no point", Tone.TITLE)]]
         mark = "~" if spot.estimated else ""
         lines: list[list[Piece]] = [[(f" {spot.name}", Tone.TITLE)]]
         for word, value, unit in (("AI", spot.intensity, "flop/B"), ("speed", spot.gflops, "GFLOP/s"),
@@ -256,7 +291,8 @@ class RooflineScreen(WatchScreen):
     def action_rows(self) -> None:
         """Points for the next level."""
         word = self._view.next_level()
-        self._shown(f"points: {word}")
+        self._threads.want(wanted=self._view.tasks)
+        self._shown(f"points: {word}" + (": each thread in a second of its own run time" * self._view.tasks))
 
     def action_trail(self) -> None:
         """Which past is drawn."""
@@ -290,25 +326,25 @@ class RooflineScreen(WatchScreen):
     def action_to_point(self, across: int, up: int) -> None:
         """The nearest point in a direction."""
         placed = self._view.placed
-        at = next((at for at, spot in enumerate(placed) if spot.row == self._view.cursor), -1)
+        at = next((at for at, spot in enumerate(placed) if spot.identity == self._view.cursor), -1)
         found = self._plot.nearest(at, across, up)
         if found is not None and found < len(placed):
-            self._view.cursor = placed[found].row
+            self._view.cursor = placed[found].identity
         self._shown()
 
     def action_step_point(self, by: int) -> None:
         """The next or previous row."""
         spots = self._view.spots
         if spots:
-            at = next((at for at, spot in enumerate(spots) if spot.row == self._view.cursor), -1)
-            self._view.cursor = spots[(at + by) % len(spots)].row
+            at = next((at for at, spot in enumerate(spots) if spot.identity == self._view.cursor), -1)
+            self._view.cursor = spots[(at + by) % len(spots)].identity
         self._shown()
 
     def on_roof_plot_selected(self, message: RoofPlot.Selected) -> None:
         """Put the cursor on the point that was clicked."""
         placed = self._view.placed
         if message.index < len(placed):
-            self._view.cursor = placed[message.index].row
+            self._view.cursor = placed[message.index].identity
         self._shown()
 
     def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
@@ -319,8 +355,11 @@ class RooflineScreen(WatchScreen):
     def action_explain(self) -> None:
         """Where the performance of the point comes from."""
         column = self.watch_state.session.catalog.get("GFLOP/s")
-        if column is not None:
-            self.app.push_screen(Explain(self.watch_state, column, self._view.cursor or SYSTEM_ROW))
+        cursor = self._view.cursor
+        if isinstance(cursor, str):
+            self.notice("a thread's point: operations and bytes of its own counters, over the time in which it ran")
+        elif column is not None:
+            self.app.push_screen(Explain(self.watch_state, column, cursor or SYSTEM_ROW))
 
     def action_save_svg(self) -> None:
         """Save the picture."""

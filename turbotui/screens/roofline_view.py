@@ -6,7 +6,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -14,6 +14,8 @@ from turbotui.analysis.roofline.judging import Choice, roofs_for
 from turbotui.analysis.roofline.live import Reading, Spot, read_spots
 from turbotui.analysis.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
 from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.analysis.roofline.task_spots import task_spots
+from turbotui.analysis.tasks.watching import Report
 from turbotui.errors import UsageError
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
@@ -45,10 +47,10 @@ _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a point stands for."""
+    """What a point stands for: rows of a scope, or, without one, threads."""
 
     word: str
-    scope: Scope
+    scope: Scope | None
 
 
 def levels_of(topology: Topology) -> tuple[Level, ...]:
@@ -57,7 +59,7 @@ def levels_of(topology: Topology) -> tuple[Level, ...]:
     found.append(Level("cores", Scope.CORE))
     if topology.varies(Scope.PACKAGE):
         found.append(Level("packages", Scope.PACKAGE))
-    return (*found, Level("whole machine", Scope.SYSTEM))
+    return (*found, Level("whole machine", Scope.SYSTEM), Level("tasks", None))
 
 
 def name_of(topology: Topology, row: RowId) -> str:
@@ -88,10 +90,11 @@ class RoofView:
         sizing: position in `SIZINGS`.
         trail: position in `TRAILS`.
         theory: whether measured roofs are passed over.
-        cursor: the row that is read out.
+        cursor: the row, or thread, that is read out.
         spots: of the level, now.
         unknown: how many rows of the level are not counted.
         machine: the whole machine now; None where it could not be counted in this interval.
+        why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
     """
 
     def __init__(self, machine: Machine, recipes: Sequence[Recipe], environment: Mapping[str, str]) -> None:
@@ -104,11 +107,13 @@ class RoofView:
         self.sizing = 0
         self.trail = 0
         self.theory = False
-        self.cursor: RowId | None = None
+        self.cursor: RowId | str | None = None
         self.spots: tuple[Spot, ...] = ()
         self.unknown = 0
         self.machine: Spot | None = None
-        self._past: dict[RowId, deque[Spot]] = {}
+        self.why = ""
+        self._report: Report | None = None
+        self._past: dict[RowId | str, deque[Spot]] = {}
         self._recent: deque[Spot] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], Choice] = {}
         self._axes: tuple[LogAxis, LogAxis] | None = None
@@ -132,25 +137,54 @@ class RoofView:
         fresh = frame.seq != self._seq
         self._seq = frame.seq
         reading = self._read(frame, estimated=estimated)
-        self.spots = tuple(spot for spot in reading.spots if spot.row != SYSTEM_ROW or self.scope is Scope.SYSTEM)
-        self.unknown = reading.unknown
         self.machine = next((spot for spot in reading.spots if spot.row == SYSTEM_ROW), None)
+        if self.tasks:
+            self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
+        else:
+            self.spots = tuple(spot for spot in reading.spots if spot.row != SYSTEM_ROW or self.scope is Scope.SYSTEM)
+            self.unknown = reading.unknown
+            self._remember(reading.spots, fresh=fresh)
+            self._settle(fresh=fresh)
+
+    def take_tasks(self, report: Report) -> None:
+        """Take a report of all threads in: the points, where threads are what points stand for."""
+        fresh = report is not self._report
+        self._report = report
+        if not self.tasks:
+            return
+        now = 0 if self._frame is None else self._frame.newer.started_ns - (self._began or 0)
+        found = task_spots(report, SIZINGS[self.sizing], now / 1e9)
+        self.spots, self.unknown, self.why = found.spots, 0, found.why
+        self._remember(found.spots, fresh=fresh)
+        here = {spot.identity for spot in found.spots}
+        if len(self._past) > MOST:  # threads come and go
+            for gone in [one for one in self._past if isinstance(one, str) and one not in here]:
+                del self._past[gone]
+        self._settle(fresh=fresh)
+
+    def _remember(self, spots: Iterable[Spot], *, fresh: bool) -> None:
+        if not fresh:
+            return
+        for spot in spots:
+            past = self._past.setdefault(spot.identity, deque(maxlen=KEPT))
+            if past and past[-1].seconds == spot.seconds:
+                past.pop()  # another look at the same frame
+            past.append(spot)
+
+    def _settle(self, *, fresh: bool) -> None:
+        """A cursor that is on a point, and axes that hold the points."""
         if fresh:
-            for spot in reading.spots:
-                past = self._past.setdefault(spot.row, deque(maxlen=KEPT))
-                if past and past[-1].seconds == spot.seconds:
-                    past.pop()  # another look at the same frame
-                past.append(spot)
             self._recent.extend(self.spots)
-        if self.cursor is None or all(spot.row != self.cursor for spot in self.spots):
+        if self.cursor is None or all(spot.identity != self.cursor for spot in self.spots):
             busiest = max(self.spots, key=lambda spot: spot.gflops, default=None)
-            self.cursor = None if busiest is None else busiest.row
+            self.cursor = None if busiest is None else busiest.identity
         if not self._held:
             self._fit()
 
     def _read(self, frame: Frame, *, estimated: bool) -> Reading:
-        rows = [] if self.scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
-                                                      for row in frame.rows(self.scope)]
+        scope = self.scope
+        rows = [] if scope is None or scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
+                                                                  for row in frame.rows(scope)]
         seconds = (frame.newer.started_ns - (self._began or 0)) / 1e9
         return read_spots(frame, [*rows, (SYSTEM_ROW, "machine")], self._recipes, SIZINGS[self.sizing],
                           seconds=seconds, estimated=estimated)
@@ -158,9 +192,14 @@ class RoofView:
     # What is seen
 
     @property
-    def scope(self) -> Scope:
-        """Of the rows that are points."""
+    def scope(self) -> Scope | None:
+        """Of the rows that are points; None where they are threads."""
         return self.levels[self.level].scope
+
+    @property
+    def tasks(self) -> bool:
+        """Whether points are threads."""
+        return self.scope is None
 
     @property
     def placed(self) -> tuple[Spot, ...]:
@@ -170,7 +209,7 @@ class RoofView:
     @property
     def under_cursor(self) -> Spot | None:
         """The spot that is read out."""
-        return next((spot for spot in self.spots if spot.row == self.cursor), None)
+        return next((spot for spot in self.spots if spot.identity == self.cursor), None)
 
     @property
     def machine_spots(self) -> Sequence[Spot]:
@@ -180,7 +219,7 @@ class RoofView:
     @property
     def past(self) -> tuple[Spot, ...]:
         """Everything remembered of the rows of this level, oldest first: what the data file holds."""
-        rows = {spot.row for spot in self.spots}
+        rows = {spot.identity for spot in self.spots}
         found = chain.from_iterable(spots for row, spots in self._past.items() if row in rows)
         return tuple(sorted(found, key=lambda spot: spot.seconds))
 
@@ -199,7 +238,10 @@ class RoofView:
     @property
     def choice(self) -> Choice:
         """The roofs that are drawn: those above the point under the cursor, or above the first one there could be."""
-        return self.roofs(self.cursor or self._topology.instances(self.scope)[0].row)
+        under = self.under_cursor
+        if under is not None:
+            return self.roofs(under.row)
+        return self.roofs(self._topology.instances(self.scope or Scope.CORE)[0].row)
 
     @property
     def memory(self) -> str:
@@ -216,7 +258,7 @@ class RoofView:
         if plot is None:
             return None
         placed = self.placed
-        cursor = next((at for at, spot in enumerate(placed) if spot.row == self.cursor), None)
+        cursor = next((at for at, spot in enumerate(placed) if spot.identity == self.cursor), None)
         return Picture(plot, tuple(Dot(spot.intensity or 0.0, spot.gflops, spot.dominant) for spot in placed), cursor,
                        self._trail())
 
@@ -246,7 +288,7 @@ class RoofView:
     def next_level(self) -> str:
         """Points for the next level; the past of other rows is another one's."""
         self.level = (self.level + 1) % len(self.levels)
-        self.cursor = None
+        self.cursor, self.spots, self.unknown, self.why, self._report = None, (), 0, "", None
         self._again()
         return self.levels[self.level].word
 
@@ -306,6 +348,8 @@ class RoofView:
         if self._frame is not None:
             self._seq = -1  # the same frame, seen anew
             self.take(self._frame, estimated=self._estimated)
+            if self._report is not None:
+                self.take_tasks(replace(self._report))
         self._recent = deque(self.past[-MOST:], maxlen=MOST)
         self._refit()
 

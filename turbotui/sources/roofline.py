@@ -1,7 +1,7 @@
 """perf raw events of the roofline: what each core's recipe counts of floating-point operations, loads and stores.
 
-Codes and weights: `turbotui.quantities.recipes`. A recipe's events go into as few groups as its counters allow; the
-kernel takes the groups in turn where they do not all fit, and counts are then scaled and marked as estimates.
+Codes and weights: `turbotui.quantities.recipe_table`. A recipe's events go into as few groups as its counters allow;
+the kernel takes the groups in turn where they do not all fit, and counts are then scaled and marked as estimates.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ class Spot:
         dominant: the width of most of its floating-point instructions; "" where that is not counted.
         width: the model behind the bytes; None where there are none, or several.
         seconds: at the end of the interval, from the start of the first one.
-        length: seconds of the interval.
+        length: seconds of the interval; of a thread those in which it ran.
         estimated: whether counters took turns.
+        task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last.
     """
 
     row: RowId
@@ -41,6 +42,12 @@ class Spot:
     seconds: float
     length: float
     estimated: bool
+    task: str = ""
+
+    @property
+    def identity(self) -> RowId | str:
+        """What the same row or thread has in every interval."""
+        return self.task or self.row
 
     @property
     def has_place(self) -> bool:

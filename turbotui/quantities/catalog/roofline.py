@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
-from turbotui.quantities.recipes import RECIPES, Recipe
+from turbotui.quantities.recipe_table import RECIPES
+from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Sizing, signal_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.speeds import Speed, row_speed
 
-_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.recipes"
+_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.recipe_table"
 _SIZING = Sizing()
 _ENERGY = "energy.pkg"
 

@@ -1,0 +1,190 @@
+"""Points that stand for threads: from their own counters, and what is said where those do not suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from replayed import ReplayedSession, roofline
+from textual.pilot import Pilot
+
+from turbotui.analysis.roofline.live import total_of
+from turbotui.analysis.roofline.task_spots import EVERY_THREAD, task_spots
+from turbotui.analysis.tasks.live import TaskWatcher
+from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.watching import Report, Watching
+from turbotui.machine.machine import read_machine
+from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.machine.simulated.truth import CpuTruth
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.scope import Scope
+from turbotui.screens.roofline import RooflineScreen
+from turbotui.screens.roofline_tasks import ThreadsReady
+from turbotui.widgets.piece_lines import PieceLines
+
+
+@contextmanager
+def threads(name: str) -> Iterator[tuple[list[CpuTruth], Report]]:
+    """All threads of a simulated machine over two seconds, and what each CPU really did before and in all."""
+    clock = ManualClock(0)
+    host = simulated_host(name, clock, seed=7)
+    machine = read_machine(host)
+    watching = Watching(machine)
+    try:
+        before = [host.model.truth(cpu) for cpu in machine.topology.cpus]
+        one = watching.add(EVERY_THREAD)
+        for _ in range(20):
+            clock.advance(0.1)
+            watching.round(0.0)
+        after = [host.model.truth(cpu) for cpu in machine.topology.cpus]
+        yield [*before, *after], watching.report(one, Grouping.THREAD)
+    finally:
+        watching.close()
+
+
+@pytest.mark.parametrize(("name", "intensity"), [("sapphire-2s+tonto", 0.1875), ("grace-2s+tonto", 0.1875)])
+def test_threads_stand_where_their_work_puts_them(name: str, intensity: float) -> None:
+    with threads(name) as (_truth, report):
+        found = task_spots(report, Sizing(), 2.0)
+        rows = [row for row in report.rows if row.run_seconds > 0]
+    assert len(found.spots) == len(rows)
+    working = [spot for spot in found.spots if spot.gflops > 0.1]
+    assert len(working) >= 100
+    for spot in working:
+        assert spot.has_place
+        assert spot.intensity == pytest.approx(intensity, rel=0.02)
+        assert spot.row.scope is Scope.CPU
+    assert len({spot.identity for spot in found.spots}) == len(found.spots)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s+tonto", "grace-2s+tonto"])
+def test_threads_together_did_what_the_machine_did(name: str) -> None:
+    with threads(name) as (truth, report):
+        half = len(truth) // 2
+        spots = task_spots(report, Sizing(), 2.0).spots
+    flops = sum(spot.gflops * spot.length for spot in spots) * 1e9
+    moved = sum((spot.gbytes or 0.0) * spot.length for spot in spots) * 1e9
+    assert flops == pytest.approx(sum(two.flops - one.flops for one, two in zip(truth[:half], truth[half:],
+                                                                                strict=True)), rel=0.02)
+    assert moved == pytest.approx(sum(two.bytes_loaded + two.bytes_stored - one.bytes_loaded - one.bytes_stored
+                                      for one, two in zip(truth[:half], truth[half:], strict=True)), rel=0.02)
+
+
+def test_operations_are_divided_by_the_time_in_which_the_thread_ran() -> None:
+    with threads("sapphire-2s") as (_truth, report):
+        recipe = report.numerics.recipe
+        assert recipe is not None
+        by_key = {spot.identity: spot for spot in task_spots(report, Sizing(), 2.0).spots}
+        assert any(row.run_seconds < 0.9 * report.seconds for row in report.rows)
+        for row in report.rows:
+            flops = sum(term.weight * row.counts.get(term.event, 0) for term in recipe.flops)
+            if row.run_seconds > 0:
+                spot = by_key[row.key]
+                assert spot.gflops * row.run_seconds * 1e9 == pytest.approx(flops)
+                assert spot.length == row.run_seconds
+        whole = total_of(tuple(by_key.values()))
+    assert whole is not None
+    assert whole.length == pytest.approx(sum(row.run_seconds for row in report.rows))
+
+
+def test_a_given_width_moves_threads_as_it_moves_cores() -> None:
+    with threads("sapphire-2s+tonto") as (_truth, report):
+        eight, sixteen = (task_spots(report, Sizing(WidthModel.GIVEN, size), 2.0).spots for size in (8.0, 16.0))
+    for one, two in zip(eight, sixteen, strict=True):
+        if one.has_place:
+            assert one.intensity == pytest.approx(2 * (two.intensity or 0.0))
+
+
+@pytest.mark.parametrize(("name", "placed", "words"), [
+    ("laptop-old+calculix", False, "threads have no place: in use: bytes need MEM_INST_RETIRED.ALL_LOADS"),
+    ("laptop", False, "several kinds of core"), ("guest", False, "no core PMU"),
+    ("sapphire-2s+tonto", True, "double precision only"), ("grace-2s+tonto", True, ""),
+])
+def test_what_threads_lack_is_said(name: str, placed: bool, words: str) -> None:
+    with threads(name) as (_truth, report):
+        found = task_spots(report, Sizing(), 2.0)
+    assert any(spot.has_place for spot in found.spots) == placed
+    assert words in found.why
+    assert bool(found.why) == bool(words)
+
+
+def test_a_watch_that_is_refused_and_counters_that_are_shared_are_said() -> None:
+    refused = task_spots(Report(EVERY_THREAD, error="not permitted"), Sizing(), 0.0)
+    assert refused.spots == ()
+    assert refused.why == "threads are not watched: not permitted"
+    with threads("grace-2s+tonto") as (_truth, report):
+        first = replace(report.rows[0], incomplete=True)
+        shared = task_spots(replace(report, rows=(first, *report.rows[1:])), Sizing(), 2.0)
+    assert shared.why == "1 threads shared their counters: their counts are too low"
+
+
+def _watches(screen: RooflineScreen) -> bool:
+    return screen._threads.watches
+
+
+async def _threads_shown(pilot: Pilot[int], screen: RooflineScreen, report: Report) -> None:
+    """The screen with a report of this test's own: the watch that it began is ended, and one that is silent put in."""
+    while not screen.view.tasks:
+        await pilot.press("t")
+        await pilot.pause()
+    begun = screen._threads._watcher
+    assert begun is not None
+    screen._threads.end()
+    assert not begun.running
+    silent = TaskWatcher(screen.watch_state.session.machine, (EVERY_THREAD,), lambda _cut: None)
+    screen._threads._watcher = silent
+    screen.on_threads_ready(ThreadsReady(report, silent))
+    await pilot.pause()
+
+
+async def test_the_screen_places_threads_and_closes_their_counters_when_it_is_left() -> None:
+    with threads("sapphire-2s+tonto") as (_truth, report):
+        pass
+    async with roofline(ReplayedSession("sapphire-2s+tonto", 8)) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        spot = screen.view.under_cursor
+        assert spot is not None
+        assert spot.task
+        assert f"{spot.name}: AI" in screen.readout()
+        assert "of the" in screen.readout()
+        side = app.screen_stack[0].query_one("#side", PieceLines).text
+        assert "a second of a thread's own run" in " ".join(side.split())
+        before = screen.view.cursor
+        await pilot.press("n")
+        assert screen.view.cursor != before
+        assert isinstance(screen.view.cursor, str)
+        assert spot.name in {one.name for one in screen.view.past}
+        choice = screen.view.choice
+        assert choice.roofs is not None
+        assert len(choice.roofs.cpus) == 1  # a thread is on one core at a time
+        await pilot.press("1")
+        await pilot.pause()
+        assert not _watches(screen)
+        await pilot.press("6")
+        await pilot.pause()
+        assert _watches(screen)
+        await pilot.press("t")
+        await pilot.pause()
+        assert not _watches(screen)
+
+
+async def test_a_report_of_a_watch_that_has_ended_is_not_shown() -> None:
+    with threads("sapphire-2s+tonto") as (_truth, report):
+        pass
+    async with roofline(ReplayedSession("sapphire-2s+tonto", 6)) as (_app, pilot, screen):
+        await _threads_shown(pilot, screen, replace(report, rows=()))
+        ended = TaskWatcher(screen.watch_state.session.machine, (EVERY_THREAD,), lambda _cut: None)
+        screen.on_threads_ready(ThreadsReady(report, ended))
+        assert screen.view.spots == ()
+
+
+async def test_why_threads_have_no_place_is_whole_on_a_narrow_screen() -> None:
+    with threads("laptop-old+calculix") as (_truth, report):
+        pass
+    async with roofline(ReplayedSession("laptop-old+calculix", 6), size=(80, 24)) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        below = " ".join(app.screen_stack[0].query_one("#below", PieceLines).text.split())
+        assert "bytes need MEM_INST_RETIRED.ALL_LOADS, MEM_INST_RETIRED.ALL_STORES" in below
+        assert "ask for the event flops" not in below

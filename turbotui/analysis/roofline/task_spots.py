@@ -1,0 +1,86 @@
+"""Places of threads on the roofline: what each did in a second of its own run time, by its own counters.
+
+A thread runs on one core at a time, so it stands below the roofs of one core; time in which it did not run says nothing
+of how well its code uses the core, and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.analysis.roofline.live import Spot
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.live import Wish
+from turbotui.analysis.tasks.numerics import DOUBLE
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
+from turbotui.analysis.tasks.watching import Report
+from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+EVERY_THREAD: Final = Application("all", everything=True, events=DOUBLE)
+"""All threads of the machine; flops in double precision and bytes come first where not all events find a counter."""
+THREADS: Final = Wish(by=Grouping.THREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpots:
+    """Threads of one interval.
+
+    Attributes:
+        spots: those whose operations are counted, by falling run time.
+        why: what cannot be placed and why, or what the numbers leave out; "" where nothing has to be said.
+    """
+
+    spots: tuple[Spot, ...]
+    why: str
+
+
+def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
+    """Where the threads of a report stand.
+
+    Args:
+        report: of one application over one interval.
+        sizing: how accesses become bytes.
+        seconds: machine time at the end of the interval, as of the other spots.
+    """
+    if report.error:
+        return TaskSpots((), f"threads are not watched: {report.error}")
+    numerics = report.numerics
+    recipe = numerics.recipe
+    if recipe is None or not numerics.has_flops:
+        return TaskSpots((), "" if numerics.why is None else _no_place(numerics.why))
+    found = (_spot(row, recipe, sizing, seconds) for row in report.rows)
+    spots = tuple(spot for spot in found if spot is not None)
+    low = sum(row.incomplete for row in report.rows)
+    said = []
+    if spots and all(spot.gbytes is None for spot in spots) and numerics.why is not None:
+        said.append(_no_place(numerics.why))
+    if numerics.double_only:
+        said.append("threads: double precision only, the other events found no counter")
+    if low:
+        said.append(f"{low} threads shared their counters: their counts are too low")
+    return TaskSpots(spots, "; ".join(said))
+
+
+def _no_place(why: Unavailable) -> str:
+    """The reason; its remedy only where there is one beside asking for the events that are asked for already."""
+    told = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
+    return f"threads have no place: {told}"
+
+
+def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot | None:
+    ran = row.run_seconds
+    if ran <= 0:
+        return None
+    found = counted(recipe, {name: count / ran for name, count in row.counts.items()}, sizing)
+    if found is None:
+        return None
+    place = SYSTEM_ROW if row.last_cpu < 0 else cpu_row(row.last_cpu)
+    return Spot(
+        place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
+        None if found.bytes is None else found.bytes / 1e9, found.flops / found.bytes if found.bytes else None,
+        found.dominant, None if found.bytes is None else found.width, seconds, ran, estimated=False, task=row.key,
+    )
