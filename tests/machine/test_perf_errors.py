@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from turbotui.machine.calibration import tj_max
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_RAWIO, HostError, Privileges
 from turbotui.machine.linux import LinuxHost
@@ -182,7 +183,8 @@ def test_a_second_setcap_does_not_take_the_first_one_away() -> None:
 def test_a_copy_of_files_is_told_apart_from_a_machine_that_refuses(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     host = LinuxHost(str(tmp_path))
-    model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)
+    model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F,
+                     flags=frozenset({"dtherm"}))  # fmt: skip
     topology = topology_of([CpuPlace(0, 0, 0, 0, 0, 0, 0)])
     given = circumstances(Machine(host, topology, model, platform_of(model), host.privileges()))
     perf = explain_perf(HostError(errno.ENOSYS, "x"), "perf cycles", given, HARDWARE)
@@ -192,3 +194,6 @@ def test_a_copy_of_files_is_told_apart_from_a_machine_that_refuses(tmp_path: Pat
     stat = ProcStat().probe(Machine(host, topology, model, platform_of(model), host.privileges())).signals["stat.user"]
     assert isinstance(stat, Unavailable)
     assert (stat.reason, stat.remedy) == (Reason.RECORDED, "")
+    tj = tj_max(Machine(host, topology, model, platform_of(model), host.privileges()), given)
+    assert isinstance(tj, Unavailable), "what could not be asked is not guessed"
+    assert tj.reason is Reason.RECORDED

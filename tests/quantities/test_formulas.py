@@ -73,6 +73,16 @@ def test_instructions_per_cycle() -> None:
     assert column("IPC", needing="aperf").compute(Row({"instructions": 3e9, "aperf": 0.0})) is None
 
 
+def test_a_share_of_no_booked_time_is_unknown_and_says_why() -> None:
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    still = Row({f"stat.{name}": 0.0 for name in names})
+    load = column("Load%")
+    assert load.compute(still) is None
+    assert load.doubt is not None
+    assert "nohz_full" in load.doubt(still)
+    assert load.doubt(Row({f"stat.{name}": 1.0 for name in names})) == ""
+
+
 def test_cache_columns() -> None:
     row = Row({"cache.references": 40e6, "cache.misses": 10e6}, seconds=2.0)
     assert value("LLCMRPS", row) == 20.0

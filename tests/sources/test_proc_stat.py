@@ -150,3 +150,12 @@ def test_this_machines_own_file() -> None:
     # The cpu row sums in nanoseconds before it rounds, so it may be ahead by a tick a CPU.
     assert all(0 <= int(all_cpus) - by_cpu <= len(stat.cpus) for all_cpus, by_cpu in zip(whole, summed, strict=True))
     assert int(stat.rows["ctxt"]) > 0
+
+
+def test_a_damaged_field_is_unknown_and_the_others_are_read() -> None:
+    _, machine = machine_of({PATH: TEXT.replace("1511 0 943", "1511 0 \ufffd").replace("200667", "20o667")})
+    reader = ProcStat().open_shared(machine, ALL)
+    values = dict(zip(reader.signals, reader.read(), strict=True))
+    assert values["stat.system"] == [575, None]
+    assert values["stat.user"] == [319, 1511]
+    assert values["stat.ctxt"] == (None,)

@@ -129,8 +129,8 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
         return Known(float(machine.tcc), "told by hand: TCC")
     raw = read_msr(machine, _TEMPERATURE_TARGET, facts) if machine.platform.features.has_nhm_msrs else 0
     if isinstance(raw, Unavailable):
-        if raw.reason in (Reason.NO_DRIVER, Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS, Reason.OFFLINE):
-            return raw
+        if raw.reason not in (Reason.NO_HARDWARE, Reason.VIRTUALISED):
+            return raw  # the register may well tell: it was not asked
         raw = 0
     found = raw >> 16 & 0xFF
     if found:

@@ -86,6 +86,19 @@ def parse_stat(text: str) -> StatText:
     return StatText(cpus, rows)
 
 
+def _count(field: str) -> int | None:
+    """A field as a number; None for one that a file system in between has damaged or cut."""
+    return int(field) if field.isdecimal() else None
+
+
+def _column(rows: Sequence[Sequence[str]], place: int) -> list[int | None]:
+    """One field of every row."""
+    try:
+        return [int(row[place]) if place < len(row) else None for row in rows]
+    except ValueError:  # slower, and so only where a field is none
+        return [_count(row[place]) if place < len(row) else None for row in rows]
+
+
 class ProcStat(SharedSource):
     """The `Source` of /proc/stat."""
 
@@ -158,11 +171,11 @@ class StatReader:
         fields = [stat.cpus.get(cpu, ()) for cpu in self._cpus]
         result: list[Sequence[Raw]] = []
         for signal, place in self._times:
-            values = [int(row[place]) if place < len(row) else None for row in fields]
+            values = _column(fields, place)
             result.append(self._steady(signal, values) if signal in _UNSTEADY else values)
         for _, word in self._rows:
             field = stat.rows.get(word)
-            result.append((None if field is None else int(field),))
+            result.append((None if field is None else _count(field),))
         return result
 
     def close(self) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
-from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+from turbotui.widgets.toned_scroll import TonedScroll
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +36,8 @@ class Shown(Protocol):
         """See `Item`."""
 
 
-class Listing(ScrollView):
+class Listing(TonedScroll):
     """Lines of text; those with a key can be chosen."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    DEFAULT_CSS = (
-        tone_css("Listing")
-        + """
-    Listing {
-        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
-        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
-        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
-        scrollbar-background-active: $background;
-    }
-    """
-    )
 
     @dataclass
     class Moved(Message):
@@ -67,13 +52,10 @@ class Listing(ScrollView):
         listing: Listing
         key: str
 
-    can_focus = False
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self.items: tuple[Shown, ...] = ()
         self.at = -1
-        self._palette = Palette(self)
 
     @property
     def key(self) -> str:
@@ -119,14 +101,9 @@ class Listing(ScrollView):
         self.post_message(self.Moved(self))
 
     def _reveal(self) -> None:
-        top, height = self.scroll_offset.y, self.size.height
-        if self.at < 0 or not height:
-            return
-        heading = self.at - 1 if self.at and not self.items[self.at - 1].key else self.at
-        if heading < top:
-            self.scroll_to(y=heading, animate=False, immediate=True)
-        elif self.at >= top + height:
-            self.scroll_to(y=self.at - height + 1, animate=False, immediate=True)
+        if self.at >= 0:
+            heading = self.at and not self.items[self.at - 1].key
+            self.reveal(self.at - 1 if heading else self.at, self.at)
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
@@ -135,11 +112,6 @@ class Listing(ScrollView):
         if at >= len(self.items):
             return self._palette.strip((), width)
         return self._palette.strip(self.items[at].pieces, width, Tone.CURSOR if at == self.at else Tone.PLAIN)
-
-    def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
-        super().notify_style_update()
-        self._palette.clear()
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""

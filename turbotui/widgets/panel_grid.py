@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
 from turbotui.widgets.panel import Panel, Spot, Target, panel_line, plan, target_at
-from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+from turbotui.widgets.toned_scroll import TonedScroll
 
 
-class PanelGrid(ScrollView):
+class PanelGrid(TonedScroll):
     """Draws panels; a line that stays the same is not drawn again.
 
     Args:
         least: characters a panel needs; where two of them fit, panels stand side by side.
     """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    DEFAULT_CSS = (
-        tone_css("PanelGrid")
-        + """
-    PanelGrid {
-        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
-        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
-        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
-        scrollbar-background-active: $background;
-    }
-    """
-    )
-
-    can_focus = False
 
     @dataclass
     class Moved(Message):
@@ -62,7 +44,6 @@ class PanelGrid(ScrollView):
         self._spots: tuple[Spot, ...] = ()
         self._lines: list[list[Piece]] = []
         self._strips: dict[int, Strip] = {}
-        self._palette = Palette(self)
 
     @property
     def room(self) -> int:
@@ -175,9 +156,8 @@ class PanelGrid(ScrollView):
             self.scroll_to(y=wanted, animate=False, immediate=True)
 
     def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
+        """Draw every line anew when the theme changes."""
         super().notify_style_update()
-        self._palette.clear()
         self._strips.clear()
 
     def on_resize(self) -> None:

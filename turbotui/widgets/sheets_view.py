@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from turbotui.widgets.cells import Tone
@@ -24,25 +22,11 @@ from turbotui.widgets.sheets import (
     spots_of,
     title_line,
 )
-from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+from turbotui.widgets.toned_scroll import TonedScroll
 
 
-class SheetsView(ScrollView):
+class SheetsView(TonedScroll):
     """Several sheets with one cursor. The cursor stays on its row and column while numbers change and rows re-sort."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    DEFAULT_CSS = (
-        tone_css("SheetsView")
-        + """
-    SheetsView {
-        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
-        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
-        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
-        scrollbar-background-active: $background;
-    }
-    """
-    )
 
     @dataclass
     class Moved(Message):
@@ -56,8 +40,6 @@ class SheetsView(ScrollView):
         sheet: Sheet
         column: int
 
-    can_focus = False
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self.sheets: tuple[Sheet, ...] = ()
@@ -65,7 +47,6 @@ class SheetsView(ScrollView):
         self._at = -1
         self._column = 0
         self._firsts: dict[str, int] = {}
-        self._palette = Palette(self)
 
     @property
     def sheet(self) -> Sheet | None:
@@ -163,17 +144,13 @@ class SheetsView(ScrollView):
         return self.scrollable_content_region.width
 
     def _reveal(self) -> None:
-        top, height = self.scroll_offset.y, self.size.height
-        if self._at < 0 or not height:
+        if self._at < 0:
             return
         # of a sheet's first row the title and the headings are shown too
         start = self._at
         while start and self._spots[start - 1].part in ("title", "heading", "unit"):
             start -= 1
-        if start < top:
-            self.scroll_to(y=start, animate=False, immediate=True)
-        elif self._at >= top + height:
-            self.scroll_to(y=self._at - height + 1, animate=False, immediate=True)
+        self.reveal(start, self._at)
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
@@ -192,11 +169,6 @@ class SheetsView(ScrollView):
         here = at == self._at
         pieces = row_line(sheet, shown, sheet.rows[spot.row], width, self.column if here else None)
         return self._palette.strip(pieces, width, Tone.CURSOR if here else Tone.PLAIN)
-
-    def notify_style_update(self) -> None:
-        """Forget colours when the theme changes."""
-        super().notify_style_update()
-        self._palette.clear()
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""

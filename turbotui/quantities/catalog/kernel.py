@@ -34,13 +34,20 @@ def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Cell]:
     return compute
 
 
+def _no_ticks(row: Inputs) -> str:
+    """A share of no time: nothing was booked on the CPU between the two readings."""
+    if _sum(row, _ALL) == 0.0:
+        return "the kernel booked no time in this interval: it does so in ticks of 10 ms, with nohz_full each second"
+    return ""
+
+
 def _time(title: str, compute: Callable[[Inputs], Cell], help_text: str, *, default: bool = True,
           priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None) -> Column:
     return Column(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="%", decimals=1, needs=needs,
         wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, help=help_text,
         document=_DOCUMENT, width=5, priority=priority, default=default, extra=True, scale_max=100.0,
-        thresholds=thresholds,
+        thresholds=thresholds, doubt=_no_ticks,
     )
 
 
