@@ -244,7 +244,7 @@ def test_real_software_events_and_the_tsc_of_every_cpu() -> None:
         pytest.skip("; ".join(session.spy_notes))
     frames: list[Frame] = []
     ended = threading.Event()
-    costs: list[int] = []
+    costs: list[float] = []
 
     def take(frame: Frame) -> None:
         frames.append(frame)

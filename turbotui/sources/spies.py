@@ -1,51 +1,26 @@
-"""Spies: each pinned worker counts the event sets of its own CPU, which can change while it runs.
-
-What a set counted is added to totals that outlive it, so neither a change of sets nor their taking turns loses a count:
-the new set is opened and read, then the old one is read for the last time and closed. In between runs only the spy.
-"""
+"""Spies: each pinned worker counts the event sets of its own CPU, which can change while it runs."""
 
 from __future__ import annotations
 
-import errno
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from turbotui.machine.events import EncodedEvent
-from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
-from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.kinds import PerCpuSource
-from turbotui.sources.perf_group import CounterGroup, Event, Times
-from turbotui.sources.source import CpuGone, Probe
-from turbotui.sources.spy_sets import Arrangement, SpySet, arrange
+from turbotui.sources.source import Probe
+from turbotui.sources.spy_reader import Effort, SpyReader
+from turbotui.sources.spy_sets import Arrangement, arrange
 
-_GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
-_EVERY_TASK = -1
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
-_ENABLED, _RUNNING = ":enabled", ":running"
-_FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
 
 NOT_SPIED = Unavailable(Reason.NOT_READ, "the spy of this CPU does not count it", "give this CPU a set with it")
 NO_SPY = Unavailable(Reason.NOT_READ, "no spy is on this CPU", "give it a set of events")
-
-
-@dataclass
-class Effort:
-    """What spying has cost so far in system calls; one for each reader, written by its thread only.
-
-    Attributes:
-        reads: of counter groups.
-        opened: counters opened.
-    """
-
-    reads: int = 0
-    opened: int = 0
 
 
 class Spies(PerCpuSource):
@@ -95,7 +70,9 @@ class Spies(PerCpuSource):
         for name in self._plan.events:
             ids = SpySignals(name)
             why = found.refused.get(name)
-            absent = {cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items() if name not in names}
+            absent = {
+                cpu: NOT_SPIED if cpu in found.sets else NO_SPY for cpu, names in counted.items() if name not in names
+            }
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if found.sets:
@@ -123,7 +100,7 @@ class Spies(PerCpuSource):
             HostError: the set does not open any more.
         """
         effort = Effort()
-        reader = SpyReader(self, machine.host, cpu, wanted, effort)
+        reader = SpyReader(lambda: self.arrangement, machine.host, cpu, wanted, effort)
         with self._lock:
             self._efforts.append(effort)
         return reader
@@ -149,285 +126,3 @@ def _signal(ids: SpySignals, id_: SignalId) -> Signal:
 
 def _plain(id_: SignalId, origin: str, reduce: Reduce) -> Signal:
     return Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, reduce, origin, _DOCUMENT)
-
-
-@dataclass(slots=True)
-class _Tally:
-    """One event's totals on one CPU, over all its sets.
-
-    Attributes:
-        count: counted.
-        enabled, running: ns.
-        begun: `count` when the interval began.
-        last, along: of the newest interval in which its set was on.
-        beside: the reference since the event is asked for here.
-        held: count and ns from the last reading of an interval to the change of sets. So short a time says nothing of
-            an interval, so it is added when the event's set is on again.
-    """
-
-    count: int = 0
-    enabled: int = 0
-    running: int = 0
-    begun: tuple[int, int, int] = (0, 0, 0)
-    last: int | None = None
-    along: int | None = None
-    beside: int = 0
-    held: tuple[int, int, int] = (0, 0, 0)
-
-    def add(self, found: tuple[int, int, int]) -> None:
-        """Take what was counted, and what was held back before."""
-        self.count += found[0] + self.held[0]
-        self.enabled += found[1] + self.held[1]
-        self.running += found[2] + self.held[2]
-        self.held = (0, 0, 0)
-
-
-class _OpenSet:
-    """One set's open groups, and what they showed when they were last looked at."""
-
-    def __init__(self, host: Host, cpu: int, one: SpySet, effort: Effort) -> None:
-        self.one = one
-        self._host = host
-        self._effort = effort
-        self._groups: list[tuple[tuple[str, ...], CounterGroup]] = []
-        try:
-            for events in one:
-                self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
-            self._seen = self._look()
-        except CpuGone:
-            self.close()
-            raise
-        except HostError as error:
-            self.close()
-            if error.errno in _GONE:
-                raise CpuGone(str(error)) from error
-            raise
-
-    def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
-        descriptors: list[int] = []
-        try:
-            for event in events:
-                leader = descriptors[0] if descriptors else -1
-                descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
-        except HostError:
-            for descriptor in reversed(descriptors):
-                self._host.close(descriptor)
-            raise
-        self._effort.opened += len(descriptors)
-        members = [Event(event.name, event.attr, event.string) for event in events]
-        return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
-
-    def _look(self) -> list[tuple[int, ...]]:
-        found = []
-        for _names, group in self._groups:
-            words = group.read(self._host)
-            self._effort.reads += 1
-            if words is None:
-                raise CpuGone("a set of counters ended")
-            found.append(words)
-        return found
-
-    def increases(self) -> dict[str, tuple[int, int, int]]:
-        """Count, ns enabled and ns running of each event since the last look.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
-        grown: dict[str, tuple[int, int, int]] = {}
-        before, self._seen = self._seen, self._look()
-        for (names, group), old, new in zip(self._groups, before, self._seen, strict=True):
-            places = group.layout.places
-            enabled, running = places[_ENABLED], places[_RUNNING]
-            on, ran = new[enabled] - old[enabled], new[running] - old[running]
-            for name in names:
-                grown[name] = (new[places[name]] - old[places[name]], on, ran)
-        return grown
-
-    def close(self) -> None:
-        for _names, group in self._groups:
-            group.close(self._host)
-        self._groups = []
-
-
-class SpyReader:
-    """The spy of one CPU.
-
-    Args:
-        source: whose arrangement it follows.
-        host: the machine.
-        cpu: its CPU.
-        wanted: signals that `read` returns.
-        effort: where it notes what it costs.
-
-    Attributes:
-        samples: intervals that ended so far.
-
-    Raises:
-        CpuGone: the CPU is offline.
-        HostError: its first set does not open.
-    """
-
-    def __init__(self, source: Spies, host: Host, cpu: int, wanted: frozenset[SignalId], effort: Effort) -> None:
-        self._source = source
-        self._host = host
-        self._cpu = cpu
-        self._effort = effort
-        self._tallies: dict[str, _Tally] = {}
-        self._open: _OpenSet | None = None
-        self._arrangement: Arrangement | None = None
-        self._sets: tuple[SpySet, ...] = ()
-        self._at = 0
-        self.samples = 0
-        self._time = host.now_ns()
-        self.signals: tuple[SignalId, ...] = tuple(sorted(wanted))
-        self._picks: tuple[tuple[object, str] | None, ...] = ()
-        self._joins = False
-        self._follow()
-
-    def read(self) -> Sequence[Raw]:
-        """Totals of every event counted here; None for those that are not.
-
-        Raises:
-            CpuGone: the CPU went offline.
-        """
-        self._collect()
-        return [None if pick is None else getattr(*pick) for pick in self._picks]
-
-    def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """Return these from now on, of the newest arrangement; nothing that goes on being counted begins anew."""
-        self.signals = tuple(sorted(wanted))
-        try:
-            self._follow()
-        except (CpuGone, HostError):
-            return False  # opened anew, it says why
-        self._pick()
-        return True
-
-    def turn(self) -> None:
-        """The interval has ended: take over a new arrangement, and let the next set have its turn.
-
-        Raises:
-            CpuGone: the CPU went offline.
-            HostError: the next set does not open.
-        """
-        self.samples += 1
-        if self._source.arrangement is not self._arrangement:
-            self._follow()
-        elif len(self._sets) > 1:
-            self._at = (self._at + 1) % len(self._sets)
-            self._switch()
-        self._begin()
-
-    @property
-    def turns(self) -> int:
-        """How many sets take turns on this CPU."""
-        return len(self._sets)
-
-    def close(self) -> None:
-        """Close every counter."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
-
-    def _follow(self) -> None:
-        """Take over the arrangement as it is now."""
-        found = self._source.arrangement
-        if found is self._arrangement:
-            return
-        running = None if self._open is None else self._open.one
-        self._arrangement = found
-        self._sets = found.sets.get(self._cpu, ())
-        names = found.counted(self._cpu)
-        self._tallies = {name: self._tallies.get(name) or _Tally() for name in names}
-        self._at = self._sets.index(running) if running in self._sets else 0
-        self._switch()
-        self._begin()
-        self._pick()
-
-    def _switch(self) -> None:
-        """Have the set open whose turn it is; what the old one counted stays in the totals."""
-        one = self._sets[self._at] if self._sets else None
-        if self._open is not None and self._open.one == one:
-            return
-        fresh = None if one is None else _OpenSet(self._host, self._cpu, one, self._effort)
-        old = self._open
-        try:
-            if old is not None:
-                self._collect(_names(one))
-                old.close()
-            if fresh is not None:
-                fresh.increases()  # what both counted is the old one's
-        except (CpuGone, HostError):
-            if fresh is not None:
-                fresh.close()
-            raise
-        self._open = fresh
-        self._time = self._host.now_ns()
-
-    def _collect(self, following: frozenset[str] | None = None) -> None:
-        """Add what was counted since the last look to the totals.
-
-        Args:
-            following: where the set changes, the events of the next one. It counts from the end of the interval on, as
-                good as; what only the old one counted since then is held back.
-        """
-        now = self._host.now_ns()
-        elapsed, self._time = now - self._time, now
-        grown = {} if self._open is None else self._open.increases()
-        reference = self._source.plan.reference if self._arrangement is None else self._arrangement.plan.reference
-        if following is not None:
-            # Both sets were open for some microseconds, in which the PMU may not have had room for both.
-            grown = {name: (_scaled(*found), found[1], found[1]) for name, found in grown.items()}
-        beside = grown.get(reference)
-        for name, tally in self._tallies.items():
-            found = grown.get(name)
-            if found is None:
-                tally.enabled += 0 if following is not None and name in following else elapsed
-            elif following is not None and name not in following:
-                tally.held = found
-                continue
-            else:
-                tally.add(found)
-                if self._joins:
-                    tally.last, tally.along = self._newest(tally), None
-            if self._joins and beside is not None:
-                tally.beside += _scaled(*beside)
-        on = self._tallies.get(reference) if self._joins else None
-        if on is not None and beside is not None and following is None:
-            along = self._newest(on)
-            for name in grown:
-                if name in self._tallies:
-                    self._tallies[name].along = along
-
-    @staticmethod
-    def _newest(tally: _Tally) -> int:
-        """What a tally came to in the interval under way."""
-        count, enabled, running = tally.begun
-        return _scaled(tally.count - count, tally.enabled - enabled, tally.running - running)
-
-    def _begin(self) -> None:
-        for tally in self._tallies.values():
-            tally.begun = (tally.count, tally.enabled, tally.running)
-
-    def _pick(self) -> None:
-        """Work out where the value of each signal is."""
-        found: dict[SignalId, tuple[object, str]] = {}
-        if self._sets:
-            found = {SAMPLES: (self, "samples"), SETS: (self, "turns")}
-        self._joins = False
-        for name, tally in self._tallies.items():
-            ids = SpySignals(name)
-            found |= {getattr(ids, field): (tally, field) for field in _FIELDS}
-            self._joins = self._joins or not set(ids.joined).isdisjoint(self.signals)
-        self._picks = tuple(found.get(name) for name in self.signals)
-
-
-def _names(one: SpySet | None) -> frozenset[str]:
-    return frozenset(event.name for group in one or () for event in group)
-
-
-def _scaled(count: int, enabled: int, running: int) -> int:
-    """A count that ran part of the time, brought to all of it; 0 if it never ran."""
-    if running <= 0:
-        return 0
-    return count if running >= enabled else round(count * enabled / running)
