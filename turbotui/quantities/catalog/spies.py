@@ -41,7 +41,8 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
 
 def _event(name: str, reference: str, *, turns: bool) -> Column:
     ids = SpySignals(name)
-    joined = f"; in intervals of another set Δ{reference} x its newest {name} / {reference}" if turns else ""
+    joined = (f"; in intervals of another set Δ{reference} (:beside) x its newest {name} (:last) / {reference} (:along)"
+              if turns else "")
     return Column(
         id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
         needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if turns else ())),
