@@ -104,5 +104,5 @@ def test_a_task_that_switches_and_then_stays_is_sampled_all_along_and_every_nano
     assert tuple(map(sum, zip(books.sums(), books.tail, strict=True))) == books.read
     stayed = [run for run in runs if run > max(runs) - 450_000_000]
     # Only the looks of a test that itself waits for a CPU come late; without the clock there would be one sample. On a
-    # machine too busy for it to empty the buffers in time the samples are lost, and the books above are right all the same.
+    # machine too busy for it to empty the buffers in time samples are lost, and the books above are right all the same.
     assert len(stayed) >= 4 or books.lost

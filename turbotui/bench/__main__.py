@@ -13,7 +13,7 @@ from turbotui.bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_pro
 from turbotui.bench.events import STRINGS, encoding_seconds
 from turbotui.bench.model_memory import model_megabytes
 from turbotui.bench.roofline import redraw_seconds
-from turbotui.bench.sampling import sample_costs
+from turbotui.bench.sampling import register_cost, sample_costs
 from turbotui.bench.spying import INTERVAL, spy_cost
 from turbotui.bench.tasks import print_costs
 
@@ -32,6 +32,10 @@ def main() -> int:
     print("\ncost of one sample (CPU time of the reading thread; every default column)")
     for cost in sample_costs(ticks=40 if arguments.quick else 200):
         print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+    rounds = 500 if arguments.quick else 4000
+    print("one CPU's registers, one pread each from files in place of the MSR device (to reach: 60 us for 20)")
+    for registers in (8, 20):
+        print(f"  {registers:<34} {register_cost(registers, rounds):8.0f} us a sample")
 
     each, count = (1.0, 3) if arguments.quick else (5.0, 5)
     print(f"\ntext at {each:g} s intervals (ms of CPU time; to reach: 5 times that of turbostat on the same machine)")
