@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from driving import text_of
 from fakes import FakeSession
+from heardtasks import Heard
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.live import Cut, Wish
@@ -22,22 +23,10 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.machine.simulated.clock import ManualClock
 from turbotui.machine.tasks.sets import Choice, Mode, When
-from turbotui.screens.tasks import CutReady, TasksScreen
+from turbotui.screens.tasks import TasksScreen
+from turbotui.screens.tasks_explain import ExplainTask
 from turbotui.screens.tasks_text import TasksView, head_line
-from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
-
-
-class Heard(TasksScreen):
-    """Tells when a cut has been drawn."""
-
-    def __init__(self, watch: Watch) -> None:
-        super().__init__(watch)
-        self.drawn = asyncio.Event()
-
-    def on_cut_ready(self, message: CutReady) -> None:
-        super().on_cut_ready(message)
-        self.drawn.set()
 
 
 class Tasks:
@@ -108,6 +97,29 @@ async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
         assert float(first.split()[4]) > float(second.split()[4])
         assert "mode C" in text_of(found.app, "notes")
         assert "Miss/s" not in text_of(found.app, "heads")
+
+
+async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() -> None:
+    async with tasks(laptop(), (80, 24)) as found:
+        await found.next()
+        assert "not here: " in text_of(found.app, "notes")
+        assert "e: why, and what to do" in text_of(found.app, "notes")
+        await found.press("e")
+        window = found.app.screen
+        assert isinstance(window, ExplainTask)
+
+        def said() -> str:
+            return " ".join(str(window.query_one("#text", Static).content).split())
+
+        before = said()
+        assert "% run time in the interval; 100 is one CPU" in before
+        assert "in one group of perf_event_open(2): context-switches, the time that the group was on a CPU" in before
+        assert "no GB/s: in use: bytes need" in before
+        assert "mode C: whole CPUs" in before
+        await found.next(2.0)
+        assert "counted for 2.00 s" in said()
+        await found.press("e")
+        assert found.app.screen is found.screen
 
 
 async def test_rows_become_processes_and_commands() -> None:

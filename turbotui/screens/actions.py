@@ -170,6 +170,8 @@ ACTIONS: tuple[Action, ...] = (
            rank=1),
     Action("timeline", "timeline", ("v",), "v", "Numbers, or where each thread ran: time from left to right.",
            "timeline", _TASKS, rank=1),
+    Action("explain_task", "explain", ("e",), "e", "Explain the row: every number, how it was sampled, what is missing "
+           "and why.", "explain", _TASKS, rank=1),
     Action("window_longer", "window(1)", ("right_square_bracket",), "]", "A longer timeline.", "", _TASKS),
     Action("window_shorter", "window(-1)", ("left_square_bracket",), "[", "A shorter timeline.", "", _TASKS),
     Action(

@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.analysis.tasks.applications import Application, parse_targets
-from turbotui.analysis.tasks.columns import TaskColumn
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
@@ -20,24 +19,19 @@ from turbotui.errors import UsageError
 from turbotui.quantities.columns import Column
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
-from turbotui.screens.base import WatchScreen
 from turbotui.screens.prompt import Prompt
-from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.tasks_cut import Shown, shown_as
-from turbotui.screens.tasks_text import PLURAL, TasksView, head_line, note_lines, word_of
+from turbotui.screens.tasks_explain import ExplainTask
+from turbotui.screens.tasks_table import TaskTable
+from turbotui.screens.tasks_text import PLURAL, explanation, head_line, note_lines, word_of
 from turbotui.screens.watch import Watch
-from turbotui.widgets.filter import FilterError, parse_filter
-from turbotui.widgets.listing import Listing
 from turbotui.widgets.piece_lines import Hot, PieceLines
 from turbotui.widgets.task_lines import (
     LANE_LEFT,
     DrawnLine,
-    TaskLine,
-    in_order,
     lane_cell,
     lane_head,
     lane_pieces,
-    matching,
     pieces_of,
     places_of,
     that_fit,
@@ -62,7 +56,7 @@ class CutReady(Message, bubble=False):
         return isinstance(message, CutReady)
 
 
-class TasksScreen(WatchScreen):
+class TasksScreen(TaskTable):
     """Tasks of the machine. Counters are opened when the screen is shown, and closed when it is left."""
 
     where: ClassVar[Where] = Where.TASKS
@@ -78,27 +72,18 @@ class TasksScreen(WatchScreen):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self.applications: tuple[Application, ...] = _EVERYTHING
-        self.view = TasksView()
         self.watcher: TaskWatcher | None = None
         self._meter = EnergyMeter(watch.session.census)
         self._cut: Cut | None = None
-        self._shown = Shown()
-        self._query = ""
         self._stopped = False
         self._frame: Frame | None = None
         self._spent = Energy({}, {}, {})
-        self._list = Listing(id="tasks")
 
     def body(self) -> Iterable[Widget]:
         """What is watched and the titles, the table, what has to be said of it."""
         yield PieceLines(id="heads")
         yield self._list
         yield PieceLines(id="notes")
-
-    @property
-    def listing(self) -> Listing:
-        """The table, for tests."""
-        return self._list
 
     @property
     def wanted(self) -> Sequence[Column]:
@@ -181,6 +166,8 @@ class TasksScreen(WatchScreen):
         self._spent = self._spent.plus(taken) if message.cut.wish.again else taken
         self._shown = shown_as(message.cut, self._spent, self.watch_state.session.machine.topology)
         self._draw()
+        if isinstance(self.app.screen, ExplainTask):
+            self.app.screen.show_frame()
 
     # Drawing
 
@@ -208,17 +195,6 @@ class TasksScreen(WatchScreen):
         self.query_one("#notes", PieceLines).show([[(f" {note}", tone)] for note, tone in notes])
         self.show_status()
 
-    def _passes(self, name: str, pid: int | None, tid: int | None) -> bool:
-        words = f"{name} {pid} {tid}".lower()
-        return all(word in words for word in self.view.filter.words)
-
-    def _visible(self) -> list[TaskLine]:
-        view = self.view
-        kept: Sequence[TaskLine] = self._shown.lines
-        if view.filter.text:
-            kept = [line for line in kept if view.filter.passes(line.words, line.cell)]
-        return in_order(kept, self._column(view.sort), reverse=view.reverse)
-
     def readout(self) -> str:
         """The row under the cursor in words."""
         if self._cut is None:
@@ -229,8 +205,9 @@ class TasksScreen(WatchScreen):
             return "w: choose what to watch · t: threads, processes, commands · v: timeline"
         row = line.row
         where = f"on CPU {', '.join(map(str, row.cpus))}" if len(row.cpus) < 9 else f"on {len(row.cpus)} CPUs"
-        return (f"{row.name or '(no name)'} · ran {row.run_seconds:.3f} s in this interval, "
-                f"{row.whole_run / 1e9:.3f} s since the start, {where}, {row.migrations} migrations in this interval")
+        moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
+        return (f"{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
+                f"{row.whole_run / 1e9:.3f} s in all, {where}")
 
     def flags(self) -> list[str]:
         """Filter and grouping."""
@@ -250,10 +227,6 @@ class TasksScreen(WatchScreen):
             self._ask()
 
     # Actions
-
-    def _change(self, **changes: object) -> None:
-        self.view = replace(self.view, **changes)  # type: ignore[arg-type]  # names and types are TasksView's
-        self._draw()
 
     def action_watch(self) -> None:
         """Choose what to watch."""
@@ -302,6 +275,15 @@ class TasksScreen(WatchScreen):
         self.notice(f"rows are {PLURAL[by]}")
         self._ask()
 
+    def action_explain(self) -> None:
+        """Every number of the row under the cursor, how it was sampled, and what cannot be had and why."""
+        self.app.push_screen(ExplainTask(self._explained))
+
+    def _explained(self, width: int) -> tuple[str, list[str]]:
+        key = self._list.key
+        line = next((line for line in self._shown.lines if line.key == key), None)
+        return ("tasks" if line is None else line.said, explanation(self._cut, self._shown.energy, line, width))
+
     def action_timeline(self) -> None:
         """Numbers or lanes."""
         self._change(timeline=not self.view.timeline)
@@ -315,91 +297,3 @@ class TasksScreen(WatchScreen):
         self._change(window=_WINDOWS[at])
         self.notice(f"timeline of {_WINDOWS[at]:g} s")
         self._ask()
-
-    def action_sort_by(self, name: str) -> None:
-        """Sort by a column; by the one that is sorted by already: reverse."""
-        if name == self.view.sort:
-            self.action_reverse()
-            return
-        column = next((column for column in self._shown.columns if column.id == name), None)
-        if column is not None:
-            self._change(sort=name, reverse=column.decimals >= 0 and not column.identity)
-
-    def action_sort_step(self, by: int) -> None:
-        """Sort by the next or previous column."""
-        names = [column.id for column in self._shown.columns]
-        if names:
-            at = names.index(self.view.sort) if self.view.sort in names else -1
-            self.action_sort_by(names[(at + by) % len(names)])
-
-    def action_sort_menu(self) -> None:
-        """Choose the column from a list."""
-
-        def chosen(name: str | None) -> None:
-            if name and name != self.view.sort:
-                self.action_sort_by(name)
-
-        self.app.push_screen(SortMenu(self._shown.columns, self.view.sort, "sort tasks by"), chosen)
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        self._change(reverse=not self.view.reverse)
-
-    def action_search(self) -> None:
-        """Find as one types; Enter keeps the place, Esc goes back."""
-        start = self._list.key
-
-        def typed(text: str) -> str:
-            self._query = text
-            return "" if not text or self._find(text, 0) else f"nothing matches {text}"
-
-        def done(text: str | None) -> None:
-            if text is None:
-                self._list.select(start)
-
-        self.app.push_screen(Prompt("find", "", typed), done)
-
-    def action_search_next(self) -> None:
-        """The next match of the last search."""
-        if self._query and not self._find(self._query, self._list.at + 1):
-            self.notice(f"nothing matches {self._query}")
-
-    def _find(self, text: str, start: int) -> bool:
-        lines = self._visible()
-        at = matching(lines, text, start) if lines else None
-        if at is not None:
-            self._list.select(lines[at].key)
-        return at is not None
-
-    def action_filter(self) -> None:
-        """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
-        before = self.view.filter
-
-        def typed(text: str) -> str:
-            try:
-                chosen = parse_filter(text, self._column)
-            except FilterError as error:
-                return str(error)
-            self._change(filter=chosen)
-            return ""
-
-        def done(text: str | None) -> None:
-            if text is None:
-                self._change(filter=before)
-
-        self.app.push_screen(Prompt("filter", before.text, typed), done)
-
-    def _column(self, name: str) -> TaskColumn | None:
-        return next((column for column in self._shown.columns if column.id.lower() == name.lower()), None)
-
-    def action_move(self, by: int) -> None:
-        """Up or down one row."""
-        self._list.move(by)
-
-    def action_page(self, by: int) -> None:
-        """Up or down one page."""
-        self._list.move(by * max(1, self._list.size.height - 1))
-
-    def action_end(self, by: int) -> None:
-        """First or last row."""
-        self._list.move(by * 1_000_000)

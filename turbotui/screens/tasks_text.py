@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.applications import Application
-from turbotui.analysis.tasks.columns import DOUBLE_FLOP, TASK_COLUMNS, TaskColumn, why_missing
+from turbotui.analysis.tasks.columns import DOUBLE_FLOP, TASK_COLUMNS, TaskColumn, extra_columns, why_missing
 from turbotui.analysis.tasks.live import Cut
 from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.watching import Report
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.widgets.cells import Tone
+from turbotui.widgets.cells import UNKNOWN, Tone
 from turbotui.widgets.filter import Filter
 from turbotui.widgets.painter import Piece
+from turbotui.widgets.task_lines import TaskLine
 
 PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
 _NOTES: Final = 6  # lines below the table on a screen that is high enough
@@ -75,10 +77,16 @@ def note_lines(cut: Cut, energy: Unavailable | None, width: int, height: int) ->
             warnings += [(part, Tone.AMBER) for part in textwrap.wrap(report.error, room)]
         elif report.ended:
             warnings.append((f"{report.application.name} has ended", Tone.AMBER))
-    said = [(part, Tone.DIM) for text in _facts(cut, energy)
-            for part in textwrap.wrap(text, room, subsequent_indent="  ")]
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
-    return [*warnings[:_WARNINGS], *said[:spare]]
+    said = _wrapped(_facts(cut, energy), room)
+    if len(said) > spare:  # all of it is a key away
+        full, short = (_wrapped(_in_short(cut, energy, mode=mode), room) for mode in (True, False))
+        said = full if len(full) <= spare else short
+    return [*warnings[:_WARNINGS], *((line, Tone.DIM) for line in said[:spare])]
+
+
+def _wrapped(texts: Sequence[str], room: int) -> list[str]:
+    return [part for text in texts for part in textwrap.wrap(text, room, subsequent_indent="  ")]
 
 
 def _facts(cut: Cut, energy: Unavailable | None) -> list[str]:
@@ -92,12 +100,57 @@ def _facts(cut: Cut, energy: Unavailable | None) -> list[str]:
         found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
     if numerics.has_flops and numerics.note:
         found.append(f"FLOPs and bytes: {numerics.note}")
+    return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
+
+
+def _in_short(cut: Cut, energy: Unavailable | None, *, mode: bool) -> list[str]:
+    """The same where there is little room: what is missing, without why; the mode is named in the head as well."""
+    live = [report for report in cut.reports if report.choice is not None]
+    if not live or live[0].choice is None:
+        return []
+    choice = live[0].choice
+    how = f"mode {choice.mode.value} · sampled {choice.when.value}" if mode else (
+        f"sampled {choice.when.value.partition(':')[0]}")
+    ids = [name for names in _missing(live, energy).values() for name in names]
+    return [f"not here: {', '.join(ids)} · e: why, and what to do" if ids else "e: more", how]
+
+
+def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
+    """Columns that no application has, by the sentence that says why."""
     missing: dict[str, list[str]] = {}
     for column in TASK_COLUMNS:
         why = [why_missing(column, one.names, one.numerics, energy) for one in live]
         if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
             missing.setdefault(why[0].sentence(), []).append(column.id)
-    return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in missing.items())]
+    return missing
+
+
+def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | None, width: int) -> list[str]:
+    """Every number of a row with what it is, then how it was sampled, then what is not there and why."""
+    if cut is None:
+        return ["nothing has been sampled yet"]
+    found: list[str] = []
+    report = None if line is None else next(
+        (one for one in cut.reports if one.application.name == line.row.application), None)
+    if line is not None and report is not None:
+        for column in (*TASK_COLUMNS, *extra_columns(report.names, report.numerics.counters)):
+            if column.identity or why_missing(column, report.names, report.numerics, energy) is not None:
+                continue
+            value = line.cell(column)
+            text = (UNKNOWN if value is None else value if isinstance(value, str)
+                    else f"{value:,.{max(0, column.decimals)}f}")
+            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<4} {column.help}", width,
+                                   subsequent_indent=" " * 25)
+        if line.row.incomplete:
+            found.append("> counts are too low: another profiler held the counters for a part of the time")
+        counted = ", ".join(_SOURCES.get(name, name) for name in report.names)
+        found += ["", *textwrap.wrap(f"counted for {report.seconds:.2f} s, together in one group of "
+                                     f"perf_event_open(2): {counted}", width, subsequent_indent="  ")]
+    return [*found, *(part for text in _facts(cut, energy) for part in ("", *textwrap.wrap(
+        text, width, subsequent_indent="  ")))]
+
+
+_SOURCES: Final = {"switches": "context-switches", "run": "the time that the group was on a CPU, which is the run time"}
 
 
 def _short(one: Application) -> str:

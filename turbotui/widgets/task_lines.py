@@ -42,6 +42,14 @@ class TaskLine:
         return self._cells[column.id]
 
     @property
+    def said(self) -> str:
+        """Which row it is, for people."""
+        row = self.row
+        parts = [row.application, row.name or "(no name)", "" if row.pid is None else f"PID {row.pid}",
+                 "" if row.tid is None else f"TID {row.tid}", "" if row.threads == 1 else f"{row.threads} threads"]
+        return " · ".join(part for part in parts if part)
+
+    @property
     def words(self) -> str:
         """What search and filter look into, in lower case."""
         row = self.row
