@@ -40,14 +40,17 @@ sys.exit(int(sys.argv[1]))
 _PAGES = (2 * 16 << 20) // resource.getpagesize()
 
 
-def _stand_in(slug: str, pmu: Pmu) -> Bank:
-    """A recipe of events that every kernel counts: faults stand in for operations, switches for accesses."""
+def _stand_in(slug: str, pmu: Pmu, counters: int = 3) -> Bank:
+    """A recipe of events that every kernel counts: faults stand in for operations, switches for accesses.
+
+    Run time stands in for instructions.
+    """
     recipe = Recipe(
         slug=slug, name="software", pmu=("software",),
         events=(Event("operations", 2, "page-faults"), Event("loads", 3, "context-switches"),
                 Event("wide", 2, "page-faults", config1=0)),
-        flops=(Term("operations", 1),), accesses=(Term("loads", 1),), widths=(Width("wide", 16, "SSE"),), counters=2,
-        note="a stand-in", source="perf_event_open(2)",
+        flops=(Term("operations", 1),), accesses=(Term("loads", 1),), widths=(Width("wide", 16, "SSE"),),
+        counters=counters, note="a stand-in", source="perf_event_open(2)", instructions=1,
     )
     return Bank(recipe, pmu, None)
 
@@ -84,6 +87,52 @@ def test_a_command_is_followed_to_its_end_and_its_status_kept() -> None:
     assert sum(spot.gflops * spot.length for spot in followed.spots) * 1e9 > 500  # faults
     assert followed.spots[-1].seconds == pytest.approx(sum(spot.length for spot in followed.spots))
     assert 0 < followed.busy < 16
+
+
+_STEADY = """
+import mmap
+for _ in range(400):
+    area = mmap.mmap(-1, 4 << 20)
+    for place in range(0, 4 << 20, mmap.PAGESIZE):
+        area[place] = 1
+    area.close()
+"""
+
+
+@pytest.mark.real
+def test_sets_that_take_turns_are_joined_by_what_every_set_counts() -> None:
+    machine = read_machine(LinuxHost())
+    bank = _stand_in("software", Pmu("software", SOFTWARE), counters=1)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    followed = follow(machine, (bank,), [sys.executable, "-c", _STEADY], 0.25, sizing=Sizing(WidthModel.GIVEN, 8.0))
+    faults = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+    assert followed.status == 0
+    assert followed.sets == 3
+    # each event was on for a third of the run only
+    assert sum(spot.gflops * spot.length for spot in followed.spots) * 1e9 == pytest.approx(faults, rel=0.15)
+    assert all(spot.estimated for spot in followed.spots[:-1])
+    assert all(spot.dominant == "SSE" for spot in followed.spots[:-1])
+
+
+@pytest.mark.real
+def test_a_turn_reaches_children_that_began_before_it() -> None:
+    host = LinuxHost()
+    held = Held([sys.executable, "-c", _CHILDREN, "0"])
+    counters = CommandCounters(host, [[CLOCK], [CLOCK, FAULTS], [CLOCK, FAULTS]], held.pid, frozenset({2}))
+    try:
+        held.go()
+        while counters.read_set(1)[0].value == 0:
+            pass
+        counters.turn(1, 2)
+        stopped = counters.read_set(1)
+        while held.status() is None:
+            pass
+        whole, first, second = counters.read_set(0), counters.read_set(1), counters.read_set(2)
+    finally:
+        counters.close()
+    assert first == stopped  # nothing more, in no child
+    assert second[0].value > 0
+    assert first[0].value + second[0].value == pytest.approx(whole[0].value, rel=0.05)
 
 
 @pytest.mark.real

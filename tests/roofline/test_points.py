@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation, join_runs, line
 from turbotui.analysis.roofline.points import Point, point_from, points_from
+from turbotui.analysis.roofline.turns import joined_intervals
 from turbotui.errors import UsageError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
@@ -325,3 +326,29 @@ def test_idle_intervals_have_no_rate() -> None:
 def test_a_curve_needs_a_point() -> None:
     with pytest.raises(ValueError, match="needs a point"):
         line([], [], 1.0)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1.0), st.integers(1, 10**9)), min_size=3, max_size=40),
+       st.integers(1, 5))
+def test_turns_of_a_steady_program_add_up_to_its_intervals(turns: list[tuple[float, int]], each: int) -> None:
+    rates = {"a": 0.25, "b": 2.0, "c": 0.0}
+    names = list(rates)
+    taken = [
+        (number // each, Interval(seconds, instructions, {names[number % 3]: rates[names[number % 3]] * instructions}))
+        for number, (seconds, instructions) in enumerate(turns)
+    ]
+    found = joined_intervals(taken)
+    assert [number for number, _one in found] == sorted({number for number, _turn in taken})
+    for number, one in found:
+        mine = [turn for at, turn in taken if at == number]
+        assert one.seconds == pytest.approx(sum(turn.seconds for turn in mine))
+        assert one.instructions == pytest.approx(sum(turn.instructions for turn in mine))
+        assert {key: one.counts[key] for key in names} == pytest.approx(
+            {key: rate * one.instructions for key, rate in rates.items()})
+        assert one.estimated == frozenset(key for key in names if any(key not in turn.counts for turn in mine))
+
+
+def test_an_event_whose_turn_never_came_is_unknown() -> None:
+    ((_number, one),) = joined_intervals([(0, Interval(1.0, 10.0, {"a": 5.0})), (0, Interval(1.0, 10.0, {"a": 5.0}))])
+    assert one.counts == {"a": 10.0}
+    assert joined_intervals([]) == ()

@@ -283,6 +283,23 @@ def test_amd_microarchitectures(family: int, model: int, expected: str) -> None:
     assert core_name(CpuModel(vendor="AuthenticAMD", family=family, model=model)) == expected
 
 
+def test_a_model_whose_flags_are_another_ones_has_no_sheet() -> None:
+    rocket = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0xA7, flags=frozenset({"avx512f"}))
+    assert core_name(rocket) == "Sunny Cove"
+    assert core_name(replace(rocket, flags=rocket.flags | {"amx_tile"})) == ""
+    sapphire = read_machine(simulated_host("sapphire-2s")).model
+    assert core_name(replace(sapphire, flags=sapphire.flags | {"amx_tile"})) == "Golden Cove server"
+
+
+def test_a_width_that_is_turned_off_has_no_roof() -> None:
+    machine = read_machine(simulated_host("turin-2s"))
+    without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {"avx512f"}))
+    found = machine_roofs(without, "one", (0,))
+    assert {peak.isa for peak in found.peaks} == {"scalar", "SSE", "AVX"}
+    assert _rate(found, "L2") > 0
+    assert not any(one.isa == "AVX-512" for one in found.bandwidths)
+
+
 def test_a_virtual_machine_says_so() -> None:
     assert "virtual machine" in machine_title(read_machine(simulated_host("guest")))
 

@@ -18,7 +18,7 @@ from turbotui.analysis.roofline.live import Spot, read_spots
 from turbotui.analysis.roofline.measuring import machine_title
 from turbotui.analysis.roofline.roofs import RoofSet
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.roofline_child import follow
+from turbotui.commands.roofline_child import TURN, follow
 from turbotui.commands.roofline_text import Result, json_of, plot_of, text_of
 from turbotui.commands.watching import label, named_host, parse_interval
 from turbotui.errors import InternalError, MachineError, TurbotuiError, UsageError
@@ -175,14 +175,18 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
         notes.append("only user mode is counted: kernel.perf_event_paranoid hides the kernel's part from this user")
     if joules is not None:
         notes.append("energy is that of the packages, with everything else that ran")
+    if followed.sets > 1:
+        notes.append(f"~ more events than counters: {followed.sets} sets took turns, every {1e3 * TURN:.0f} ms; what a "
+                     "set did not count is joined from its neighbouring turns by instructions")
     if not followed.spots:
-        notes.append("it ended before anything was counted")
+        notes.append("it ended before every set of events had its turn" if followed.sets > 1 else
+                     "it ended before anything was counted")
     seconds = followed.spots[-1].seconds if followed.spots else 0.0
     recipes = tuple(dict.fromkeys(bank.recipe for bank in banks))
     spots = followed.spots
+    notes += _notes(recipes, spots, choice.roofs, scaled=followed.sets == 1)
     return Result("", machine_title(machine), spots, {spot.name: choice for spot in spots},
-                  _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choice.roofs)), joules,
-                  energy.why, seconds, followed.status)
+                  _counted(recipes, sizing, spots), tuple(notes), joules, energy.why, seconds, followed.status)
 
 
 class _Energy:
@@ -331,11 +335,13 @@ def _counted(recipes: Sequence[Recipe], sizing: Sizing, spots: Sequence[Spot]) -
     return f"counted as on {', '.join(recipe.name for recipe in recipes)}; bytes: {words}"
 
 
-def _notes(recipes: Sequence[Recipe], spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
+def _notes(recipes: Sequence[Recipe], spots: Sequence[Spot], roofs: RoofSet | None, *,
+           scaled: bool = True) -> list[str]:
     found = [f"{recipe.name}: {recipe.note}" for recipe in recipes]
     found += [f"{recipe.name}: {recipe.unverified}" for recipe in recipes if recipe.unverified]
-    if any(spot.estimated for spot in spots):
-        found.append("~ more events than counters: they took turns, and counts are scaled")
+    if scaled and any(spot.estimated for spot in spots):
+        found.append("~ more events than counters: the kernel let them take turns, and each count is scaled by the "
+                     "time in which it was on")
     if roofs is not None:
         found += [f"roofs: {note}" for note in roofs.notes]
     if spots and all(spot.gbytes is None for spot in spots):

@@ -89,6 +89,7 @@ class Recipe:
         overlap: whether instructions and cycles need a general counter each.
         note: what the numbers are not.
         source: the document.
+        instructions: raw code of the retired instructions, by which sets that take turns are joined.
         unverified: what of it no document here confirms; "" where all of it is confirmed. No recipe was run on its
             hardware yet.
         signals: key and signal of each event.
@@ -108,6 +109,7 @@ class Recipe:
     exact_bytes: tuple[Term, ...] = ()
     overlap: bool = False
     unverified: str = ""
+    instructions: int = 0x00C0
     signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
     optional: frozenset[str] = field(init=False, repr=False, compare=False)
 

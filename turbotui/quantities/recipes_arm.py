@@ -30,6 +30,7 @@ NEOVERSE: Final = Recipe(
     slug="neoverse",
     name="Arm Neoverse N2, V1 and V2",
     pmu=_ARM_PMU,
+    instructions=0x0008,  # INST_RETIRED
     events=(
         *_ARM_FLOPS, *_ARM_BYTES, *_ARM_MEMORY,
         Event("vector instructions", 0x8005, "ASE_INST_SPEC"),
@@ -56,6 +57,7 @@ OLYMPUS: Final = Recipe(
     slug="olympus",
     name="NVIDIA Olympus",
     pmu=_ARM_PMU,
+    instructions=0x0008,  # INST_RETIRED
     events=(
         Event("scale double", 0x80C6, "FP_DP_SCALE_OPS_SPEC"),
         Event("fixed double", 0x80C7, "FP_DP_FIXED_OPS_SPEC"),
@@ -81,6 +83,7 @@ NEOVERSE_N1: Final = Recipe(
     slug="neoverse-n1",
     name="Arm Neoverse N1",
     pmu=_ARM_PMU,
+    instructions=0x0008,  # INST_RETIRED
     events=(
         Event("scalar instructions", 0x0075, "VFP_SPEC"),
         Event("vector instructions", 0x0074, "ASE_SPEC"),

@@ -26,7 +26,10 @@ Progress = Callable[[int, int, str], None]
 """Called with steps done, steps in all, and what comes next."""
 
 _CLOCK_UNROLL: Final = 64
-_LONGEST: Final = 45.0  # seconds for all roofs that are measured together, however many kinds of core there are
+_LARGE: Final = 256 << 20
+"""Bytes of a working set over which one walk lasts as long as several rounds over a smaller one."""
+_FEW: Final = (1, 3)  # (trial rounds, rounds) of such a set
+_LONGEST: Final = 32.0  # seconds for all roofs that are measured together, however many kinds of core there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Effort:
     hurried: tuple[int, int]
 
 
-# 72 roofs, the default on a machine with AVX-512, end well within 60 s where nothing else runs.
+# 72 roofs, the default on a machine with AVX-512, end within 60 s where nothing else runs.
 THOROUGH: Final = Effort(3, 0.008, 12, 0.015, 12, 0.55, (2, 7))
 QUICK: Final = Effort(2, 0.008, 7, 0.010, 3, 0.5, (2, 7))
 
@@ -206,15 +209,17 @@ class Measuring:
         def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
             return crew.measure(kernel, size, seconds, count, shared=shared)
 
-        rounds = self._fastest(measure, kernels, give_up)
+        rounds = self._fastest(measure, kernels, give_up, large=size >= _LARGE)
         return Bandwidth(access.working_set.level, access.mix, access.isa.name, rounds.best.rate,
                          _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work))
 
     def _fastest(self, measure: Callable[[Kernel, float, int], Rounds], kernels: Sequence[Kernel],
-                 give_up: float) -> Rounds:
+                 give_up: float, *, large: bool = False) -> Rounds:
         effort = self._effort
         late = time.monotonic() > give_up
         trial_rounds, rounds = effort.hurried if late else (effort.trial_rounds, effort.rounds)
+        if large:
+            trial_rounds, rounds = _FEW
         trials = [measure(kernel, effort.trial_seconds, trial_rounds) for kernel in kernels]
         best = max(trials, key=lambda one: one.best.rate)
         best = best.with_more(measure(best.kernel, effort.seconds, rounds))

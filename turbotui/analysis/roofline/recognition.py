@@ -46,6 +46,12 @@ _SMALL: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
 )
 """Spec sheets of the E and LP cores of Intel's hybrids, by kind and model symbol."""
 
+_TILES: Final = "amx_tile"
+_WITH_TILES: Final = frozenset(
+    {"SAPPHIRERAPIDS_X", "EMERALDRAPIDS_X", "GRANITERAPIDS_X", "GRANITERAPIDS_D", "DIAMONDRAPIDS_X"}
+)
+"""Models whose cores have AMX (Intel SDM vol. 1, 19): a flag that says which cores these are not."""
+
 _ARM: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
     {
         (0x41, 0xD0C): "Neoverse N1",
@@ -73,6 +79,8 @@ def core_name(model: CpuModel, kind: str | None = None) -> str:
     """
     if model.vendor == "GenuineIntel":
         symbol = platform_of(model).symbol
+        if _TILES in model.flags and symbol not in _WITH_TILES:
+            return ""  # a virtual machine that is given another model's number, but not its instructions
         return _CORES.get(symbol, "") if kind in (None, "P") else _SMALL.get((kind or "", symbol), "")
     if kind is not None:
         return ""  # capacity classes: which core is which is not in the first CPU's model

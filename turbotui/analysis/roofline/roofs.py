@@ -159,11 +159,11 @@ class RoofSet:
         return tuple(dict.fromkeys(bandwidth.level for bandwidth in self.bandwidths))
 
     def top_peak(self, precision: Precision | None = None) -> Peak | None:
-        """The highest flat roof, of a precision or of double, then single."""
+        """The highest flat roof, of a precision or of double, then single; of equal ones the widest."""
         for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
             found = [peak for peak in self.peaks if peak.precision is wanted]
             if found:
-                return max(found, key=lambda peak: peak.flops)
+                return max(found, key=lambda peak: (peak.flops, peak.bits))
         return None
 
     def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:

@@ -25,6 +25,8 @@ _CLOCK_FILES: Final = (
     ("cpuinfo_max_freq", "highest clock"),
 )
 """Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
+_FLAGS: Final = {"SSE": "sse2", "AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
+"""What /proc/cpuinfo calls the instructions of a width."""
 _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
 
 
@@ -97,7 +99,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
             left_out.append(kind or "")
             continue
         mine = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
-        groups += _cores(machine, kind or "", CORES[name], mine, highest=highest)
+        groups += _cores(machine, kind or "", _executable(CORES[name], machine), mine, highest=highest)
     if not groups:
         of = f"cores of kind {', '.join(left_out)} of " if any(left_out) else ""
         raise MachineError(f"no spec sheet for {of}{machine_title(machine)}; there are: {', '.join(CORES)}, and the "
@@ -113,6 +115,13 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
         dram = replace(dram, note=f"{dram.note}; of that the share of {len(there)} of {len(packages)} packages")
     return _roofs(groups, machine_title(machine), threads, dram, len(there) / max(1, len(packages)), notes=tuple(notes),
                   sources=())
+
+
+def _executable(core: Core, machine: Machine) -> Core:
+    """The core without the widths that this machine's flags lack: firmware or a hypervisor has turned them off."""
+    flags = machine.model.flags
+    return replace(core, widths=tuple((name, bits) for name, bits in core.widths
+                                      if not flags or _FLAGS.get(name, "") in {"", *flags}))
 
 
 def _place(machine: Machine, kind: str | None) -> int:
@@ -161,8 +170,7 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
     limits = {cores.core.source: None for cores in groups}
     caches = _added_bandwidths([tuple(_bandwidths(cores)) for cores in groups])
     dram = _below(dram, share, caches)
-    missing = [level for level in ("L2", "L3")
-               if any((cores.l2 if level == "L2" else cores.core.l3) is None for cores in groups)]
+    missing = [level for level in ("L1", "L2", "L3") if all(slant.level != level for slant in caches)]
     said = [*notes, *([dram.note] if dram.note else [])]
     if missing:
         said.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"

@@ -21,6 +21,7 @@ _CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts,
 _CLOCK_LOOKS: Final = 3  # before a kernel, and as many after it
 _LEAST_PASSES: Final = 4  # over a working set: what the caches still hold back or hold ready must not count for much
 _UNDISTURBED: Final = 0.97  # share of its time on the CPU from which on a round's length tells about the kernel
+_LONG_SECONDS: Final = 0.1  # of walks over a working set: fewer than `_LEAST_PASSES` do then
 _MOST_ITERATIONS: Final = 1 << 40
 
 
@@ -228,8 +229,10 @@ class Crew:
     def _rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
         try:
             buffer.write(task.data)
-            least = _LEAST_PASSES if task.size else 1
-            iterations = max(least, self._calibrate(task.page, buffer, task.size, task.seconds))
+            passes = self._calibrate(task.page, buffer, task.size, _LONG_SECONDS)
+            # A set so large that one walk over it is long leaves its caches as it found them, round after round.
+            least = min(_LEAST_PASSES, passes) if task.size else 1
+            iterations = max(least, round(passes * task.seconds / _LONG_SECONDS))
             beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
             timings = []
             for _ in range(task.rounds):

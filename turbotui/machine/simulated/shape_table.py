@@ -11,6 +11,12 @@ from turbotui.machine.simulated.cpu_flags import AMD_FLAGS, ARM_FLAGS, CLIENT_FL
 from turbotui.machine.simulated.programmes import GUEST, LAPTOP, SERVER
 from turbotui.machine.simulated.shapes import Block, CoreType, IdleState, Isa, Power, Shape
 
+
+def _without(flags: str, *starts: str) -> str:
+    """A flags line without the instructions that a part does not have."""
+    return " ".join(flag for flag in flags.split() if not flag.startswith(starts))
+
+
 _POLL = IdleState("POLL", "CPUIDLE CORE POLL IDLE", 0, 0, 0, 4.0, above=0.0, below=0.3)
 
 # Latencies and residencies: linux drivers/idle/intel_idle.c, tables spr_cstates and mtl_l_cstates.
@@ -171,6 +177,7 @@ _ICELAKE = replace(
     blocks=(Block(40, 0, 1, 40),), power=replace(_XEON_POWER, tdp=270.0, pl2=324.0),
     # DRAM in 2^-16 J, whatever register 0x606 says; later servers follow the register again (linux rapl.c).
     ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200,
+    flags=_without(SERVER_FLAGS, "amx_", "avx512_bf16", "avx512_fp16"),
 )  # fmt: skip
 _FOREST = replace(
     _SAPPHIRE, name="forest-1s", summary="Intel server of efficiency cores, 144 in modules of four, 144 CPUs",
@@ -178,7 +185,7 @@ _FOREST = replace(
     tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
     blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
     fabric_clusters=4,
-    psys_unit=0.0, memory_gib=512, memory_mts=6400,
+    psys_unit=0.0, memory_gib=512, memory_mts=6400, flags=_without(SERVER_FLAGS, "amx_", "avx512"),
 )  # fmt: skip
 _ARROW = replace(
     _LAPTOP, name="laptop-arrow", summary="hybrid Intel laptop without SMT: 6 P, 8 E, 2 LP-E of their own PMU, 16 CPUs",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.perf_ring import DISABLE, ENABLE, control
 
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
@@ -41,6 +42,7 @@ class CommandCounters:
         host: this machine.
         sets: events that are counted together, each set a group of its own.
         pid: of a process that waits before its exec.
+        later: positions of the sets that do not count before `turn` lets them.
 
     Attributes:
         user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
@@ -49,8 +51,10 @@ class CommandCounters:
         HostError: a counter cannot be opened; none stays open.
     """
 
-    def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int) -> None:
+    def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]], pid: int,
+                 later: frozenset[int] = frozenset()) -> None:
         self._host = host
+        self._later = later
         self._open: list[list[int]] = []
         self.user_only = False
         try:
@@ -72,10 +76,27 @@ class CommandCounters:
         Raises:
             HostError: a counter cannot be read.
         """
-        return [
-            [Count(*_LAYOUT.unpack(self._host.read_counter(descriptor, _LAYOUT.size))) for descriptor in one]
-            for one in self._open
-        ]
+        return [self.read_set(position) for position in range(len(self._open))]
+
+    def read_set(self, position: int) -> list[Count]:
+        """The counters of one set.
+
+        Raises:
+            HostError: a counter cannot be read.
+        """
+        return [Count(*_LAYOUT.unpack(self._host.read_counter(descriptor, _LAYOUT.size)))
+                for descriptor in self._open[position]]
+
+    def turn(self, off: int, on: int) -> None:
+        """Let one set count instead of another, in all threads and children there are and will be.
+
+        A set that a leader heads counts while its leader is enabled; ioctl(2) reaches every inherited copy.
+
+        Raises:
+            HostError: as the kernel answers.
+        """
+        control(self._open[off][0], DISABLE, 0, "a set of counters whose turn is over")
+        control(self._open[on][0], ENABLE, 0, "a set of counters whose turn it is")
 
     def close(self) -> None:
         """Close every counter."""
@@ -85,12 +106,13 @@ class CommandCounters:
         self._open = []
 
     def _open_all(self, sets: Sequence[Sequence[PerfAttr]], pid: int, flags: int) -> None:
-        for events in sets:
+        for position, events in enumerate(sets):
             group: list[int] = []
             self._open.append(group)
             for attr in events:
                 leader = group[0] if group else -1
-                start = 0 if group else _DISABLED | _ENABLE_ON_EXEC  # siblings count when their leader does
+                first = _DISABLED if position in self._later else _DISABLED | _ENABLE_ON_EXEC
+                start = 0 if group else first  # siblings count when their leader does
                 asked = replace(attr, flags=attr.flags | _INHERIT | start | flags, read_format=_FORMAT)
                 group.append(self._host.perf_event_open(asked, pid, -1, leader))
 
