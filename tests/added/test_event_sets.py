@@ -58,6 +58,7 @@ def values(here: Adding, *sets: str) -> tuple[dict[str, float], Moment, Moment]:
     ("sapphire-2s", ("caches",), set()),
     ("turin-2s", ("ipc", "branches", "energy", "flops"), set()),
     ("turin-2s", ("memory",), set()),
+    ("turin-2s", ("caches",), set()),
     ("vera-2s", ("ipc", "branches", "memory", "flops", "caches"), set()),
     ("grace-2s", ("branches", "memory", "flops", "energy"), {"nJ_ins", "nJ_cyc"}),
     ("laptop", ("branches", "memory", "energy"), set()),

@@ -214,6 +214,13 @@ async def test_a_filter_hides_rows_and_an_error_is_said_and_changes_nothing() ->
         assert len(cpus(app)) == 16
 
 
+async def test_a_filter_that_no_row_passes_says_so() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press("backslash", *"Busy%>100", "enter")
+        await pilot.pause()
+        assert "no row passes the filter Busy%>100" in text_of(app, "status")
+
+
 async def test_a_filter_on_a_hidden_column_has_it_read() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):

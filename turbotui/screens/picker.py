@@ -5,74 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from turbotui.errors import UsageError
 from turbotui.machine.events.set_files import EventSet
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.event_columns import SET
 from turbotui.quantities.formula_text import formula_of
-from turbotui.screens.modal import Window
+from turbotui.screens.list_window import PickWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone, scope_word
 from turbotui.widgets.listing import Item, Listing
 
 
-class SearchField(Input):
-    """A field that leaves the space key to the list: no name of a column has one."""
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Take every printable key but space."""
-        return key != "space" and super().check_consume_key(key, character)
-
-
-class Picker(Window[None]):
+class Picker(PickWindow):
     """The column picker."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", priority=True, show=False),
-        Binding("down", "move(1)", "down", priority=True, show=False),
-        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
-        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
-        Binding("space,enter", "show_or_hide", "show or hide", priority=True),
-        Binding("f2,f10", "close", "close", priority=True, show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
 
     DEFAULT_CSS = """
-    Picker { align: right middle; background: transparent; }
-    Picker > .window { width: 64; max-width: 100%; height: 100%; max-height: 100%; }
-    Picker #about { height: 9; color: $foreground; border-top: solid $tui-rule; padding: 0; }
+    Picker > .window { width: 64; }
+    Picker #about { height: 9; }
     """
 
     def __init__(self, watch: Watch, changed: Callable[[], None], current: str) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed
-        self._current = current
+        self.first = current
         self._said = ""
         self._wide = max(len(column.id) for column in watch.session.catalog.columns)
 
-    def compose(self) -> ComposeResult:
-        """Search field, list, what the column under the cursor means."""
-        with Vertical(classes="window") as window:
-            window.border_title = "columns"
-            window.border_subtitle = "type to search · Space show/hide · Esc close"
-            yield SearchField(placeholder="search", select_on_focus=False)
-            yield Listing()
-            yield Static("", id="about", markup=False)
-
-    def on_mount(self) -> None:
-        """Fill the list; typing goes into the search field."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
-        self._fill()
-        self.query_one(Listing).select(self._current)
-
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """The columns that match, by category, and the event sets."""
         wanted = self.query_one(Input).value.lower()
         items: list[Item] = []
         for category in Category:
@@ -119,21 +85,17 @@ class Picker(Window[None]):
         name = (f"{column.id:<{self._wide}} ", Tone.PLAIN)
         return Item(((f" {mark}  ", Tone.KEY), name, (f"{unit:<4} {column.help}", Tone.DIM)), column.id)
 
-    def on_input_changed(self) -> None:
-        """Search as one types."""
-        self._fill()
-
     def on_listing_moved(self) -> None:
         """Say what the column means."""
         key = self.query_one(Listing).key
         if key.startswith(SET):
             one = self._watch.session.find_sets()[key.removeprefix(SET)]
             lines = [f"{one.name}: {one.title}", ", ".join(column.name for column in one.columns), one.origin]
-            self.query_one("#about", Static).update("\n".join((*lines, self._said)))
+            self.say("\n".join((*lines, self._said)))
             return
         column = self._watch.session.catalog.get(key)
         if column is None:
-            self.query_one("#about", Static).update("no column matches")
+            self.say("no column matches")
             return
         unit = f", {column.unit}" if column.unit else ""
         first = f"{column.id}: per {scope_word(column.scope)}{unit}"
@@ -141,15 +103,7 @@ class Picker(Window[None]):
         why = self._watch.why_absent(column)
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")
-        self.query_one("#about", Static).update("\n".join(lines))
-
-    def on_listing_chosen(self) -> None:
-        """A click shows and hides too."""
-        self.action_show_or_hide()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
+        self.say("\n".join(lines))
 
     def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""
@@ -157,13 +111,13 @@ class Picker(Window[None]):
         if key.startswith(SET):
             self._toggle_set(self._watch.session.find_sets()[key.removeprefix(SET)])
             self._changed()
-            self._fill()
+            self.fill()
             self.on_listing_moved()
             return
         column = self._watch.session.catalog.get(key)
         if column is not None and self._watch.toggle(column):
             self._changed()
-            self._fill()
+            self.fill()
 
     def _toggle_set(self, one: EventSet) -> None:
         """Add a set, or take it away where it is there."""

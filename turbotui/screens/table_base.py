@@ -115,8 +115,11 @@ class TableBase(WatchScreen):
     def readout(self) -> str:
         """The cell under the cursor in words."""
         cell, frame = self._table.selected, self.watch_state.frame
-        if cell is None or frame is None:
+        if frame is None:
             return "waiting for the first reading"
+        if cell is None:
+            chosen = self._table.view.filter.text
+            return f"no row passes the filter {chosen}: \\ changes it" if chosen else "no cell is under the cursor"
         column, row = cell
         if row == TAGS_ROW:
             return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from turbotui.analysis.uncore.board import Board
 from turbotui.analysis.uncore.panels import Panel, typed_metric
 from turbotui.errors import UsageError
 from turbotui.quantities.uncore import Metric
-from turbotui.screens.modal import Window
-from turbotui.screens.picker import SearchField
+from turbotui.screens.list_window import PickWindow
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
 
 
-class EventPicker(Window[None]):
+class EventPicker(PickWindow):
     """The panel behind changes at once.
 
     Args:
@@ -29,23 +24,17 @@ class EventPicker(Window[None]):
         changed: called when something else is to be counted.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", priority=True, show=False),
-        Binding("down", "move(1)", "down", priority=True, show=False),
-        Binding("pageup", "move(-10)", "page up", priority=True, show=False),
-        Binding("pagedown", "move(10)", "page down", priority=True, show=False),
-        Binding("space", "show_or_hide", "show or hide", priority=True),
-        Binding("f2,f10", "close", "close", priority=True, show=False),
-    ]
-
     DEFAULT_CSS = """
-    EventPicker { align: right middle; background: transparent; }
-    EventPicker > .window { width: 72; max-width: 100%; height: 100%; max-height: 100%; }
-    EventPicker #about { height: 6; border-top: solid $tui-rule; }
+    EventPicker > .window { width: 72; }
+    EventPicker #about { height: 6; }
     """
+
+    hint = "Space show/hide · Enter adds terms · Esc close"
+    placeholder = "search, or terms: event=0x1,umask=0x2"
 
     def __init__(self, board: Board, panel: Panel, changed: Callable[[], None]) -> None:
         super().__init__()
+        self.heading = f"columns of {panel.kind.title}"
         self._board = board
         self._panel = panel
         self._changed = changed
@@ -53,27 +42,12 @@ class EventPicker(Window[None]):
             one for one in board.shown(panel) if one not in panel.metrics and one not in panel.raw
         ]
 
-    def compose(self) -> ComposeResult:
-        """Search field, list, what the line under the cursor means."""
-        with Vertical(classes="window") as window:
-            window.border_title = f"columns of {self._panel.kind.title}"
-            window.border_subtitle = "Space show/hide · Enter adds terms · Esc close"
-            yield SearchField(placeholder="search, or terms: event=0x1,umask=0x2", select_on_focus=False)
-            yield Listing()
-            yield Static("", id="about", markup=False)
-
-    def on_mount(self) -> None:
-        """Fill the list; typing goes into the search field."""
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
-        self._fill()
-
     def _sections(self) -> tuple[tuple[str, list[Metric]], ...]:
         panel = self._panel
         return ("derived", list(panel.metrics)), ("typed", self._typed), ("events, each as a rate", list(panel.raw))
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
+        """What matches, by kind; terms that are being typed hide nothing."""
         wanted = self.query_one(Input).value.strip().lower()
         shown = self._board.shown(self._panel)
         items: list[Item] = []
@@ -91,10 +65,6 @@ class EventPicker(Window[None]):
         key = self.query_one(Listing).key
         return next((one for _, metrics in self._sections() for one in metrics if one.key == key), None)
 
-    def on_input_changed(self) -> None:
-        """Search as one types."""
-        self._fill()
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Show the event that was typed as terms, or what is under the cursor."""
         if "=" not in event.value:
@@ -103,7 +73,7 @@ class EventPicker(Window[None]):
         try:
             metric = typed_metric(self._panel, event.value)
         except UsageError as error:
-            self.query_one("#about", Static).update(str(error))
+            self.say(str(error))
             return
         if metric not in self._typed:
             self._typed.append(metric)
@@ -118,15 +88,7 @@ class EventPicker(Window[None]):
             written = [self._panel.pmu.events[name].text if name in self._panel.pmu.events else name
                        for name in metric.events]
             text = f"{metric.title} [{metric.unit}]\n= {metric.formula.text}\n{'; '.join(written)}\n{metric.document}"
-        self.query_one("#about", Static).update(text)
-
-    def on_listing_chosen(self) -> None:
-        """A click shows and hides too."""
-        self.action_show_or_hide()
-
-    def action_move(self, by: int) -> None:
-        """Move in the list."""
-        self.query_one(Listing).move(by)
+        self.say(text)
 
     def action_show_or_hide(self) -> None:
         """Show or hide what is under the cursor."""
@@ -143,4 +105,4 @@ class EventPicker(Window[None]):
     def _show(self, metrics: list[Metric]) -> None:
         self._board.show(self._panel, metrics)
         self._changed()
-        self._fill()
+        self.fill()

@@ -19,8 +19,8 @@ from turbotui.analysis.uncore.ports import UNTOLD, PortMap
 from turbotui.errors import UsageError
 from turbotui.machine.uncore.fields import Field, fields_of, read_value, settings_said
 from turbotui.machine.uncore.filters import bdf_value, check
+from turbotui.screens.list_window import SearchField
 from turbotui.screens.modal import Window
-from turbotui.screens.picker import SearchField
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.listing import Item, Listing
 

@@ -52,6 +52,8 @@ _LAST: Mapping[SignalId, _Row] = {
     "cache.references": _Row(2, "cache-references", Unit.COUNT, Reduce.SUM),
     "cache.misses": _Row(3, "cache-misses", Unit.COUNT, Reduce.SUM),
 }
+AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
+"""Whose generic cache events are the level 2's."""
 _AMD_DOCUMENT = "linux arch/x86/events/amd/core.c: the generic cache events are the level 2's (PMCx060, PMCx064)"
 _SECOND: Mapping[SignalId, _Row] = {
     "cache.l2.references": _Row(2, "cache-references", Unit.COUNT, Reduce.SUM, document=_AMD_DOCUMENT),
@@ -66,7 +68,7 @@ _LAST_READS: Mapping[SignalId, _Row] = {
 
 def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[SignalId, Unavailable]]:
     """The cache events of a processor, and why it has none of another level."""
-    if model.vendor in {"AuthenticAMD", "HygonGenuine"}:
+    if model.vendor in AMD_VENDORS:
         why = Unavailable(
             Reason.NO_HARDWARE,
             "perf cache-references: AMD's cores count the level 2 under this name, and no level 3",

@@ -19,7 +19,7 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import Event, Times
-from turbotui.sources.perf_hardware import time_signals
+from turbotui.sources.perf_hardware import AMD_VENDORS, time_signals
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
 _GROUP = "l2"
@@ -50,7 +50,10 @@ class PerfL2(PerfSource):
     def _find(self, machine: Machine) -> Findings:
         if not machine.platform.l2:
             reason = Reason.NO_HARDWARE if machine.platform.known else Reason.UNKNOWN_MODEL
-            why = Unavailable(reason, "no L2 events are known for this model")
+            detail = "no L2 events are known for this model"
+            if machine.model.vendor in AMD_VENDORS:
+                reason, detail = Reason.NO_HARDWARE, "AMD's L2 is counted by perf's generic events: see perf hardware"
+            why = Unavailable(reason, detail)
             return Findings((), dict.fromkeys(_IDS, why))
         facts = circumstances(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}

@@ -319,6 +319,11 @@ GENERIC: Final[Mapping[str, Mapping[int, int]]] = {
     "arm": {0: 0x11, 1: 0x08, 2: 0x04, 3: 0x03, 4: 0x21, 5: 0x22, 7: 0x23, 8: 0x24},
 }
 
+UNCOUNTED_CACHES: Final[Mapping[str, frozenset[int]]] = {
+    # PERF_TYPE_HW_CACHE caches without events: LL and NODE of amd_hw_cache_event_ids_f17h (arch/x86/events/amd/core.c).
+    "amd": frozenset({2, 6}),
+}
+
 CACHE: Final[Mapping[tuple[int, int, int], str]] = {
     # PERF_TYPE_HW_CACHE: (cache, operation, result) -> count (uapi linux/perf_event.h).
     (0, 0, 0): "loads",

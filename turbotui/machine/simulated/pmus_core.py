@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.simulated import kernel_counts
 from turbotui.machine.simulated.basis import CPU_ONLINE, Form, scaled, sum_of
-from turbotui.machine.simulated.core_events import CACHE, CORE_EVENTS, GENERIC, CoreEvents
+from turbotui.machine.simulated.core_events import CACHE, CORE_EVENTS, GENERIC, UNCOUNTED_CACHES, CoreEvents
 from turbotui.machine.simulated.events_common import MPERF_SECONDS, counts, in_mode
 from turbotui.machine.simulated.model import Model
 from turbotui.machine.simulated.pmu import Context, Counter, EventFile, Pmu
@@ -66,6 +66,7 @@ class CorePmu:
             forms["crystal"] = scaled(MPERF_SECONDS, shape.crystal[2])
         self._forms: Mapping[str, Form] = forms
         self._generic = GENERIC[shape.isa.value]
+        self._uncounted = UNCOUNTED_CACHES.get(shape.isa.value, frozenset())
 
     def __call__(self, attr: PerfAttr, cpu: int) -> Counter | int:
         """The counter of a raw, generic or cache event."""
@@ -75,7 +76,7 @@ class CorePmu:
         if attr.type == HW_CACHE:
             key = (attr.config & 0xFF, attr.config >> 8 & 0xFF, attr.config >> 16 & 0xFF)
             name = CACHE.get(key)
-            if name is None:
+            if name is None or key[0] in self._uncounted:
                 return errno.ENOENT if key[0] <= 6 and key[1] <= 2 and key[2] <= 1 else errno.EINVAL
             return self._counter(self._forms[name], attr.flags, cpu, 1, "")
         return self._raw(attr.config, attr.flags, cpu)

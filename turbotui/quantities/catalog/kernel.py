@@ -37,7 +37,10 @@ def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Cell]:
 def _no_ticks(row: Inputs) -> str:
     """A share of no time: nothing was booked on the CPU between the two readings."""
     if _sum(row, _ALL) == 0.0:
-        return "the kernel booked no time in this interval: it does so in ticks of 10 ms, with nohz_full each second"
+        return (
+            "the kernel booked no time in this interval: it does so in ticks of 10 ms, with nohz_full each second, "
+            "and a copy of files stands still"
+        )
     return ""
 
 
