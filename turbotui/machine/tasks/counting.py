@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.machine.host import Host, HostError, PerfAttr
-from turbotui.machine.perf_ring import DISABLE, ENABLE, control
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
