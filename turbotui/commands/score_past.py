@@ -75,8 +75,9 @@ def history(arguments: argparse.Namespace) -> int:
         of = f" with the baseline {arguments.baseline}" if arguments.baseline else ""
         for _path, past, _trends in found:
             print("\n".join(damage_text(past)), end="\n" * bool(damage_text(past)))
+        others = "; --node all shows the runs of other nodes" if score_history.paths(os.environ) else ""
         raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in found])}: "
-                            "turbotui score run keeps one")
+                            f"turbotui score run keeps one{'' if arguments.node == _EVERY else others}")
     known = [(past.runs[-1].node, past, seen) for _path, past, seen in found if past.runs]
     if arguments.json:
         nodes = [past_json(node, past, seen) for node, past, seen in known]
