@@ -5,8 +5,12 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import pytest
+
+# the modules of the screens' tests are found whatever pytest's import mode is
+sys.path.insert(0, str(Path(__file__).parent / "ui"))
 
 _LOOKS, _REST = 5, 0.02
 _EVERY = 20.0  # seconds for which a look holds

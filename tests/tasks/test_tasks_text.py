@@ -16,7 +16,7 @@ from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.analysis.tasks.watching import Report, Watching
-from turbotui.commands.tasks_text import Table, as_json, as_text, timeline_lines
+from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timeline_lines
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_ring import parse_record
@@ -63,6 +63,14 @@ def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
     assert any("estimate" in line for line in lines)
     found = as_json(table())
     assert (found["machine"], found["application"], found["lost"]) == ("SIMULATED machine x", "web", 0)
+
+
+def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
+    said = notes(table())
+    assert said
+    again = as_text(table(lost=7), said)
+    assert [line for line in again if "LOST" in line]
+    assert not any(note in line for note in said for line in again)
 
 
 @pytest.mark.real

@@ -16,7 +16,7 @@ from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_app
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Report, Watched, Watching
-from turbotui.commands.tasks_text import Table, as_json, as_text, timeline_lines
+from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timeline_lines
 from turbotui.commands.watching import label, named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
@@ -95,6 +95,7 @@ class _Watch:
         self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
         self._ended = False
         self._held: dict[str, Held] = {}
+        self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {}, {})
 
     def run(self) -> int:
@@ -184,7 +185,9 @@ class _Watch:
             if self._arguments.json:
                 print(json.dumps(as_json(table)), flush=True)
                 continue
-            print("\n".join(as_text(table)))
+            said = self._said.setdefault(one.application.name, set())
+            print("\n".join(as_text(table, said)))
+            said.update(notes(table))
             if self._arguments.timeline:
                 width = shutil.get_terminal_size((100, 24)).columns
                 print("\n".join(timeline_lines(table, width, colour=sys.stdout.isatty())))

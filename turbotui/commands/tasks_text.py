@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,8 +41,8 @@ class Table:
     label: str
 
 
-def as_text(table: Table) -> list[str]:
-    """Head, table, notes."""
+def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
+    """Head, table, and the notes that were not said before."""
     report, ledger = table.report, table.ledger
     title = "whole run" if table.number is None else f"interval {table.number}"
     name = f"{report.application.name}: " if report.application.name else ""
@@ -51,7 +51,7 @@ def as_text(table: Table) -> list[str]:
               *_columns(table)]
     if any(row.incomplete for row in report.rows):
         lines.append("# > marks counts that are too low: another profiler held the counters for a part of the time")
-    return [*lines, *(f"# {note}" for note in notes(table))]
+    return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
 
 
 def notes(table: Table) -> list[str]:
