@@ -149,9 +149,11 @@ class _Watch:
                 self._ended |= all(self._over(watching, one, codes) for one in watching.watched)
                 if due is not None and (time.monotonic() >= due or self._ended):
                     number += 1
-                    self._ended |= number == self._arguments.intervals
-                    if not self._ended:
+                    last = number == self._arguments.intervals
+                    # one interval alone is the whole run; one that was cut by the end is in the whole only
+                    if not self._ended and not (last and number == 1):
                         self._show(watching, meter, number)
+                    self._ended |= last
         watching.close_books()
         self._show(watching, meter, None)
         return next(iter(codes.values()), 0)
