@@ -47,7 +47,7 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
 
     # the page cache would go on showing what a file said when it was read first: as the kernel's, ours has no memory
     fake = FakeMachine(host, plugging=True)
-    command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "0.3", "-n", "12", *words,
+    command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "0.5", "-n", "12", *words,
                "--show", "Busy%,IRQ,PkgWatt"]
     sets: list[tuple[int, ...]] = []
     settled: list[float | None] = []
