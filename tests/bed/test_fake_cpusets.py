@@ -77,7 +77,10 @@ def _check(report: dict[str, Any]) -> tuple[int, ...]:
     total = next(one["values"] for one in report["rows"] if one.get("cpu") is None)
     known = {name: [one["values"][name] for one in rows if one["values"][name] is not None] for name in total}
     if known["Busy%"]:
-        assert total["Busy%"] == pytest.approx(sum(known["Busy%"]) / len(known["Busy%"]), abs=1.0)
+        # each CPU counts by the time between its own readings, which differ on a machine that is busy itself
+        assert min(known["Busy%"]) <= total["Busy%"] + 0.01
+        assert total["Busy%"] <= max(known["Busy%"]) + 0.01
+        assert total["Busy%"] == pytest.approx(sum(known["Busy%"]) / len(known["Busy%"]), abs=3.0)
     if known["IRQ"]:
         assert total["IRQ"] == sum(known["IRQ"])
     watts = {one["package"]: one["values"]["PkgWatt"] for one in rows if one["values"]["PkgWatt"] is not None}
