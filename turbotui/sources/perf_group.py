@@ -268,8 +268,7 @@ def _open_groups(
 
     for event in events:
         leader = descriptors[0] if descriptors else -1
-        # Linux 6.18 lets an event of another software-like PMU join (tsc under context-switches) and then leaves it
-        # at 0 for ever, without an error: a group is of one PMU.
+        # A group is scheduled as a whole: what has a counter of its own (tsc, switches) does not wait for a core PMU.
         if not members or members[0].attr.type == event.attr.type:
             try:
                 descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, cpu, leader))

@@ -1,0 +1,43 @@
+"""A window with a text that is told anew with every frame, laid out for its width."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from turbotui.screens.modal import Window
+
+
+class TextWindow(Window[None]):
+    """Explains something, and goes on explaining it while frames come."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
+
+    def told(self, width: int) -> tuple[str, list[str]]:
+        """The title, and the lines for a width in characters; every window says its own."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """The text in a window."""
+        with VerticalScroll(classes="window", can_focus=True) as window:
+            window.border_subtitle = "Esc close"
+            yield Static("", id="text", markup=False)
+
+    def on_mount(self) -> None:
+        """Show it."""
+        self.show_frame()
+
+    def on_resize(self) -> None:
+        """Lay the lines out anew."""
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """Show the newest numbers."""
+        width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
+        title, lines = self.told(max(20, width))
+        self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
+        self.query_one("#text", Static).update("\n".join(lines))
