@@ -131,6 +131,7 @@ class Work:
         look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
             that wrap.
         beats: times of the loop's clock (monotonic, in s) at which to read; none: once, at once.
+        after: seconds after each beat at which this worker reads.
     """
 
     tasks: tuple[Task, ...]
@@ -139,6 +140,7 @@ class Work:
     reply: Callable[[Answer], None]
     look: bool = False
     beats: tuple[float, ...] = ()
+    after: float = 0.0
 
     @property
     def cpus(self) -> set[int]:

@@ -19,6 +19,8 @@ from turbotui.sampling.workers import Worker
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
 _CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
 _TOGETHER = 16  # workers that may read by their own clocks: more of them at one time would wait for each other
+_APART = 0.001  # seconds between their readings of one beat: at once they would wait for the interpreter's lock
+_APART_SHARE = 0.25  # of the time between two beats, in which all have read
 
 
 class Crew:
@@ -135,7 +137,11 @@ class Crew:
         if self._plan.shared or SHARED in self.by_cpu:
             work = Work((), self._plan.shared, machine, reply, beats=beats)
             requests.append((SHARED, self._worker(SHARED, ()), work))
-        return requests
+        if not beats:
+            return requests
+        apart = min(_APART, _APART_SHARE * (beats[1] - beats[0]) / len(requests)) if len(beats) > 1 else _APART
+        return [(cpu, worker, replace(work, after=number * apart))
+                for number, (cpu, worker, work) in enumerate(requests)]
 
     def _looks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
         """Requests for nothing but the open readers of counters that wrap."""

@@ -12,12 +12,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any
 
 from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading, Work
+from turbotui.sampling.plan import Task
 from turbotui.sampling.turnstile import Turnstile
 from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Turning
 
@@ -27,12 +30,38 @@ _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's inter
 
 @dataclass(slots=True)
 class _Held:
-    """An open reader, what it was opened for, itself if it turns, ns of its quickest read so far or 0."""
+    """An open reader.
+
+    Attributes:
+        wanted: what it returns.
+        task: what it was opened for.
+        reader: itself.
+        turning: itself, if it turns.
+        take: what is to be done when it is read; `settle` makes values of what it gave between two times in ns.
+        quickest: ns of its quickest read so far, or 0.
+    """
 
     wanted: frozenset[SignalId]
+    task: Task
     reader: Reader
     turning: Turning | None
+    take: Callable[[], object]
+    settle: Callable[[Any, int, int], Sequence[Raw]]
     quickest: int = 0
+
+
+_Taken = tuple[_Held, int, object, int]
+"""The reader, ns before, what `take` gave or the error that it raised, ns after."""
+
+
+def _hold(task: Task, reader: Reader) -> _Held:
+    if isinstance(reader, Turning):
+        return _Held(task.wanted, task, reader, reader, reader.capture, reader.settle)
+    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is)
+
+
+def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
+    return raw
 
 
 _UNSETTLED = (None, None, None)
@@ -101,16 +130,50 @@ class Worker(threading.Thread):
         self._close_all()
 
     def _serve_beats(self, work: Work) -> Answer:
-        """Read at each beat, by this thread's own clock; a beat whose end has passed is left out."""
+        """Read at each beat, by this thread's own clock; a beat whose end has passed is left out.
+
+        What a beat cannot do without is done at the beat; where the readers allow it all else waits for the last one,
+        because after a rest everything that a thread does takes several times as long.
+        """
         found: dict[int, Answer] = {}
+        pending: dict[int, list[_Taken]] = {}
+        readers = self._patient(work)
+        now, after = work.machine.host.now_ns, work.after
         ends = (*work.beats[1:], math.inf)
         for number, (beat, end) in enumerate(zip(work.beats, ends, strict=True)):
-            left = beat - time.monotonic()
+            left = beat + after - time.monotonic()
             if left > 0 and self._bell.acquire(timeout=left):
                 break
-            if time.monotonic() < end:
+            if time.monotonic() >= end:
+                continue
+            if readers:
+                pending[number] = taken = _take(readers, now)
+                if not any(isinstance(one[2], Exception) for one in taken):
+                    continue
+                self._settle_beats(pending, found)
+            else:
                 found[number] = self._serve(work)
+            readers = self._patient(work)
+        self._settle_beats(pending, found)
         return Answer(self, beats=found)
+
+    def _patient(self, work: Work) -> list[_Held]:
+        """The readers, if nothing but readings is to be done at a beat, and what they give can wait."""
+        if work.shared or not self._is_settled(work):
+            return []
+        readers = self._held(work)
+        return readers if all(held.turning is None or held.turning.patient for held in readers) else []
+
+    def _held(self, work: Work) -> list[_Held]:
+        """The open readers of the tasks."""
+        keys = ((task.source.id, task.cpu) for task in work.tasks)
+        return [self._readers[key] for key in keys if key in self._readers]
+
+    def _settle_beats(self, pending: dict[int, list[_Taken]], found: dict[int, Answer]) -> None:
+        """Work out what several beats gave, which nobody has looked at yet."""
+        while pending:
+            number = next(iter(pending))
+            found[number] = self._settle(pending.pop(number), more=bool(pending))
 
     def _close_all(self) -> None:
         while self._readers:
@@ -131,49 +194,66 @@ class Worker(threading.Thread):
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
-        asked = work.tasks, work.shared, work.machine
-        if not work.look and not all(one is other for one, other in zip(asked, self._settled, strict=True)):
+        if not work.look and not self._is_settled(work):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
             # what did not open is tried again in every tick
-            self._settled = _UNSETTLED if gone or failures else asked
-        answer = self._read(work, gone, failures, began)
+            self._settled = _UNSETTLED if gone or failures else (work.tasks, work.shared, work.machine)
+        taken = _take(self._held(work), work.machine.host.now_ns)
+        shared = self._read_shared(work, failures)
+        return self._settle(taken, gone, failures, began, shared, turn=not work.look)
+
+    def _is_settled(self, work: Work) -> bool:
+        """Whether every reader is open, of just these tasks."""
+        return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._settled,
+                                                      strict=True))
+
+    def _settle(self, taken: Sequence[_Taken], gone: set[int] | None = None,
+                failures: dict[tuple[str, int], str] | None = None, began: AbstractSet[tuple[str, int]] = frozenset(),
+                shared: Sequence[SharedReading] = (), *, turn: bool = True, more: bool = False) -> Answer:
+        """Work out the answer, and have readers turn to what they count next.
+
+        Args:
+            taken: from the readers.
+            gone: CPUs known to be offline.
+            failures: known already.
+            began: readers just opened.
+            shared: read already.
+            turn: whether an interval ended with what was taken.
+            more: what was taken at later beats is still to be worked out.
+        """
+        gone = set() if gone is None else gone
+        failures = {} if failures is None else failures
+        readings = Readings()
+        for held, started, found, ended in taken:
+            cpu, source = held.task.cpu, held.task.source.id
+            key = (source, cpu)
+            if cpu in gone:
+                continue
+            raw: Sequence[Raw] | None = None
+            try:
+                if isinstance(found, Exception):
+                    raise found
+                if self._readers.get(key) is not held:  # closed since, for the same reason
+                    gone.add(cpu)
+                    continue
+                raw = held.settle(found, started, ended)
+                readings.add((cpu, source), held.reader.signals, started, ended, raw)
+                if turn and held.turning is not None:
+                    held.turning.turn(more=more)
+            except CpuGone:
+                gone.add(cpu)
+            except HostError as error:
+                failures[key] = str(error)
+                if raw is None:
+                    readings.add((cpu, source), held.reader.signals, started, ended, None)
         for key in [key for key in self._readers if key[1] in gone]:
             # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
             self._readers.pop(key).reader.close()
             self._pinned, self._settled = None, _UNSETTLED
-        return answer
+        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
 
-    def _read(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str],
-              began: set[tuple[str, int]]) -> Answer:
+    def _read_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> list[SharedReading]:
         now = work.machine.host.now_ns
-        readings = Readings()
-        for task in work.tasks:
-            key = (task.source.id, task.cpu)
-            held = self._readers.get(key)
-            if held is None or task.cpu in gone:
-                continue
-            reader = held.reader
-            raw: Sequence[Raw] | None
-            try:
-                started, raw, ended = _undisturbed(reader, held.quickest, now)
-            except CpuGone:
-                gone.add(task.cpu)
-                continue
-            except HostError as error:
-                failures[key] = str(error)
-                started = ended = now()
-                raw = None
-            else:
-                took = ended - started
-                held.quickest = min(held.quickest or took, took)
-            readings.add((task.cpu, task.source.id), reader.signals, started, ended, raw)
-            if held.turning is not None and not work.look:
-                try:
-                    held.turning.turn()
-                except CpuGone:
-                    gone.add(task.cpu)
-                except HostError as error:
-                    failures[key] = str(error)
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
             held_shared = self._shared.get(source.id)
@@ -186,7 +266,7 @@ class Worker(threading.Thread):
                 failures[source.id, SHARED] = str(error)
                 rows = None
             shared.append(SharedReading(source.id, held_shared[2].signals, started, now(), rows))
-        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
+        return shared
 
     def _open(self, work: Work, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
         """Close readers nobody wants, open those that are missing; a reader that gives enough is left alone."""
@@ -211,7 +291,7 @@ class Worker(threading.Thread):
                 continue
             if held is not None:
                 held.reader.close()
-            self._readers[key] = _Held(task.wanted, reader, reader if isinstance(reader, Turning) else None)
+            self._readers[key] = _hold(task, reader)
             if task.source.counts_from_open:
                 began.add(key)
         return began
@@ -243,23 +323,38 @@ class Worker(threading.Thread):
         return began
 
 
-def _undisturbed(reader: Reader, quickest: int, now: Callable[[], int]) -> tuple[int, Sequence[Raw], int]:
-    """Read; once more if the read was interrupted: a time stamp is only as good as its read is short.
+def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
+    """Take what each reader gives, with the host's time around it."""
+    taken: list[_Taken] = []
+    for held in readers:
+        try:
+            started, found, ended = _undisturbed(held.take, held.quickest, now)
+        except (CpuGone, HostError) as error:
+            started = ended = now()
+            found = error
+        else:
+            held.quickest = min(held.quickest or ended - started, ended - started)
+        taken.append((held, started, found, ended))
+    return taken
+
+
+def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], int]) -> tuple[int, object, int]:
+    """Take; once more if it was interrupted: a time stamp is only as good as its read is short.
 
     Args:
-        reader: what to read.
-        quickest: ns of its quickest read so far, 0 if there was none.
+        take: what to do.
+        quickest: ns that it took at least so far, 0 if it was not done yet.
         now: the host's clock.
 
     Returns:
-        When the better of the reads began, what it gave, when it ended.
+        When the better of the two began, what it gave, when it ended.
     """
     started = now()
-    raw = reader.read()
+    found = take()
     ended = now()
     if not quickest or ended - started <= max(_INTERRUPTED * quickest, _INTERRUPTED_NS):
-        return started, raw, ended
+        return started, found, ended
     again = now()
-    second = reader.read()
+    second = take()
     done = now()
-    return (again, second, done) if done - again < ended - started else (started, raw, ended)
+    return (again, second, done) if done - again < ended - started else (started, found, ended)

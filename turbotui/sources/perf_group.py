@@ -213,13 +213,27 @@ class CounterGroup:
             HostError: a pinned group has lost its counters to another one.
         """
         started = host.now_ns()
-        layout = self.layout
+        data = self.capture(host)
+        return self.words(data, started, host.now_ns())
+
+    def capture(self, host: Host) -> bytes | None:
+        """One read as the kernel gives it, which `words` looks into later; None where it is refused.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
         try:
-            data = host.read_counter(self._descriptors[0], layout.words.size)
+            return host.read_counter(self._descriptors[0], self.layout.words.size)
         except HostError as error:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             return None
+
+    def words(self, data: bytes | None, started: int, ended: int) -> tuple[int, ...] | None:
+        """The words of what was captured between two times in ns, as `read` gives them, and raising what it raises."""
+        if data is None:
+            return None
+        layout = self.layout
         if not data and self._pinned:
             raise HostError(errno.EBUSY, "a pinned counter found no place")
         if len(data) != layout.words.size:
@@ -235,7 +249,7 @@ class CounterGroup:
         between = started - self._ended
         if self._enabled >= 0 and (words[1] - self._enabled) * 10 < between * 9 - _SLACK_NS:
             raise CpuGone("the CPU was offline")
-        self._enabled, self._ended = words[1], host.now_ns()
+        self._enabled, self._ended = words[1], ended
         return words
 
     def close(self, host: Host) -> None:

@@ -48,12 +48,42 @@ class Adjustable(Protocol):
         """Return `wanted` from now on; False, with nothing changed, if some of it is not open here."""
 
 
+Capture = Sequence[bytes | None]
+"""What each counter group of a reader gave, as it came from the kernel; None where the kernel refused."""
+
+
 @runtime_checkable
 class Turning(Protocol):
-    """A reader that counts something else in the next interval."""
+    """A reader that counts something else in the next interval.
 
-    def turn(self) -> None:
+    Its readings can be taken in two steps: `read` is both in one. Where its thread wakes for a moment, the
+    first step is what has to be done there and then.
+    """
+
+    @property
+    def patient(self) -> bool:
+        """Whether captures may lie a while and be settled together, one by one in their order."""
+
+    def capture(self) -> Capture:
+        """What the kernel gives now, as it comes.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+
+    def settle(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
+        """What `read` would have returned when this was captured, between these times of the host in ns.
+
+        Raises:
+            CpuGone: the CPU went offline.
+            HostError: it could not be read.
+        """
+
+    def turn(self, *, more: bool = False) -> None:
         """An interval has ended, and its counts were read.
+
+        Args:
+            more: captures of the same set are still to be settled, so that nothing else may be counted yet.
 
         Raises:
             CpuGone: the CPU went offline.

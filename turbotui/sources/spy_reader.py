@@ -16,7 +16,7 @@ from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 from turbotui.sources.perf_group import CounterGroup, Event, Times
-from turbotui.sources.source import CpuGone
+from turbotui.sources.source import Capture, CpuGone
 from turbotui.sources.spy_sets import Arrangement, SpySet
 
 _GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
@@ -80,7 +80,9 @@ class _OpenSet:
         try:
             for events in one:
                 self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
-            self._seen = self._look()
+            started = host.now_ns()
+            captured = self.capture()
+            self._seen = self._look(captured, started, host.now_ns())
         except CpuGone:
             self.close()
             raise
@@ -104,24 +106,32 @@ class _OpenSet:
         members = [Event(event.name, event.attr, event.string) for event in events]
         return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
-    def _look(self) -> list[tuple[int, ...]]:
+    def capture(self) -> Capture:
+        """Every group as the kernel gives it now.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        return [group.capture(self._host) for _names, group in self._groups]
+
+    def _look(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
         found = []
-        for _names, group in self._groups:
-            words = group.read(self._host)
+        for (_names, group), one in zip(self._groups, captured, strict=True):
+            words = group.words(one, started, ended)
             self._effort.reads += 1
             if words is None:
                 raise CpuGone("a set of counters ended")
             found.append(words)
         return found
 
-    def increases(self) -> dict[str, tuple[int, int, int]]:
-        """Count, ns enabled and ns running of each event since the last look.
+    def increases(self, captured: Capture, started: int, ended: int) -> dict[str, tuple[int, int, int]]:
+        """Count, ns enabled and ns running of each event since what was captured before.
 
         Raises:
             CpuGone: the CPU went offline.
         """
         grown: dict[str, tuple[int, int, int]] = {}
-        before, self._seen = self._seen, self._look()
+        before, self._seen = self._seen, self._look(captured, started, ended)
         for (names, group), old, new in zip(self._groups, before, self._seen, strict=True):
             places = group.layout.places
             enabled, running = places[_ENABLED], places[_RUNNING]
@@ -178,7 +188,30 @@ class SpyReader:
         Raises:
             CpuGone: the CPU went offline.
         """
-        self._collect()
+        started = self._host.now_ns()
+        captured = self.capture()
+        return self.settle(captured, started, self._host.now_ns())
+
+    @property
+    def patient(self) -> bool:
+        """Whether one set counts all the time, so that nothing has to be done between two readings."""
+        return len(self._sets) == 1
+
+    def capture(self) -> Capture:
+        """The groups of the set whose turn it is, as the kernel gives them.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        return () if self._open is None else self._open.capture()
+
+    def settle(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
+        """Totals as `read` gives them, when this was captured; captures in the order of their time.
+
+        Raises:
+            CpuGone: the CPU went offline.
+        """
+        self._collect(captured, started, ended)
         return [None if pick is None else getattr(*pick) for pick in self._picks]
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
@@ -191,19 +224,19 @@ class SpyReader:
         self._pick()
         return True
 
-    def turn(self) -> None:
+    def turn(self, *, more: bool = False) -> None:
         """The interval has ended: take over a new arrangement, and let the next set have its turn.
+
+        Args:
+            more: captures of the same set are still to be settled: it stays.
 
         Raises:
             CpuGone: the CPU went offline.
             HostError: the next set does not open.
         """
         self.samples += 1
-        if self._newest() is not self._arrangement:
-            self._follow()
-        elif len(self._sets) > 1:
-            self._at = (self._at + 1) % len(self._sets)
-            self._switch()
+        if not more:
+            self._change()
         self._begin()
 
     @property
@@ -216,6 +249,13 @@ class SpyReader:
         if self._open is not None:
             self._open.close()
             self._open = None
+
+    def _change(self) -> None:
+        if self._newest() is not self._arrangement:
+            self._follow()
+        elif len(self._sets) > 1:
+            self._at = (self._at + 1) % len(self._sets)
+            self._switch()
 
     def _follow(self) -> None:
         """Take over the arrangement as it is now."""
@@ -241,10 +281,14 @@ class SpyReader:
         old = self._open
         try:
             if old is not None:
-                self._collect(_names(one))
+                started = self._host.now_ns()
+                captured = old.capture()
+                self._collect(captured, started, self._host.now_ns(), _names(one))
                 old.close()
             if fresh is not None:
-                fresh.increases()  # what both counted is the old one's
+                started = self._host.now_ns()
+                captured = fresh.capture()
+                fresh.increases(captured, started, self._host.now_ns())  # what both counted is the old one's
         except (CpuGone, HostError):
             if fresh is not None:
                 fresh.close()
@@ -252,16 +296,18 @@ class SpyReader:
         self._open = fresh
         self._time = self._host.now_ns()
 
-    def _collect(self, following: frozenset[str] | None = None) -> None:
+    def _collect(self, captured: Capture, started: int, ended: int, following: frozenset[str] | None = None) -> None:
         """Add what was counted since the last look to the totals.
 
         Args:
+            captured: the set that is open, as it was then.
+            started: ns before it was captured.
+            ended: ns after that.
             following: where the set changes, the events of the next one. It counts from the end of the interval on, as
                 good as; what only the old one counted since then is held back.
         """
-        now = self._host.now_ns()
-        elapsed, self._time = now - self._time, now
-        grown = {} if self._open is None else self._open.increases()
+        elapsed, self._time = started - self._time, started
+        grown = {} if self._open is None else self._open.increases(captured, started, ended)
         reference = self._arrangement.plan.reference
         if following is not None:
             # Both sets were open for some microseconds, in which the PMU may not have had room for both.
