@@ -82,8 +82,9 @@ class _Code:
     def add(self, *words: int) -> None:
         self.words.extend(words)
 
-    def align(self) -> None:
-        self.words.extend([_NOP] * (-len(self.words) % _LOOP_WORDS))
+    def align(self, before: int = 0) -> None:
+        """Have the loop begin at a line of its own, that many words further on."""
+        self.words.extend([_NOP] * (-(len(self.words) + before) % _LOOP_WORDS))
 
     def branch_ne(self, target: int) -> None:
         """Append a b.ne to a word's index."""
@@ -167,9 +168,10 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: 
     writer, code = Writer(isa, precision), _Code()
     loads, stores = mix.value
     code.add(writer.one("ldr", _STORED, 1, 0))
+    start = (0xAA0103E9, 0x8B02002A)  # mov x9, x1; add x10, x1, x2
+    code.align(len(start))  # here, not behind: each pass over the working set would run through it
     outer = len(code.words)
-    code.add(0xAA0103E9, 0x8B02002A)  # mov x9, x1; add x10, x1, x2
-    code.align()
+    code.add(*start)
     top = len(code.words)
     index = 0
     for _ in range(shape.unroll):

@@ -54,7 +54,7 @@ ASSEMBLERS: Final[Mapping[str, Assembler]] = MappingProxyType(
             (Shape(8, 4), Shape(10, 4), Shape(12, 4), Shape(14, 2)),
             {
                 Mix.LOADS: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
-                Mix.TWO_ONE: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
+                Mix.TWO_ONE: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
                 Mix.STORES: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
             },
         ),
@@ -63,7 +63,7 @@ ASSEMBLERS: Final[Mapping[str, Assembler]] = MappingProxyType(
             (Shape(12, 4), Shape(16, 4), Shape(24, 2), Shape(30, 2)),
             {
                 Mix.LOADS: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
-                Mix.TWO_ONE: (Shape(0, 1), Shape(0, 2), Shape(0, 4)),
+                Mix.TWO_ONE: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
                 Mix.STORES: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
             },
         ),

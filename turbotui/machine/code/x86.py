@@ -131,8 +131,9 @@ def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> Wr
     return Writer(isa.bits, precision, Encoding.VEX if vex else isa.encoding)
 
 
-def _align(code: bytearray) -> None:
-    code += b"\x90" * (-len(code) % _LOOP_ALIGNMENT)
+def _align(code: bytearray, before: int = 0) -> None:
+    """Have the loop begin at a line of its own, that many bytes further on."""
+    code += b"\x90" * (-(len(code) + before) % _LOOP_ALIGNMENT)
 
 
 def _loop_end(code: bytearray, top: int) -> None:
@@ -188,9 +189,10 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: 
     size = writer.size
     loads, stores = mix.value
     code = bytearray(writer.load(_STORED, _RSI, 0))
+    start = b"\x48\x89\xf0" + b"\x48\x8d\x0c\x16"  # mov rax, rsi; lea rcx, [rsi + rdx]
+    _align(code, len(start))  # here, not behind: each pass over the working set would run through it
     outer = len(code)
-    code += b"\x48\x89\xf0" + b"\x48\x8d\x0c\x16"  # mov rax, rsi; lea rcx, [rsi + rdx]
-    _align(code)
+    code += start
     top = len(code)
     count = shape.unroll * (loads + stores)
     for place in _order(loads, stores, count):
