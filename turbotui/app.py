@@ -29,7 +29,8 @@ from turbotui.screens.modal import Window
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.saved import absent_of
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
-from turbotui.screens.watch import Watch, WatchedSession
+from turbotui.screens.watch import Watch
+from turbotui.screens.watched import WatchedSession
 from turbotui.widgets.profiles import Profile, Profiles
 
 

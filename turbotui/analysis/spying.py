@@ -15,7 +15,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SETS, SpySignals
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.session import OwnCost
+from turbotui.sampling.own_cost import OwnCost
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.spies import SpyPlan, typed_spy
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.session import OwnCost, Session
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.sampling.session import Session
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources import SOURCES
 

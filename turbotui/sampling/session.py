@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import math
-import resource
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from turbotui.errors import UsageError
 from turbotui.machine.allocator import spare_memory
@@ -29,6 +26,7 @@ from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.loop import asyncio
+from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sampling.spy_file import SpyFile
@@ -37,62 +35,6 @@ from turbotui.sources.source import Source
 from turbotui.sources.spies import Spies
 
 _SWITCH_SECONDS = 0.0005  # workers wait this long at most for a busy screen's thread between two bytecodes
-_COST_SECONDS = 0.02  # frames that are held back come closer to each other than this
-_RESIDENT_SECONDS = 0.25  # between two looks at our own memory, however short the interval
-
-
-@dataclass(frozen=True, slots=True)
-class OwnCost:
-    """What watching costs.
-
-    Attributes:
-        cpu_percent: of one CPU, over the last interval, children not included; None before the second frame.
-        rss_bytes: resident memory; None where /proc/self/statm cannot be read.
-        sample_ms: from the first read's start to the last one's end in the last tick.
-        late: worker answers that came too late, since the start.
-        overruns: beats skipped because a tick was still under way, since the start.
-        cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
-        wakeups: how often a thread of this process was woken in an interval; None likewise.
-        reads: counter groups that spies read in an interval.
-        opened: counters that they opened in an interval.
-
-    Of intervals whose frames come together, each has its share.
-    """
-
-    cpu_percent: float | None
-    rss_bytes: int | None
-    sample_ms: float
-    late: int
-    overruns: int
-    cpu_us: float | None = None
-    wakeups: float | None = None
-    reads: float = 0.0
-    opened: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """What this process had used when a frame was published: s of monotonic time, s of CPU time, counts."""
-
-    at: float
-    seq: int
-    used: float
-    woken: int
-    reads: int
-    opened: int
-
-
-def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
-    newer = frame.newer
-    known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
-    if before is None or mark.at <= before.at:
-        return replace(known, reads=mark.reads, opened=mark.opened)
-    frames = max(1, mark.seq - before.seq)
-    used = mark.used - before.used
-    return replace(
-        known, cpu_percent=100.0 * used / (mark.at - before.at), cpu_us=1e6 * used / frames,
-        wakeups=(mark.woken - before.woken) / frames, reads=(mark.reads - before.reads) / frames,
-        opened=(mark.opened - before.opened) / frames)
 
 
 class Session:
@@ -129,8 +71,6 @@ class Session:
         self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
         self._bound: int | None = None
-        self._resident_at = -math.inf
-        self._resident_bytes: int | None = None
         self._own_host = own_host
         self._columns: tuple[Column, ...] = ()
         self._also: frozenset[SignalId] = frozenset()
@@ -139,9 +79,7 @@ class Session:
         self._thread: threading.Thread | None = None
         self._on_frame: Callable[[Frame], None] = _ignore
         self._on_end: Callable[[], None] = _nothing
-        self._cost_mark: _Mark | None = None
-        self._together = 0.0
-        self._cost: OwnCost = OwnCost(None, None, 0.0, 0, 0)
+        self._meter = Meter(own_host)
 
     @property
     def interval(self) -> float:
@@ -349,7 +287,7 @@ class Session:
                 self._on_end()
             return
         self._sampler.hold = hold
-        self._together = min(_COST_SECONDS, self.interval) if hold > self.interval else 0.0
+        self._meter.expect(self.interval if hold > self.interval else 0.0)
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory()
         self._sampler.bus.attach(_Callback(self._publish))
@@ -403,7 +341,7 @@ class Session:
 
     def own_cost(self) -> OwnCost:
         """What this process used over the last interval."""
-        return self._cost
+        return self._meter.cost
 
     def _run(self, intervals: int | None, first: float | None) -> None:
         try:
@@ -417,31 +355,10 @@ class Session:
 
     def _publish(self, frame: Frame) -> None:
         self.latest = frame
-        self._measure(frame)
+        effort = self._spies.effort()
+        self._meter.note(frame, effort.reads, effort.opened)
         self._look_at_spy_file()
         self._on_frame(frame)
-
-    def _measure(self, frame: Frame) -> None:
-        newer = frame.newer
-        now, before = time.monotonic(), self._cost_mark
-        if before is not None and now - before.at < self._together:
-            # one of several frames that were held back together: they cost what they cost together
-            self._cost = replace(self._cost, sample_ms=newer.span_ns / 1e6)
-            return
-        usage, effort = resource.getrusage(resource.RUSAGE_SELF), self._spies.effort()
-        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
-        mark = _Mark(now, newer.seq, usage.ru_utime + usage.ru_stime, usage.ru_nvcsw, effort.reads, effort.opened)
-        self._cost_mark = mark
-        if now - self._resident_at >= _RESIDENT_SECONDS:
-            self._resident_at, self._resident_bytes = now, self._resident()
-        self._cost = _cost_between(before, mark, frame, self._resident_bytes)
-
-    def _resident(self) -> int | None:
-        try:
-            words = self._own_host.read_text("/proc/self/statm").split()  # proc(5): pages, the second is resident
-            return int(words[1]) * resource.getpagesize()
-        except (HostError, IndexError, ValueError):
-            return None
 
 
 class _Callback:

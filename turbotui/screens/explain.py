@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import RowId
-from turbotui.screens.modal import Window
+from turbotui.screens.text_window import TextWindow
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import said
 from turbotui.widgets.comparison import difference_said
@@ -32,17 +29,15 @@ def explanation_of(watch: Watch, column: Column, row: RowId, width: int = 96) ->
     return explanation(frame, column, row, past, width)
 
 
-class Explain(Window[None]):
+class Explain(TextWindow):
     """Explains one cell, and goes on explaining it while frames come: the answer in bright, the readings below it."""
 
     DEFAULT_CSS = """
     Explain #text { color: $tui-strong; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "close", "close", show=False),
-        Binding("g", "graph", "graph"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "graph", "graph")]
+    KEYS = "g graph · Esc close"
 
     def __init__(self, watch: Watch, column: Column, row: RowId) -> None:
         super().__init__()
@@ -54,29 +49,13 @@ class Explain(Window[None]):
         if column.decimals >= 0:
             watch.keep(column, home)
 
-    def compose(self) -> ComposeResult:
-        """The text in a window."""
-        with VerticalScroll(classes="window", can_focus=True) as window:
-            window.border_subtitle = "g graph · Esc close"
-            yield Static("", id="text", markup=False)
-            yield Static("", id="readings", markup=False)
-
-    def on_mount(self) -> None:
-        """Show it."""
-        self.show_frame()
-
-    def show_frame(self) -> None:
-        """Show the numbers of the newest frame."""
+    def told(self, width: int) -> tuple[str, list[str]]:
+        """The numbers of the newest frame."""
         frame = self._watch.frame
         name = "" if frame is None else row_name(frame.topology, self._row)
         value = None if frame is None else frame.cell(self._column, self._row)
-        window = self.query_one(".window", VerticalScroll)
-        window.border_title = f"{self._column.id} · {name} · {said(self._column, value)}".replace("[", "\\[")
-        width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
-        lines = explanation_of(self._watch, self._column, self._row, width)
-        at = lines.index("") if "" in lines else len(lines)
-        self.query_one("#text", Static).update("\n".join(lines[:at]))
-        self.query_one("#readings", Static).update("\n".join(lines[at:]))
+        title = f"{self._column.id} · {name} · {said(self._column, value)}"
+        return title, explanation_of(self._watch, self._column, self._row, width)
 
     def action_graph(self) -> None:
         """The same cell over time."""

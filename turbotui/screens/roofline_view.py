@@ -6,7 +6,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -18,11 +18,11 @@ from turbotui.analysis.roofline.task_spots import task_spots
 from turbotui.analysis.tasks.watching import Report
 from turbotui.errors import UsageError
 from turbotui.machine.machine import Machine
-from turbotui.machine.topology import Topology
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.screens.roofline_levels import levels_of, name_of
 from turbotui.widgets.roof_plot import Dot, Picture
 
 KEPT: Final = 600
@@ -43,38 +43,6 @@ TRAILS: Final = ("of the point under the cursor", "of all points", "off")
 
 _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
 """Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """What a point stands for: rows of a scope, or, without one, threads."""
-
-    word: str
-    scope: Scope | None
-
-
-def levels_of(topology: Topology) -> tuple[Level, ...]:
-    """The levels that differ on this machine, the finest first."""
-    found = [Level("CPUs", Scope.CPU)] if len(topology.instances(Scope.CORE)) < len(topology.cpus) else []
-    found.append(Level("cores", Scope.CORE))
-    if topology.varies(Scope.PACKAGE):
-        found.append(Level("packages", Scope.PACKAGE))
-    return (*found, Level("whole machine", Scope.SYSTEM), Level("tasks", None))
-
-
-def name_of(topology: Topology, row: RowId) -> str:
-    """A row for people; a core with its package where there are several."""
-    if row.scope is Scope.SYSTEM:
-        return "machine"
-    instance = topology.instance(row)
-    if instance is None or not instance.cpus:
-        return str(row.scope.value)
-    if row.scope is Scope.CPU:
-        return f"cpu {instance.cpus[0]}"
-    if row.scope is Scope.CORE and topology.varies(Scope.PACKAGE):
-        package = topology.instance(topology.row(Scope.PACKAGE, instance.cpus[0]))
-        return f"package {'?' if package is None else package.label} core {instance.label}"
-    return f"{row.scope.value} {instance.label}"
 
 
 class RoofView:

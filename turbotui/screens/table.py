@@ -10,6 +10,7 @@ from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.add import AddCounter
 from turbotui.screens.category import CategoryKeys
 from turbotui.screens.explain import Explain
+from turbotui.screens.filter_prompt import filter_prompt
 from turbotui.screens.graph import Graph
 from turbotui.screens.picker import Picker
 from turbotui.screens.prompt import Prompt
@@ -20,7 +21,6 @@ from turbotui.screens.table_base import TableBase
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import identity
 from turbotui.widgets.counter_table import CounterTable
-from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.rows import GROUPINGS, levels_of
 from turbotui.widgets.table_view import TAGS_ROW, Follow
@@ -257,21 +257,8 @@ class TableScreen(TableBase):
 
     def action_filter(self) -> None:
         """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
-        before = self._table.view.filter
-
-        def typed(text: str) -> str:
-            try:
-                chosen = parse_filter(text, self.watch_state.find)
-            except FilterError as error:
-                return str(error)
-            self._change(filter=chosen)
-            return ""
-
-        def done(text: str | None) -> None:
-            if text is None:
-                self._change(filter=before)
-
-        self.app.push_screen(Prompt("filter", before.text, typed), done)
+        before, find = self._table.view.filter, self.watch_state.find
+        self.app.push_screen(*filter_prompt(before, find, lambda chosen: self._change(filter=chosen)))
 
     # Cells
 

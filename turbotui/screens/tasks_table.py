@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from turbotui.analysis.tasks.columns import TaskColumn
 from turbotui.screens.base import WatchScreen
+from turbotui.screens.filter_prompt import filter_prompt
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.sort_menu import SortMenu
 from turbotui.screens.tasks_cut import Shown
 from turbotui.screens.tasks_text import TasksView
 from turbotui.screens.watch import Watch
-from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.task_lines import TaskLine, in_order, matching
 
@@ -108,21 +108,7 @@ class TaskTable(WatchScreen):
 
     def action_filter(self) -> None:
         """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
-        before = self.view.filter
-
-        def typed(text: str) -> str:
-            try:
-                chosen = parse_filter(text, self._column)
-            except FilterError as error:
-                return str(error)
-            self._change(filter=chosen)
-            return ""
-
-        def done(text: str | None) -> None:
-            if text is None:
-                self._change(filter=before)
-
-        self.app.push_screen(Prompt("filter", before.text, typed), done)
+        self.app.push_screen(*filter_prompt(self.view.filter, self._column, lambda chosen: self._change(filter=chosen)))
 
     def _column(self, name: str) -> TaskColumn | None:
         return next((column for column in self._shown.columns if column.id.lower() == name.lower()), None)

@@ -16,16 +16,19 @@ class TextWindow(Window[None]):
     """Explains something, and goes on explaining it while frames come."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
+    KEYS: ClassVar[str] = "Esc close"
+    """What the frame says of keys."""
 
     def told(self, width: int) -> tuple[str, list[str]]:
         """The title, and the lines for a width in characters; every window says its own."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """The text in a window."""
+        """The text in a window: what comes before the first empty line, and the rest."""
         with VerticalScroll(classes="window", can_focus=True) as window:
-            window.border_subtitle = "Esc close"
+            window.border_subtitle = self.KEYS
             yield Static("", id="text", markup=False)
+            yield Static("", id="readings", markup=False)
 
     def on_mount(self) -> None:
         """Show it."""
@@ -40,4 +43,6 @@ class TextWindow(Window[None]):
         width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
         title, lines = self.told(max(20, width))
         self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
-        self.query_one("#text", Static).update("\n".join(lines))
+        at = lines.index("") if "" in lines else len(lines)
+        self.query_one("#text", Static).update("\n".join(lines[:at]))
+        self.query_one("#readings", Static).update("\n".join(lines[at:]))

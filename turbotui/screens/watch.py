@@ -2,99 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
 
-from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.host import HostError
-from turbotui.machine.machine import Machine
-from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import parse_celsius
-from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
-from turbotui.sampling.session import OwnCost
-from turbotui.sources.source import Source
+from turbotui.screens.watched import SpiedSession, WatchedSession
 from turbotui.widgets.cells import identity
 from turbotui.widgets.profiles import Profile
-
-
-class WatchedSession(Protocol):
-    """What the dashboard needs of `sampling.session.Session`; a scripted one serves tests."""
-
-    machine: Machine
-    census: Census
-    catalog: Catalog
-    latest: Frame | None
-    find_sets: Callable[[], Mapping[str, EventSet]]
-
-    @property
-    def interval(self) -> float:
-        """Nominal seconds between ticks."""
-
-    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
-              on_end: Callable[[], None] | None = None) -> None:
-        """Sample on a thread of its own."""
-
-    def want(self, columns: Iterable[ColumnId]) -> None:
-        """Read what these columns need from the next tick on."""
-
-    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
-
-    def add_all(self, text: str) -> tuple[Column, ...]:
-        """Add counters, events, a formula or a set by hand."""
-
-    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """Columns that were added, each with what it shows."""
-
-    def typed(self) -> tuple[str, ...]:
-        """What was added and not removed, as it was typed."""
-
-    def remove(self, name: ColumnId) -> None:
-        """Take an added column away."""
-
-    def end_interval(self) -> None:
-        """End the interval now."""
-
-    def set_interval(self, seconds: float) -> None:
-        """Change the nominal interval."""
-
-    def tell_tcc(self, degrees: int | None) -> None:
-        """Take thermal readouts as counting down from here."""
-
-    def stop(self) -> None:
-        """Close every counter."""
-
-    def own_cost(self) -> OwnCost:
-        """What watching costs."""
-
-
-@runtime_checkable
-class SpiedSession(Protocol):
-    """A session whose CPUs can be given event sets of their own."""
-
-    spied: tuple[Column, ...]
-    spy_note: str
-
-    @property
-    def spies(self) -> SpyPlan:
-        """What spies count, or will from the next interval on."""
-
-    @property
-    def spy_notes(self) -> tuple[str, ...]:
-        """What could not be done of it, a sentence each."""
-
-    def spy(self, plan: SpyPlan) -> None:
-        """Have spies count this from the next interval on."""
-
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""

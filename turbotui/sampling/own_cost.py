@@ -1,0 +1,121 @@
+"""What watching costs: CPU time, wake-ups, memory and system calls of this process, by frames."""
+
+from __future__ import annotations
+
+import math
+import resource
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+from turbotui.sampling.frame import Frame
+
+_TOGETHER_SECONDS: Final = 0.02  # frames that are held back come closer to each other than this
+_RESIDENT_SECONDS: Final = 0.25  # between two looks at our own memory, however short the interval
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCost:
+    """What watching costs.
+
+    Attributes:
+        cpu_percent: of one CPU, over the last interval, children not included; None before the second frame.
+        rss_bytes: resident memory; None where /proc/self/statm cannot be read.
+        sample_ms: from the first read's start to the last one's end in the last tick.
+        late: worker answers that came too late, since the start.
+        overruns: beats skipped because a tick was still under way, since the start.
+        cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
+        wakeups: how often a thread of this process was woken in an interval; None likewise.
+        reads: counter groups that spies read in an interval.
+        opened: counters that they opened in an interval.
+
+    Of intervals whose frames come together, each has its share.
+    """
+
+    cpu_percent: float | None
+    rss_bytes: int | None
+    sample_ms: float
+    late: int
+    overruns: int
+    cpu_us: float | None = None
+    wakeups: float | None = None
+    reads: float = 0.0
+    opened: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What this process had used when a frame was published: s of monotonic time, s of CPU time, counts."""
+
+    at: float
+    seq: int
+    used: float
+    woken: int
+    reads: int
+    opened: int
+
+
+def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
+    newer = frame.newer
+    known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
+    if before is None or mark.at <= before.at:
+        return replace(known, reads=mark.reads, opened=mark.opened)
+    frames = max(1, mark.seq - before.seq)
+    used = mark.used - before.used
+    return replace(
+        known, cpu_percent=100.0 * used / (mark.at - before.at), cpu_us=1e6 * used / frames,
+        wakeups=(mark.woken - before.woken) / frames, reads=(mark.reads - before.reads) / frames,
+        opened=(mark.opened - before.opened) / frames)
+
+
+class Meter:
+    """Measures this process from frame to frame, on the thread that publishes them.
+
+    Args:
+        host: the machine that this process runs on, whatever it watches.
+
+    Attributes:
+        cost: of the newest interval.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._together = 0.0
+        self._mark: _Mark | None = None
+        self._resident_at = -math.inf
+        self._resident_bytes: int | None = None
+        self.cost = OwnCost(None, None, 0.0, 0, 0)
+
+    def expect(self, interval: float) -> None:
+        """Frames of so short an interval in seconds come together, held back; 0: each comes when it was read."""
+        self._together = min(_TOGETHER_SECONDS, interval)
+
+    def note(self, frame: Frame, reads: int, opened: int) -> None:
+        """A frame is there.
+
+        Args:
+            frame: the newest.
+            reads: of counter groups by spies, since the start.
+            opened: counters that they opened, likewise.
+        """
+        newer = frame.newer
+        now, before = time.monotonic(), self._mark
+        if before is not None and now - before.at < self._together:
+            # one of several frames that were held back together: they cost what they cost together
+            self.cost = replace(self.cost, sample_ms=newer.span_ns / 1e6)
+            return
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+        mark = _Mark(now, newer.seq, usage.ru_utime + usage.ru_stime, usage.ru_nvcsw, reads, opened)
+        self._mark = mark
+        if now - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = now, self._resident()
+        self.cost = _cost_between(before, mark, frame, self._resident_bytes)
+
+    def _resident(self) -> int | None:
+        try:
+            words = self._host.read_text("/proc/self/statm").split()  # proc(5): pages, the second is resident
+            return int(words[1]) * resource.getpagesize()
+        except (HostError, IndexError, ValueError):
+            return None
