@@ -80,8 +80,8 @@ def test_a_control_group_is_watched_until_it_is_gone(group: Path) -> None:
         watching.round(0.0)
         assert watching.report(one, Grouping.PROCESS).ended
         watching.close_books()
-        assert one.ledger.read is not None
-        assert tuple(map(sum, zip(one.ledger.sums(), one.ledger.tail, strict=True))) == one.ledger.read
+        assert one.books.read is not None
+        assert tuple(map(sum, zip(one.books.sums(), one.books.tail, strict=True))) == one.books.read
         with pytest.raises(MachineError, match=f"no control group {group}"):
             watching.add(Application("again", cgroup=str(group)))
     finally:

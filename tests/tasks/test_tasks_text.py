@@ -11,6 +11,7 @@ from ringbytes import FORMAT, ended, sample
 from watchedtasks import switches_allowed
 
 from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.books import Books
 from turbotui.analysis.tasks.energy import Energy
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
@@ -34,7 +35,7 @@ def table(lost: int = 0) -> Table:
     rows = tuple(task_rows(books, Grouping.THREAD))
     report = Report(Application("web", pids=(5,)), choice, rows=rows, seconds=1.0, lost=lost, names=books.names)
     energy = Energy({0: 3.0}, {}, {0: 900.0, 11: 600.0})
-    return Table(report, books, 1, {row.key: 0.5 for row in rows}, energy, "SIMULATED machine x")
+    return Table(report, Books([books]), 1, {row.key: 0.5 for row in rows}, energy, "SIMULATED machine x")
 
 
 def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:

@@ -109,7 +109,8 @@ async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() ->
         assert isinstance(window, ExplainTask)
 
         def said() -> str:
-            return " ".join(str(window.query_one("#text", Static).content).split())
+            parts = (window.query_one(name, Static).content for name in ("#text", "#readings"))
+            return " ".join(" ".join(map(str, parts)).split())
 
         before = said()
         assert "% run time in the interval; 100 is one CPU" in before

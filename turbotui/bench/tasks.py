@@ -85,12 +85,12 @@ def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, f
     try:
         one = watching.add(Application("all", everything=True, events=",".join(events)))
         watching.round(watching.pause)
-        before = sum(account.samples for account in one.ledger.accounts())
+        before = one.books.samples
         began, used = time.monotonic(), time.thread_time()
         while time.monotonic() < began + seconds:
             watching.round(watching.pause)
         passed, used = time.monotonic() - began, time.thread_time() - used
-        return used / passed, (sum(account.samples for account in one.ledger.accounts()) - before) / passed
+        return used / passed, (one.books.samples - before) / passed
     finally:
         watching.close()
 
@@ -130,9 +130,9 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
         while held.status() is None:
             watching.round(watching.pause)
         used = time.thread_time() - began
-        samples = sum(account.samples for account in one.ledger.accounts())
+        samples = one.books.samples
         watching.close_books()
-        lost = one.ledger.lost
+        lost = one.books.lost
     finally:
         os.sched_setaffinity(0, everyone)
         watching.close()

@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-e", "--event", metavar="EVENT", action="append", default=[],
                         help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
-                             "flops stands for the FLOP events of this processor's recipe, double for those of double "
-                             "precision and the bytes")
+                             "flops stands for what this processor's recipe makes FLOPs and bytes of, double for those "
+                             "of double precision; sets that do not fit together take turns, and say so")
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row stands for (default thread)")
     parser.add_argument("--timeline", action="store_true",
@@ -183,7 +183,7 @@ class _Watch:
             report: Report = watching.report(one, self._by, whole=number is None)
             joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
                                by_cycles="cycles" in report.names, everything=one.application.everything)
-            table = Table(report, one.ledger, number, joules, energy, label(self._machine.host))
+            table = Table(report, one.books, number, joules, energy, label(self._machine.host))
             if self._arguments.json:
                 print(json.dumps(as_json(table)), flush=True)
                 continue

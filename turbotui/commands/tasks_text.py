@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.books import Books, turns_sentence
 from turbotui.analysis.tasks.columns import cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
-from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
 from turbotui.analysis.tasks.watching import Report
@@ -26,7 +26,7 @@ class Table:
 
     Attributes:
         report: its rows.
-        ledger: its books.
+        books: of it.
         number: of the interval; None for the whole run.
         joules: of rows, by their key.
         energy: what they were shared out of.
@@ -34,7 +34,7 @@ class Table:
     """
 
     report: Report
-    ledger: Ledger
+    books: Books
     number: int | None
     joules: Mapping[str, float]
     energy: Energy
@@ -43,11 +43,11 @@ class Table:
 
 def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
     """Head, table, and the notes that were not said before."""
-    report, ledger = table.report, table.ledger
+    report, books = table.report, table.books
     title = "whole run" if table.number is None else f"interval {table.number}"
     name = f"{report.application.name}: " if report.application.name else ""
     lines = [f"# {table.label}"] if table.label else []
-    lines += [f"# {name}{title}; mode {ledger.choice.mode.value}", f"# sampled {ledger.choice.when.value}",
+    lines += [f"# {name}{title}; mode {books.choice.mode.value}", f"# sampled {books.choice.when.value}",
               *_columns(table)]
     if any(row.incomplete for row in report.rows):
         lines.append("# > marks counts that are too low: another profiler held the counters for a part of the time")
@@ -56,11 +56,11 @@ def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
 
 def notes(table: Table) -> list[str]:
     """What has to be said of the numbers."""
-    report, ledger = table.report, table.ledger
+    report, books = table.report, table.books
     found = []
     if report.lost:
         harm = ("counts of the threads before and after are booked on one of them"
-                if ledger.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
+                if books.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
         found.append(f"{report.lost} samples LOST for want of room in the ring ({harm}): --pages gives more")
     if report.throttled:
         found.append(f"the kernel held samples back {report.throttled} times (kernel.perf_event_max_sample_rate)")
@@ -69,23 +69,25 @@ def notes(table: Table) -> list[str]:
     if report.missed:
         found.append(f"{report.missed} threads ended between two looks at /proc, or are of other processes: "
                      "not counted")
-    if ledger.read is not None and any(ledger.tail):
+    if books.read is not None and any(books.tail):
         rest = ", ".join(f"{name} {_plain(name, value)}"
-                         for name, value in zip(ledger.names, ledger.tail, strict=True) if value)
+                         for name, value in zip(books.names, books.tail, strict=True) if value)
         found.append(f"after the last samples of threads, in the final read only: {rest}")
-    if not {"instructions", "cycles"} & set(ledger.names):
+    if not {"instructions", "cycles"} & set(books.names):
         found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
     if report.numerics.why is not None:
         found.append(f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
                      f"{report.numerics.why.sentence()}")
+    if report.turns > 1:
+        found.append(turns_sentence(report.turns))
     if report.numerics.has_flops and report.numerics.note:
         found.append(f"FLOPs and bytes: {report.numerics.note}")
-    why = why_not(table.energy, by_cycles="cycles" in ledger.names, everything=report.application.everything)
+    why = why_not(table.energy, by_cycles="cycles" in books.names, everything=report.application.everything)
     if why is not None:
         found.append(f"no energy: {why.sentence()}")
     elif table.joules:
-        found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in ledger.names else 'busy time')}")
-    if ledger.choice.when is When.SWITCHES:
+        found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in books.names else 'busy time')}")
+    if books.choice.when is When.SWITCHES:
         found.append("migrations: samples on another CPU than the sample before")
     return found
 
@@ -97,11 +99,11 @@ def _plain(name: str, value: int) -> str:
 def _columns(table: Table) -> list[str]:
     report = table.report
     # what FLOPs and bytes are made of is in the JSON
-    counts = [name for name in table.ledger.names if name != RUN and name not in report.numerics.counters]
+    counts = [name for name in table.books.names if name != RUN and name not in report.numerics.counters]
     ipc = any(row.ipc is not None for row in report.rows)
     numerics = report.numerics
     heads = ["pid", "tid", "threads", "command", "run s", *counts]
-    switches = table.ledger.choice.when is When.SWITCHES
+    switches = table.books.choice.when is When.SWITCHES
     heads += ["migrations"] if switches else []
     heads += ["IPC"] if ipc else []
     heads += ["DP FLOPs" if numerics.double_only else "FLOPs"] if numerics.has_flops else []
@@ -110,16 +112,17 @@ def _columns(table: Table) -> list[str]:
     lines = [[*heads, "CPUs"]]
     for row in report.rows:
         mark = ">" if row.incomplete else ""
+        estimated = not row.estimated.isdisjoint(numerics.counted)
         line = ["" if row.pid is None else str(row.pid), "" if row.tid is None else str(row.tid), str(row.threads),
-                row.name, f"{row.run_seconds:.6f}", *(f"{mark}{row.counts[name]}" for name in counts)]
+                row.name, f"{row.run_seconds:.6f}", *(_count(row, name, mark) for name in counts)]
         if switches:
             line.append(str(row.migrations))
         if ipc:
             line.append("" if row.ipc is None else f"{row.ipc:.2f}")
         if numerics.has_flops:
-            line.append(_number(numerics.flops(row.counts)))
+            line.append(_number(numerics.flops(row.counts), estimated))
         if numerics.has_bytes:
-            line.append(_number(numerics.bytes(row.counts)))
+            line.append(_number(numerics.bytes(row.counts), estimated))
         if table.joules:
             joules = table.joules.get(row.key)
             line.append("" if joules is None else f"{joules:.3g}")
@@ -131,8 +134,12 @@ def _columns(table: Table) -> list[str]:
             for line in lines]
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _count(row: TaskRow, name: str, mark: str) -> str:
+    return f"{mark or '~' * (name in row.estimated)}{row.counts[name]}" if name in row.counts else ""
+
+
+def _number(value: float | None, estimated: bool) -> str:
+    return "" if value is None else f"{'~' * estimated}{value:.4g}"
 
 
 def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
@@ -141,7 +148,7 @@ def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
     A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
     half of the time, written in it where less; a point where it did not run.
     """
-    timeline = table.ledger.timeline
+    timeline = table.books.timeline
     rows = [row for row in table.report.rows if row.tid is not None]
     names = max([len(_name(row)) for row in rows], default=0)
     cell = max([len(str(cpu)) for row in rows for cpu in row.cpus], default=1)
@@ -174,14 +181,14 @@ def _place(stretch: Stretch | None, cell: int, *, colour: bool) -> str:
 
 def as_json(table: Table) -> dict[str, object]:
     """The same in SI units."""
-    report, ledger = table.report, table.ledger
+    report, books = table.report, table.books
 
     def plain(counts: Mapping[str, int]) -> dict[str, float]:
         return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN else value
                 for name, value in counts.items()}
 
     def named(values: Sequence[int]) -> dict[str, float]:
-        return plain(dict(zip(ledger.names, values, strict=True)))
+        return plain(dict(zip(books.names, values, strict=True)))
 
     numerics = report.numerics
     return {
@@ -189,16 +196,17 @@ def as_json(table: Table) -> dict[str, object]:
         **({"application": report.application.name} if report.application.name else {}),
         "interval": table.number,
         "seconds": report.seconds,
-        "mode": ledger.choice.mode.name,
-        "sampled": ledger.choice.when.name,
+        "mode": books.choice.mode.name,
+        "sampled": books.choice.when.name,
+        "sets": books.turns,
         "tasks": [{"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
-                   "incomplete": row.incomplete, "ipc": row.ipc,
-                   "migrations": row.migrations if ledger.choice.when is When.SWITCHES else None,
+                   "incomplete": row.incomplete, "estimated": sorted(row.estimated), "ipc": row.ipc,
+                   "migrations": row.migrations if books.choice.when is When.SWITCHES else None,
                    "flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts),
                    "joules_estimate": table.joules.get(row.key), **plain(row.counts)} for row in report.rows],
-        "sum": named(ledger.sums()),
-        "after_last_samples": named(ledger.tail),
-        "final_read": None if ledger.read is None else named(ledger.read),
+        "sum": named(books.sums()),
+        "after_last_samples": named(books.tail),
+        "final_read": None if books.read is None else named(books.read),
         "lost": report.lost,
         "throttled": report.throttled,
         "damaged": report.damaged,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.books import turns_sentence
 from turbotui.analysis.tasks.columns import DOUBLE_FLOP, TASK_COLUMNS, TaskColumn, extra_columns, why_missing
 from turbotui.analysis.tasks.live import Cut
 from turbotui.analysis.tasks.tables import Grouping
@@ -100,6 +101,9 @@ def _facts(cut: Cut, energy: Unavailable | None) -> list[str]:
         found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
     if numerics.has_flops and numerics.note:
         found.append(f"FLOPs and bytes: {numerics.note}")
+    turns = max(report.turns for report in live)
+    if turns > 1:
+        found.append(turns_sentence(turns))
     return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
 
 
@@ -138,7 +142,7 @@ def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | No
                 continue
             value = line.cell(column)
             text = (UNKNOWN if value is None else value if isinstance(value, str)
-                    else f"{value:,.{max(0, column.decimals)}f}")
+                    else f"{'~' * line.estimated(column)}{value:,.{max(0, column.decimals)}f}")
             found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<4} {column.help}", width,
                                    subsequent_indent=" " * 25)
         if line.row.incomplete:

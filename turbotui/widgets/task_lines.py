@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs
+from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, is_estimate
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
 from turbotui.quantities.columns import Cell
@@ -40,6 +40,10 @@ class TaskLine:
         if column.id not in self._cells:
             self._cells[column.id] = column.compute(self._inputs)
         return self._cells[column.id]
+
+    def estimated(self, column: TaskColumn) -> bool:
+        """Whether a cell is made of counts of sets that took turns."""
+        return is_estimate(column, self._inputs)
 
     @property
     def said(self) -> str:
@@ -127,12 +131,14 @@ def places_of(columns: Sequence[TaskColumn]) -> list[tuple[int, int, TaskColumn]
 
 
 def pieces_of(line: TaskLine, columns: Sequence[TaskColumn]) -> tuple[Piece, ...]:
-    """A row as it is drawn; counts that are too low are marked with `>`."""
+    """A row as it is drawn; counts that are too low are marked with `>`, those of sets that took turns with `~`."""
     pieces: list[Piece] = []
     for column in columns:
         value = line.cell(column)
         wide = _wide(column)
-        mark = ">" if line.row.incomplete and not column.identity and value is not None else " "
+        mark = " "
+        if value is not None and not column.identity:
+            mark = ">" if line.row.incomplete else "~" if line.estimated(column) else " "
         if value is None:
             text, tone = UNKNOWN.rjust(wide) if column.decimals >= 0 else UNKNOWN.ljust(wide), Tone.DIM
         elif isinstance(value, str):

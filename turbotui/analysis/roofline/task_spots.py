@@ -12,7 +12,7 @@ from typing import Final
 from turbotui.analysis.roofline.live import Spot
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.live import Wish
-from turbotui.analysis.tasks.numerics import DOUBLE
+from turbotui.analysis.tasks.numerics import FLOPS
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.watching import Report
 from turbotui.quantities.recipes import Recipe
@@ -20,8 +20,8 @@ from turbotui.quantities.roofline import Sizing, counted
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
 
-EVERY_THREAD: Final = Application("all", everything=True, events=DOUBLE)
-"""All threads of the machine; flops in double precision and bytes come first where not all events find a counter."""
+EVERY_THREAD: Final = Application("all", everything=True, events=FLOPS)
+"""All threads of the machine; where not all events find a counter together, sets take turns."""
 THREADS: Final = Wish(by=Grouping.THREAD)
 
 
@@ -60,6 +60,8 @@ def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
         said.append(_no_place(numerics.why))
     if numerics.double_only:
         said.append("threads: double precision only, the other events found no counter")
+    if report.turns > 1:
+        said.append(f"threads: {report.turns} sets of events take turns, joined by instructions (~)")
     if low:
         said.append(f"{low} threads shared their counters: their counts are too low")
     return TaskSpots(spots, "; ".join(said))
@@ -75,6 +77,8 @@ def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot 
     ran = row.run_seconds
     if ran <= 0:
         return None
+    if any(term.event not in row.counts for term in recipe.flops):
+        return None  # a set whose turn never met this thread
     found = counted(recipe, {name: count / ran for name, count in row.counts.items()}, sizing)
     if found is None:
         return None
@@ -82,5 +86,6 @@ def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot 
     return Spot(
         place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
         None if found.bytes is None else found.bytes / 1e9, found.flops / found.bytes if found.bytes else None,
-        found.dominant, None if found.bytes is None else found.width, seconds, ran, estimated=False, task=row.key,
+        found.dominant, None if found.bytes is None else found.width, seconds, ran,
+        estimated=bool(row.estimated), task=row.key,
     )

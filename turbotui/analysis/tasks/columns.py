@@ -147,8 +147,10 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("IPC", "", 2, 5, lambda i: i.row.ipc, ("instructions", "cycles"), "instructions a cycle", 0),
     TaskColumn("GIPS", "G/s", 3, 7, _scaled("instructions", 1e-9), ("instructions",), "instructions a second", 3),
     TaskColumn("GHz", "GHz", 2, 5, _gigahertz, ("cycles",), "cycles in a second of its run time", 4),
+    # arch/x86/events/{intel,amd}/core.c, drivers/perf/arm_pmuv3.c: 0x412e LONGEST_LAT_CACHE.MISS, 0x0964 (L2), 0x03
+    # L1D_CACHE_REFILL
     TaskColumn("Miss/s", "M/s", 2, 8, _scaled("cache-misses", 1e-6), ("cache-misses",),
-               "misses of the last cache level, as the kernel's cache-misses counts them", 3),
+               "the kernel's cache-misses: of the last level on Intel, of L2 on AMD, of L1 data on Arm", 3),
     TaskColumn("GFLOP/s", "G/s", 3, 8, _flops, (FLOP,), "floating-point operations a second, by the core's recipe", 1),
     TaskColumn("DPGF/s", "G/s", 3, 8, _flops, (DOUBLE_FLOP,), "floating-point operations in double precision a second; "
                "the events of the others found no counter", 1),
@@ -157,6 +159,14 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("Fault/s", "/s", 0, 7, _scaled("faults", 1.0), ("faults",), "page faults", 6),
 )
 """From left to right."""
+
+
+def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
+    """Whether the cell is made of counts that were not counted all the time."""
+    estimated = inputs.row.estimated
+    if {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs):
+        return not estimated.isdisjoint(column.needs)
+    return not estimated.isdisjoint(inputs.numerics.counted)
 
 
 def extra_columns(names: tuple[str, ...], recipe: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
@@ -25,6 +26,27 @@ _UNNAMED: Final = {0: "idle", -1: "(ending)"}
 _DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
 
 
+@dataclass(slots=True)
+class Turns:
+    """What the ledgers of sets that take turns share.
+
+    Attributes:
+        ledgers: these.
+        serials: gives accounts their numbers.
+        places: by thread the CPU where it was seen last.
+    """
+
+    ledgers: list[Ledger] = field(default_factory=list)
+    serials: Iterator[int] = field(default_factory=itertools.count)
+    places: dict[int, int] = field(default_factory=dict)
+
+    def moved(self, tid: int, cpu: int) -> bool:
+        """Take note of a sample; says whether the thread has come from another CPU."""
+        last = self.places.get(tid, cpu)
+        self.places[tid] = cpu
+        return last != cpu
+
+
 class Ledger:
     """Accounts of threads, fed with records.
 
@@ -33,10 +55,11 @@ class Ledger:
         roots: by the identifier of a sample: the thread whose set took it (`Follower.roots`, which grows).
         timeline: where slices are drawn.
         ended: how many threads that ended keep an account of their own.
+        turns: what is shared with the ledgers of sets that take turns with this one; None where none does.
     """
 
     def __init__(self, choice: Choice, roots: Mapping[int, int], timeline: Timeline | None = None,
-                 ended: int = _ENDED) -> None:
+                 ended: int = _ENDED, turns: Turns | None = None) -> None:
         self.choice = choice
         self.names = choice.names
         self.lost = 0
@@ -49,7 +72,10 @@ class Ledger:
         self._keep = ended
         self._run = self.names.index(RUN)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
-        self._serials = itertools.count()
+        self._turns = turns
+        if turns is not None:
+            turns.ledgers.append(self)
+        self._serials = itertools.count() if turns is None else turns.serials
         self._accounts: dict[tuple[int, int], Account] = {}
         self._by_tid: dict[int, list[Account]] = {}
         self._finished: list[Account] = []
@@ -74,8 +100,11 @@ class Ledger:
         for _time, cpu, record in rows:
             if type(record) is Sample:
                 self._sample(cpu, record)
+            elif self._turns is not None and isinstance(record, (Named, Forked, Exited)):
+                for one in self._turns.ledgers:  # a set that rests does not hear of it
+                    one.book(cpu, record)
             else:
-                self._book(cpu, record)
+                self.book(cpu, record)
 
     def close(self, closings: Sequence[Closing]) -> None:
         """Book what was counted after the last samples.
@@ -93,8 +122,10 @@ class Ledger:
             lost += sum(closing.reading.lost)
             for number, value in enumerate(values):
                 total[number] += value
-            # A set that nobody inherited counted one thread; a lost FORK record would have hidden an heir.
-            alone = self.choice.mode is Mode.INHERITED and closing.root not in self._creators and not self.lost
+            # A set that nobody inherited counted one thread; a lost FORK record, or one between two turns, would have
+            # hidden an heir.
+            alone = (self.choice.mode is Mode.INHERITED and closing.root not in self._creators and not self.lost
+                     and self._turns is None)
             if alone or self.choice.mode is Mode.THREADS:
                 account = self._account(closing.root, closing.root, closing.root)
                 cpu = closing.cpu if closing.cpu >= 0 else account.last_cpu
@@ -160,7 +191,8 @@ class Ledger:
                 moved[account.serial] = home.serial
         return moved
 
-    def _book(self, cpu: int, record: Record) -> None:
+    def book(self, cpu: int, record: Record) -> None:
+        """Take note of a record that is no sample, from the ring of a CPU."""
         match record:
             case Lost():
                 self.lost += record.count
@@ -228,8 +260,11 @@ class Ledger:
         account = self._accounts.get((root, tid)) or self._account(root, pid, tid)
         account.pid = pid
         account.samples += 1
+        if self._turns is not None:
+            account.migrations += self._turns.moved(tid, cpu)
+        elif account.last_cpu not in (cpu, -1):
+            account.migrations += 1
         if account.last_cpu != cpu:
-            account.migrations += account.last_cpu >= 0
             account.last_cpu = cpu
             account.cpus.add(cpu)
         ran = self._add(account, key, reading, cpu)

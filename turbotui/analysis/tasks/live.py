@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.applications import Application
-from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
 from turbotui.analysis.tasks.watching import Report, Watched, Watching
 from turbotui.errors import TurbotuiError
@@ -160,11 +160,11 @@ class TaskWatcher:
 
 
 def _lanes(one: Watched, wish: Wish) -> list[tuple[TaskRow, tuple[Stretch | None, ...]]]:
-    timeline = one.ledger.timeline
+    timeline = one.books.timeline
     end = timeline.end + 1
     start = end - round(wish.window * 1e9)
     found = []
-    for row in task_rows(one.ledger, Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
+    for row in one.books.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
         line = timeline.line(row.serials, start, end, wish.places)
         if any(line):
             found.append((row, tuple(line)))

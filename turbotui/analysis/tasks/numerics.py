@@ -35,6 +35,7 @@ class Numerics:
         double_only: FLOPs are those in double precision, for the events of the others found no counter.
         note: what the numbers leave out, for people; "" where nothing.
         why: the reason for what cannot be computed; None where both can.
+        counted: the recipe's counters that the sets have.
     """
 
     recipe: Recipe | None = None
@@ -43,6 +44,7 @@ class Numerics:
     double_only: bool = False
     note: str = ""
     why: Unavailable | None = None
+    counted: frozenset[str] = frozenset()
 
     @property
     def counters(self) -> frozenset[str]:
@@ -51,14 +53,14 @@ class Numerics:
         return frozenset() if recipe is None else frozenset(event.key for event in recipe.events)
 
     def flops(self, counts: Mapping[str, float]) -> float | None:
-        """Floating-point operations in these counts; see `double_only`."""
-        if self.recipe is None or not self.has_flops:
+        """Floating-point operations in these counts; see `double_only`. None where one of them lacks."""
+        if self.recipe is None or not self.has_flops or any(term.event not in counts for term in self.recipe.flops):
             return None
         return sum(counts.get(term.event, 0) * term.weight for term in self.recipe.flops)
 
     def bytes(self, counts: Mapping[str, float]) -> float | None:
         """Bytes that the cores loaded and stored; the width of an access is that of `points.WidthModel.MIX`."""
-        if self.recipe is None or not self.has_bytes:
+        if self.recipe is None or not self.has_bytes or not self.counted <= counts.keys():
             return None
         point = point_from(self.recipe, Joined(1.0, 0.0, counts, frozenset()), Sizing())
         return None if point is None else point.bytes
@@ -140,16 +142,25 @@ def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, nam
         events = ", ".join(_lacking(recipe, names, flops=not flops)) or "their events"
         why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
                           "for", f"ask for the event {FLOPS}, or {DOUBLE} for double precision and bytes")
-    return Numerics(cut, bool(flops), has_bytes, partial, note, why)
+    return Numerics(cut, bool(flops), has_bytes, partial, note, why, usable)
 
 
 def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tuple[Counter, ...]:
     """The order in which counters are tried: FLOPs of all precisions first, or those of double precision and bytes."""
     first = [term.event for term in recipe.flops if not double or term.precision in (Precision.DOUBLE, None)]
     first += [term.event for term in (*recipe.exact_bytes, *recipe.accesses)]
+    if not any(width.event in first for width in recipe.widths):
+        first += [width.event for width in recipe.widths]  # without one of them accesses are no bytes
     rest = [] if double and recipe.separates_precision else [one.name for one in counters]
     by_name = {one.name: one for one in counters}
     return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
+
+
+def needed(recipe: Recipe) -> frozenset[str]:
+    """The counters without which FLOPs of all precisions, or bytes, cannot be told; others make them finer."""
+    bytes_ = recipe.exact_bytes or recipe.accesses
+    widths = () if recipe.exact_bytes else recipe.widths
+    return frozenset((*(term.event for term in (*recipe.flops, *bytes_)), *(width.event for width in widths)))
 
 
 def _lacking(recipe: Recipe, names: frozenset[str], *, flops: bool) -> list[str]:

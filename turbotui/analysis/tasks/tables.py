@@ -38,6 +38,8 @@ class TaskRow:
         ended: whether all of its threads have ended.
         serials: of the accounts, for the timeline.
         application: what it belongs to where several are watched, else "".
+        estimated: names of counts that were not counted all the time, and are joined by instructions; one of them that
+            cannot be known is missing in `counts`.
     """
 
     pid: int | None
@@ -54,6 +56,7 @@ class TaskRow:
     ended: bool = False
     serials: frozenset[int] = field(default_factory=frozenset)
     application: str = ""
+    estimated: frozenset[str] = frozenset()
 
     @property
     def run_seconds(self) -> float:
@@ -81,7 +84,7 @@ _NOTHING: Final = Mark((), 0, {})
 
 
 def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = None,
-              application: str = "") -> list[TaskRow]:
+              application: str = "", *, idle: bool = False) -> list[TaskRow]:
     """Rows by falling run time; the idle task of mode C is left out, for it is no work.
 
     Args:
@@ -89,13 +92,14 @@ def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = N
         by: what a row stands for.
         since: marks of an instant before: count from there, without rows that did nothing; None: from the beginning.
         application: goes into every row.
+        idle: keep rows that did nothing.
     """
     groups: dict[object, list[Account]] = {}
     for account in ledger.accounts():
         if account.tid:
             groups.setdefault(_KEYS[by](account), []).append(account)
     rows = [_row(ledger.names, group, by, since or {}, application) for group in groups.values()]
-    if since is not None:
+    if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]
     return sorted(rows, key=lambda row: (-row.counts[RUN], row.pid or 0, row.tid or 0))
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import Mark
 from turbotui.analysis.tasks.applications import Application
-from turbotui.analysis.tasks.ledger import Ledger
-from turbotui.analysis.tasks.numerics import DOUBLE, FLOPS, Numerics, in_order, numerics_of, recipe_counters
-from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.analysis.tasks.books import REFERENCE, Books
+from turbotui.analysis.tasks.ledger import Ledger, Turns
+from turbotui.analysis.tasks.numerics import DOUBLE, FLOPS, Numerics, in_order, needed, numerics_of, recipe_counters
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.events.encoder import encode_event
@@ -34,6 +35,8 @@ from turbotui.machine.tasks.waiting import Waiting
 from turbotui.quantities.unavailable import Unavailable
 
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
+_TURN_NS: Final = 100_000_000  # for which a set counts before the next one does
+_FIRST_TURN_NS: Final = 5_000_000  # until each has counted once: short commands are then seen by all
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
 
@@ -55,6 +58,7 @@ class Report:
         ended: whether nothing of it is left.
         error: why it is not watched; "" when it is.
         names: of what is counted; () when it is not watched.
+        turns: how many sets take turns; 1 where none does.
     """
 
     application: Application
@@ -69,28 +73,81 @@ class Report:
     ended: bool = False
     error: str = ""
     names: tuple[str, ...] = ()
+    turns: int = 1
 
 
 @dataclass(slots=True)
 class Watched:
-    """One application under watch."""
+    """One application under watch.
+
+    Attributes:
+        application: which.
+        feeds, ledgers: of each set; sets of more than one take turns.
+        books: the ledgers together.
+        numerics: what FLOPs and bytes are made of.
+        pids: its processes.
+        folder: its control group's.
+        opened_ns: when watching began.
+        marks, marked_ns: what every ledger had when the interval began, and when that was.
+        before, before_ns: the same of the interval before.
+        on: the position of the set whose turn it is.
+        turned_ns: since when; 0 until something was seen.
+        changes: turns that have ended.
+    """
 
     application: Application
-    feed: Feed
-    ledger: Ledger
+    feeds: tuple[Feed, ...]
+    ledgers: tuple[Ledger, ...]
+    books: Books
     numerics: Numerics
     pids: tuple[int, ...]
     folder: str | None
     opened_ns: int
-    marks: Mapping[int, Mark] = field(default_factory=dict)
-    marked_ns: int = 0
-    before: Mapping[int, Mark] = field(default_factory=dict)
-    before_ns: int = 0
+    marks: Sequence[Mapping[int, Mark]]
+    marked_ns: int
+    before: Sequence[Mapping[int, Mark]]
+    before_ns: int
+    on: int = 0
+    turned_ns: int = 0
+    changes: int = 0
 
     @property
     def missed(self) -> int:
         """Threads of mode A that ended between two looks, or are of other processes."""
-        return len(self.ledger.forked - self.feed.followed) if self.ledger.choice.mode is Mode.THREADS else 0
+        if self.books.choice.mode is not Mode.THREADS:
+            return 0
+        return len(frozenset[int]().union(*(one.forked for one in self.ledgers)) - self.feeds[0].followed)
+
+    def take(self) -> None:
+        """Book what came."""
+        for feed, ledger in zip(self.feeds, self.ledgers, strict=True):
+            ledger.feed(feed.take())
+            feed.look(self.pids)
+
+    def turn(self, now_ns: int) -> None:
+        """Let the next set count, if it is time. Not before something was seen: a command waits for its start."""
+        if len(self.feeds) == 1 or not (self.turned_ns or self.books.samples):
+            return
+        if not self.turned_ns:
+            self.turned_ns = now_ns
+        elif now_ns - self.turned_ns >= self._turn_ns:
+            self.feeds[self.on].rest()
+            self.on = (self.on + 1) % len(self.feeds)
+            self.feeds[self.on].wake()
+            self.turned_ns = now_ns
+            self.changes += 1
+
+    def pause(self, now_ns: int) -> float:
+        """Seconds that may pass before the next look."""
+        pause = min(feed.pause for feed in self.feeds)
+        if len(self.feeds) == 1:
+            return pause
+        due = self._turn_ns if not self.turned_ns else max(0, self.turned_ns + self._turn_ns - now_ns)
+        return min(pause, due / 1e9)
+
+    @property
+    def _turn_ns(self) -> int:
+        return _FIRST_TURN_NS if self.changes < len(self.feeds) else _TURN_NS
 
 
 def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
@@ -135,16 +192,26 @@ class Watching:
             EventError: an event cannot be understood.
         """
         pids = application.pids if child is None else (child,)
-        choice, numerics = self._choose(application, pids)
-        feed = open_feed(self._host, choice, self._cpus, self.waiting, self._pages)
+        sets, numerics = self._choose(application, pids)
+        feeds = tuple(open_feed(self._host, choice, self._cpus, self.waiting, self._pages) for choice in sets)
         timeline = Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live else Timeline()
-        ledger = Ledger(choice, feed.roots, timeline)
+        turns = Turns() if len(sets) > 1 else None
+        ledgers = tuple(Ledger(choice, feed.roots, timeline, turns=turns)
+                        for choice, feed in zip(sets, feeds, strict=True))
         now = self._host.now_ns()
-        one = Watched(application, feed, ledger, numerics, pids, None, now, marked_ns=now, before_ns=now)
+        nothing: tuple[Mapping[int, Mark], ...] = ({},) * len(sets)
+        one = Watched(application, feeds, ledgers, Books(ledgers), numerics, pids, None, now, nothing, now, nothing,
+                      now)
         try:
-            one.folder = self._aim(one, on_exec=child is not None)
+            for number, feed in enumerate(feeds):
+                if number:
+                    feed.rest()
+                one.folder = self._aim(one, feed, on_exec=child is not None and not number)
+            for ledger in ledgers:
+                self._name_all(ledger, one)
         except BaseException:
-            feed.close()
+            for feed in feeds:
+                feed.close()
             raise
         self.watched.append(one)
         return one
@@ -152,14 +219,16 @@ class Watching:
     @property
     def pause(self) -> float:
         """Seconds that a round may wait: samples are taken by the kernel, and lie in the rings meanwhile."""
-        return min((one.feed.pause for one in self.watched), default=_PAUSE)
+        now = self._host.now_ns()
+        return min((one.pause(now) for one in self.watched), default=_PAUSE)
 
     def round(self, seconds: float) -> None:
         """Wait until there is something to book, at most so long, and book it."""
         self.waiting.wait(seconds)
+        now = self._host.now_ns()
         for one in self.watched:
-            one.ledger.feed(one.feed.take())
-            one.feed.look(one.pids)
+            one.take()
+            one.turn(now)
 
     def gone(self, one: Watched) -> bool:
         """Whether nothing of the application is left; a process that nobody has waited for yet has ended too."""
@@ -180,29 +249,36 @@ class Watching:
         """
         now = self._host.now_ns()
         since, since_ns = (one.before, one.before_ns) if again else (one.marks, one.marked_ns)
-        rows = task_rows(one.ledger, by, None if whole else since, one.application.name)
+        rows = one.books.rows(by, None if whole else since, one.application.name)
         seconds = (now - (one.opened_ns if whole else since_ns)) / 1e9
         if not whole and not again:
-            one.before, one.before_ns = moved_marks(one.marks, one.ledger.tidy()), one.marked_ns
-            one.marks, one.marked_ns = one.ledger.marks(), now
-        return Report(one.application, one.ledger.choice, one.numerics, tuple(rows), seconds, one.ledger.lost,
-                      one.ledger.throttled, one.feed.damaged, one.missed, self.gone(one), "", one.ledger.names)
+            moved = one.books.tidy()
+            one.before = tuple(moved_marks(marks, gone) for marks, gone in zip(one.marks, moved, strict=True))
+            one.before_ns = one.marked_ns
+            one.marks, one.marked_ns = one.books.marks(), now
+        books = one.books
+        return Report(one.application, books.choice, one.numerics, tuple(rows), seconds, books.lost, books.throttled,
+                      sum(feed.damaged for feed in one.feeds), one.missed, self.gone(one), "", books.names,
+                      books.turns)
 
     def close_books(self) -> None:
         """Stop counting, and book the last read of every counter."""
         for one in self.watched:
-            one.feed.stop()
-            one.ledger.feed(one.feed.take())
-            one.ledger.close(one.feed.close_books())
+            for feed, ledger in zip(one.feeds, one.ledgers, strict=True):
+                feed.stop()
+                ledger.feed(feed.take())
+                ledger.close(feed.close_books())
 
     def close(self) -> None:
         """Give every descriptor back."""
         for one in self.watched:
-            one.feed.close()
+            for feed in one.feeds:
+                feed.close()
         self.watched.clear()
         self.waiting.close()
 
-    def _choose(self, application: Application, pids: Sequence[int]) -> tuple[Choice, Numerics]:
+    def _choose(self, application: Application, pids: Sequence[int]) -> tuple[tuple[Choice, ...], Numerics]:
+        """The sets, of which all but one wait for their turn, and what can be made of them."""
         cpu = self._cpus[0]
         floating = recipe_counters(self._machine)
         asked, word = self._asked(application)
@@ -212,8 +288,12 @@ class Watching:
         if not isinstance(floating, Unavailable) and known is not None and (flops or not asked):
             recipe = in_order(known, floating, double=word == DOUBLE)
         software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
-        first, last = HARDWARE_COUNTERS[:2], HARDWARE_COUNTERS[2:]
-        wanted = (*software, *(() if asked else first), *recipe, *(() if asked or flops else last))
+        first: Sequence[Counter] = HARDWARE_COUNTERS[:2]
+        last = HARDWARE_COUNTERS[2:]
+        if asked:  # sets that take turns are joined by instructions
+            named = {one.name for one in asked}
+            first = [one for one in first if flops and one.name == REFERENCE and REFERENCE not in named]
+        wanted = (*software, *first, *recipe, *(() if asked or flops else last))
         target = pids[0] if pids and not application.command else 0
         if self._host.kind is HostKind.REAL:
             for pid in pids:
@@ -230,7 +310,21 @@ class Watching:
                     else f"control group {application.cgroup}" if application.cgroup is not None
                     else f"process {target}" if target else "a command")
             raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
-        return choice, numerics_of(self._machine, floating, frozenset(choice.names))
+        more = [] if known is None or not flops else [one for one in recipe if one.name in needed(known)]
+        sets = (choice, *self._further(choice, more, cpu, target))
+        return sets, numerics_of(self._machine, floating, frozenset(name for one in sets for name in one.names))
+
+    def _further(self, first: Choice, wanted: Sequence[Counter], cpu: int, target: int) -> Iterator[Choice]:
+        """Sets for the counters that found no room in the first one."""
+        anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
+        left = [one for one in wanted if one.name not in first.names]
+        while left and REFERENCE in first.names:
+            more = with_wanted(self._host, replace(first, counters=anchors), cpu, left, target)
+            found = more.counters[len(anchors):]
+            if not found:
+                return  # they open nowhere
+            yield more
+            left = [one for one in left if one not in found]
 
     def _asked(self, application: Application) -> tuple[tuple[Counter, ...], str]:
         """Events that were asked for, and which of the recipe's words is among them."""
@@ -246,12 +340,10 @@ class Watching:
             raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
         return tuple(asked), recipe
 
-    def _aim(self, one: Watched, *, on_exec: bool) -> str | None:
-        """Open the counters; returns the cgroup's folder."""
-        application, feed = one.application, one.feed
+    def _aim(self, one: Watched, feed: Feed, *, on_exec: bool) -> str | None:
+        """Open the counters of one set; returns the cgroup's folder."""
+        application = one.application
         real = self._host.kind is HostKind.REAL
-        if application.whole_cpus and real:
-            self._name(one.ledger, processes(self._host))
         if application.everything:
             feed.add_cpus()
             return None
@@ -268,11 +360,11 @@ class Watching:
             return folder
         for pid in one.pids:
             feed.add_process(pid, on_exec=on_exec)
-        if real:
-            self._name(one.ledger, one.pids)
         return None
 
-    def _name(self, ledger: Ledger, pids: Iterable[int]) -> None:
-        for pid in pids:
+    def _name_all(self, ledger: Ledger, one: Watched) -> None:
+        if self._host.kind is not HostKind.REAL:
+            return
+        for pid in processes(self._host) if one.application.whole_cpus else one.pids:
             for tid in threads_of(self._host, pid):
                 ledger.name(tid, name_of(self._host, pid, tid))

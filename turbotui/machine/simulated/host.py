@@ -22,6 +22,7 @@ from turbotui.machine.simulated.registers import encoded, register_map
 from turbotui.machine.simulated.shape_table import SHAPES
 from turbotui.machine.simulated.shapes import Shape
 from turbotui.machine.simulated.tasks import SimulatedTasks
+from turbotui.machine.simulated.threads import Threads
 from turbotui.machine.simulated.tree import Device, File, Folder, find
 from turbotui.machine.simulated.truth import Truth
 from turbotui.machine.tasks.sets import Choice
@@ -63,6 +64,7 @@ class SimulatedHost:
         self._model = Model(shape, clock, seed)
         self._rights = _Rights(Privileges(0, _FULL, 2, (1_048_576, 1_048_576)))
         self._perf = PerfEvents(self._model, machine_pmus(self._model))
+        self._threads = Threads(self._model)
         self._registers = register_map(shape)
         self._root, self._cpu_root = machine_tree(self._model, self._perf.pmus, self._rights.paranoid)
         self._open: dict[int, OpenFile | OpenMsr | Event] = {}
@@ -261,7 +263,7 @@ class SimulatedHost:
 
     def follow_tasks(self, choice: Choice) -> SimulatedTasks:
         """Samples of the tasks that the model runs."""
-        return SimulatedTasks(self._model, self._perf, choice)
+        return SimulatedTasks(self._model, self._perf, choice, self._threads)
 
     def _room(self, what: str) -> None:
         if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 from turbotui.errors import MachineError
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.perf_ring import Named, Reading, Record, Sample
-from turbotui.machine.simulated.basis import CPU_BUSY, CPU_CYCLES, CPU_WORK, KINDS, Form
-from turbotui.machine.simulated.kernel_counts import MIGRATIONS, SWITCHES
+from turbotui.machine.simulated.basis import CPU_BUSY, KINDS, Form
+from turbotui.machine.simulated.kernel_counts import SWITCHES
+from turbotui.machine.simulated.threads import Threads, of_kind
 from turbotui.machine.simulated.workloads import WORKLOADS
 from turbotui.machine.tasks.following import Closing, Taken
 from turbotui.machine.tasks.sets import Choice
@@ -29,7 +30,6 @@ FIRST_PID: Final = 10_000
 _STRIDE: Final = 10_000  # numbers of threads that a process has to give away
 _EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
 _PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
-_PAIR: Final = 2  # places between which a thread moves
 _RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
 
 
@@ -38,37 +38,21 @@ def process_of(kind: int) -> int:
     return FIRST_PID + kind * _STRIDE
 
 
-def of_kind(form: Form, kind: int) -> Form:
-    """The part of a CPU's count that one kind of work makes."""
-    mine = {first + kind for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK)}
-    return tuple((index, weight) for index, weight in form if index in mine)
-
-
 @dataclass(slots=True)
 class _Place:
-    """Where work of one kind is done on one CPU, and who does it now.
+    """Where work of one kind is done on one CPU.
 
     Attributes:
         kind, cpu: which.
-        owner: the thread that is there, by the CPU that it began on.
         forms: what its counters count, by the names of the set.
         base, before: their values when watching began, and at the last sample since then.
-        moves: counts the threads of this kind that came to the CPU.
-        moved: those of them that have been carried out.
     """
 
     kind: int
     cpu: int
-    owner: int
     forms: tuple[Form, ...]
     base: tuple[float, ...]
     before: tuple[int, ...]
-    moves: Form
-    moved: int
-
-    @property
-    def tid(self) -> int:
-        return process_of(self.kind) + self.owner
 
 
 class SimulatedTasks:
@@ -80,17 +64,20 @@ class SimulatedTasks:
         model: the machine; its lock is taken around every look.
         events: finds what an event counts.
         choice: what is counted.
+        threads: which thread is where.
     """
 
-    def __init__(self, model: Model, events: PerfEvents, choice: Choice) -> None:
+    def __init__(self, model: Model, events: PerfEvents, choice: Choice, threads: Threads) -> None:
         self._model = model
         self._events = events
         self._places: list[_Place] = []
-        self._wandering = model.wandering
+        self._threads = threads
         self._news: list[Record] = []
         self._totals: dict[int, tuple[int, ...]] = {}
         self._last_ns = -_EVERY_NS
         self._stopped = False
+        self._resting = False
+        self._pending: list[Taken] = []
         self.choice = choice
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
@@ -129,11 +116,32 @@ class SimulatedTasks:
         with model.lock:
             now = model.now()
             now_ns = round(now * 1e9)
-            if self._stopped or now_ns - self._last_ns < _EVERY_NS:
+            fresh = not self._resting and now_ns - self._last_ns >= _EVERY_NS
+            if self._stopped or not (fresh or self._pending):
                 return []
-            found = self._sample(now, now_ns)
+            found = self._sample(now, now_ns) if fresh else []
         news, self._news = self._news, []
-        return [Taken(-1, tuple(news)), *found]
+        pending, self._pending = self._pending, []
+        return [Taken(-1, tuple(news)), *pending, *found]
+
+    def rest(self) -> None:
+        """Samples until now are kept for `take`."""
+        with self._model.lock:
+            now = self._model.now()
+            if not self._resting:
+                self._pending += self._sample(now, round(now * 1e9))
+        self._resting = True
+
+    def wake(self) -> None:
+        """Counts go on where they stopped."""
+        with self._model.lock:
+            now = self._model.now()
+            for one in self._places:
+                basis = self._model.cpu[one.cpu]
+                counted = zip(one.forms, one.before, strict=True)
+                one.base = tuple(basis.value(form, now) - done for form, done in counted)
+            self._last_ns = round(now * 1e9)
+        self._resting = False
 
     def stop(self) -> None:
         """Take what has come so far, and nothing any more."""
@@ -152,15 +160,14 @@ class SimulatedTasks:
         with model.lock:
             now = model.now()
             for kind in kinds:
+                self._threads.follow(kind, now)
                 for place in model.layout.places:
                     forms = tuple(of_kind(form, kind) for form in self._forms(place.cpu))
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
-                    moves = of_kind(MIGRATIONS, kind)
-                    one = _Place(kind, place.cpu, place.cpu, forms, base, (0,) * len(forms), moves,
-                                 int(model.cpu[place.cpu].value(moves, now)))
+                    one = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
                     self._places.append(one)
-                    self._news.append(Named(process_of(kind), one.tid, WORKLOADS[kind].name, 0))
-        self.followed = frozenset(one.tid for one in self._places)
+                    self._news.append(Named(process_of(kind), self._tid(one), WORKLOADS[kind].name, 0))
+        self.followed = frozenset(map(self._tid, self._places))
         return len(self._places)
 
     def _forms(self, cpu: int) -> Sequence[Form]:
@@ -195,30 +202,11 @@ class SimulatedTasks:
                 turns.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
         found = [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
-        self._migrate(now)
+        self._threads.move(now)
         return found
 
-    def _migrate(self, now: float) -> None:
-        """Let threads change places, as many as came to CPUs since the last time; who has no partner yet waits.
-
-        So does one whose place is taken by the busy thread that wanders: that one goes where the model says.
-        """
-        due_by_kind: dict[int, list[_Place]] = {}
-        for one in self._places:
-            if one.moves and (one.cpu, one.kind) != self._wandering and int(
-                    self._model.cpu[one.cpu].value(one.moves, now)) > one.moved:
-                due_by_kind.setdefault(one.kind, []).append(one)
-        for due in due_by_kind.values():
-            for one, other in zip(due[::2], due[1::2], strict=False):
-                one.owner, other.owner = other.owner, one.owner
-                one.moved += 1
-                other.moved += 1
-        source, self._wandering = self._wandering, self._model.wandering
-        if source is not None and self._wandering is not None and source != self._wandering:
-            goal, kind = self._wandering
-            ends = [one for one in self._places if one.kind == kind and one.cpu in (goal, source[0])]
-            if len(ends) == _PAIR:
-                ends[0].owner, ends[1].owner = ends[1].owner, ends[0].owner
+    def _tid(self, one: _Place) -> int:
+        return process_of(one.kind) + self._threads.owner(one.kind, one.cpu)
 
     def _turns(self, cpu: int, turns: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
         """One sample a turn, the last one now."""
@@ -228,7 +216,7 @@ class SimulatedTasks:
         for one, more in turns:
             total = tuple(old + new for old, new in zip(total, more, strict=True))
             left -= more[run]
-            yield Sample(0, process_of(one.kind), one.tid, now_ns - left, cpu, self._reading(total))
+            yield Sample(0, process_of(one.kind), self._tid(one), now_ns - left, cpu, self._reading(total))
         self._totals[cpu] = total
 
     def _reading(self, values: tuple[int, ...]) -> Reading:

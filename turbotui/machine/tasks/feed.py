@@ -55,6 +55,12 @@ class Feed(Protocol):
     def take(self) -> list[Taken]:
         """Records that came since the last time."""
 
+    def rest(self) -> None:
+        """Count nothing until `wake`; what was counted stays. From the start, if nothing was added yet."""
+
+    def wake(self) -> None:
+        """Go on counting."""
+
     def stop(self) -> None:
         """Stop counting; what was counted stays readable."""
 

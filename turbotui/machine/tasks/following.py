@@ -73,6 +73,7 @@ class Follower:
         self._own_waiting = self._waiting if waiting is None else None
         self._known: set[int] = set()
         self._closed: list[Closing] = []
+        self._resting = False
         self.choice = choice
         self.roots: dict[int, int] = {}
         """By the identifier that a sample carries: the thread whose set took it."""
@@ -157,6 +158,21 @@ class Follower:
                 found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
         self._release()
         return found
+
+    def rest(self) -> None:
+        """Count nothing until `wake`; sets that threads hand on rest in those too."""
+        self._resting = True
+        for one in self._sets:
+            control(one.leader, DISABLE, 0, "a set of counters whose turn is over")
+
+    def wake(self) -> None:
+        """Go on counting.
+
+        The leaders alone are switched: a group counts while its leader does, and a clock that rests stays at rest.
+        """
+        self._resting = False
+        for one in self._sets:
+            control(one.leader, ENABLE, 0, "a set of counters whose turn it is")
 
     def stop(self) -> None:
         """Stop counting; what was counted stays readable."""
@@ -245,7 +261,7 @@ class Follower:
                 home = one.leader
             one.write_into(home)
             self.roots.update({event_id(descriptor): one.root for descriptor in one.samplers})
-        if enable:
+        if enable and not self._resting:
             for one in sets:
                 control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
 

@@ -70,6 +70,11 @@ class Counter:
     name: str
     attr: PerfAttr
 
+    @property
+    def free(self) -> bool:
+        """Whether the kernel counts it itself, so that it takes no counter of a PMU."""
+        return self.attr.type == _SOFTWARE
+
 
 SOFTWARE_COUNTERS: Final = (
     Counter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS

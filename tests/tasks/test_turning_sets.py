@@ -1,0 +1,202 @@
+"""Sets of events that do not fit together take turns: what they count adds up, or is an estimate that says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from test_simulated_tasks import passes, total, watching
+from watchedtasks import switches_allowed
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.books import joined
+from turbotui.analysis.tasks.numerics import Numerics
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
+from turbotui.analysis.tasks.watching import Watching
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.simulated import simulated_host
+from turbotui.machine.simulated.clock import ManualClock
+from turbotui.machine.tasks.launching import Held
+from turbotui.machine.tasks.sets import Choice, Counter, choose, with_wanted
+
+FLOPS = Application("all", everything=True, events="flops")
+
+
+def row(tid: int, **counts: int) -> TaskRow:
+    return TaskRow(5, tid, "worker", 1, (0,), 0, {"run": 100, **counts}, 0, {0: 7}, 1_000, incomplete=False,
+                   serials=frozenset({tid}))
+
+
+def test_what_every_set_counts_is_added_up_and_the_rest_is_brought_to_all_instructions() -> None:
+    parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=100, loads=40)]]
+    [found] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
+    assert found.counts == {"run": 200, "instructions": 400, "flops": 40, "loads": 160}
+    assert found.estimated == {"flops", "loads"}
+    assert (found.whole_run, found.loads) == (2_000, {0: 14})
+
+
+def test_a_thread_that_did_not_run_while_a_set_was_on_has_no_count_of_it() -> None:
+    parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=0, loads=0), row(2, instructions=9, loads=3)]]
+    first, second = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
+    assert first.counts == {"run": 200, "instructions": 300, "flops": 30}
+    assert second.counts == {"run": 100, "instructions": 9, "loads": 3}
+
+
+def test_a_row_that_did_nothing_has_counted_nothing() -> None:
+    parts = [[row(1, instructions=0, flops=0)], [row(1, instructions=0, loads=0)]]
+    [found] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
+    assert (found.counts["flops"], found.counts["loads"]) == (0, 0)
+
+
+@pytest.mark.parametrize(("name", "sets"), [("turin-2s", 4), ("laptop-old", 3), ("sapphire-2s", 2), ("vera-2s", 2)])
+def test_flops_of_sets_that_take_turns_are_the_machines(name: str, sets: int) -> None:
+    with watching(name, FLOPS) as (host, found, one):
+        cpus = range(len(found._cpus))
+        before = [host.model.truth(cpu) for cpu in cpus]
+        passes(host, found, 200, 0.05)
+        after = [host.model.truth(cpu) for cpu in cpus]
+        report = found.report(one, Grouping.COMMAND)
+    assert report.turns == sets
+    assert total(report, "instructions") == pytest.approx(
+        sum(new.instructions - old.instructions for new, old in zip(after, before, strict=True)), rel=1e-2)
+    busy = sum(new.busy_seconds - old.busy_seconds for new, old in zip(after, before, strict=True))
+    assert total(report, "run") / 1e9 == pytest.approx(busy, rel=1e-2)
+    flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
+    numerics = one.numerics
+    assert sum(numerics.flops(each.counts) or 0 for each in report.rows) == pytest.approx(flops, rel=0.03)
+    assert numerics.has_bytes
+    assert all(numerics.bytes(each.counts) is not None for each in report.rows if each.run_seconds > 1)
+    assert all(each.estimated == set(one.books.names) - one.books.always for each in report.rows)
+    assert {"instructions", "cycles", "run", "switches", "faults"} <= one.books.always
+
+
+def test_sets_of_a_simulated_machine_lose_nothing_between_their_turns() -> None:
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        passes(host, found, 37, 0.05)
+        found.close_books()
+        books = one.books
+        assert books.read is not None
+        assert tuple(map(sum, zip(books.sums(), books.tail, strict=True))) == books.read
+        assert one.changes > 4
+
+
+def test_threads_that_move_are_seen_to_move_once() -> None:
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        cpus = range(len(found._cpus))
+        before = sum(host.model.truth(cpu).migrations for cpu in cpus)
+        passes(host, found, 120, 0.05)
+        counted = sum(host.model.truth(cpu).migrations for cpu in cpus) - before
+        rows = found.report(one, Grouping.THREAD).rows
+    assert sum(each.migrations for each in rows) == pytest.approx(counted, rel=0.15)
+
+
+def test_events_of_choice_and_the_recipe_are_both_there() -> None:
+    with watching("laptop-old", replace(FLOPS, events="branches,flops")) as (host, found, one):
+        passes(host, found, 100, 0.05)
+        rows = found.report(one, Grouping.COMMAND).rows
+        branches = one.ledgers[0].names.index("branches")
+    assert branches == 2
+    assert {"branches"} <= rows[0].estimated
+    assert rows[0].counts["branches"] > 0
+    assert one.numerics.flops(rows[0].counts)
+
+
+def test_without_the_word_nothing_takes_turns() -> None:
+    host = simulated_host("turin-2s", ManualClock())
+    found = Watching(read_machine(host))
+    try:
+        one = found.add(Application("all", everything=True))
+        assert one.books.turns == 1
+        assert one.numerics.why is not None
+        assert "flops" in one.numerics.why.sentence()
+    finally:
+        found.close()
+
+
+CHILD = """
+import os, time
+end = time.monotonic() + 1.2
+while time.monotonic() < end:
+    for _ in range(2000):
+        pass
+    time.sleep(0.002)
+    if os.fork() == 0:
+        block = bytearray(400_000)
+        os._exit(0)
+    os.wait()
+"""
+SOFTWARE = 1
+
+
+class Turning(Watching):
+    """Two sets of software events that would fit together, but for one application; run time is the instructions."""
+
+    def _choose(self, application: Application, pids: Sequence[int]) -> tuple[tuple[Choice, ...], Numerics]:
+        first = choose(self._host, self._cpus[0], (), whole_cpus=application.whole_cpus)
+        anchor = Counter("instructions", PerfAttr(SOFTWARE, 1))
+        sets = tuple(
+            with_wanted(self._host, first, self._cpus[0], (anchor, Counter(name, PerfAttr(SOFTWARE, config))))
+            for name, config in (("faults", 2), ("minor", 5)))
+        assert all(len(one.counters) == 2 for one in sets)
+        return sets[:1] if application.name == "exact" else sets, Numerics()
+
+
+@pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")
+@pytest.mark.parametrize("everything", [False, True], ids=["command", "all"])
+def test_real_sets_take_turns_over_a_program_that_forks(everything: bool) -> None:
+    found = Turning(read_machine(LinuxHost()))
+    held = Held([sys.executable, "-S", "-c", CHILD])
+    try:
+        one, exact = (
+            found.add(Application(name, everything=everything, command=() if everything else ("child",)),
+                      child=None if everything else held.pid)
+            for name in ("turning", "exact"))
+        found.waiting.add(held.descriptor)
+        held.go()
+        while held.status() is None:
+            found.round(found.pause)
+        found.close_books()
+        sums = {}
+        for watched in (one, exact):
+            books = watched.books
+            assert books.read is not None
+            assert tuple(map(sum, zip(books.sums(), books.tail, strict=True))) == books.read
+            rows = [each for each in found.report(watched, Grouping.COMMAND, whole=True).rows
+                    if not everything or each.name.startswith("python")]
+            left = dict.fromkeys(books.names, 0) if everything else dict(zip(books.names, books.tail, strict=True))
+            sums[watched.application.name] = {
+                name: left[name] + sum(each.counts.get(name, 0) for each in rows) for name in books.names}
+    finally:
+        found.close()
+    turning, known = sums["turning"], sums["exact"]
+    assert one.changes >= 6
+    assert turning["run"] == pytest.approx(known["run"], rel=0.05), "only what runs between two turns is lost"
+    assert turning["switches"] == pytest.approx(known["switches"], rel=0.05)
+    assert known["faults"] > 1_000
+    if everything:
+        assert turning["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"
+        return
+    for ledger in one.ledgers:  # each counted for its part of the run time; the rows are brought to all of it
+        assert ledger.read is not None
+        read = dict(zip(ledger.names, ledger.read, strict=True))
+        whole = read[ledger.names[-1]] * known["run"] / read["run"]
+        assert whole == pytest.approx(known["faults"], rel=0.2)
+
+
+def test_sets_that_rest_are_closed_with_the_others() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    found = Turning(read_machine(LinuxHost()))
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        found.add(Application("sleeper", pids=(sleeper.pid,)))
+        assert len(os.listdir("/proc/self/fd")) > before
+    finally:
+        found.close()
+        sleeper.communicate()
+    assert len(os.listdir("/proc/self/fd")) == before
