@@ -14,16 +14,21 @@ from watchedtasks import switches_allowed
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import joined
+from turbotui.analysis.tasks.choosing import Chosen
 from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
-from turbotui.analysis.tasks.watching import Watching
+from turbotui.analysis.tasks.watching import Watched, Watching, turn_for
+from turbotui.errors import MachineError
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.machine.simulated.clock import ManualClock
+from turbotui.machine.simulated.tasks import process_of
+from turbotui.machine.simulated.workloads import COMPUTE
+from turbotui.machine.tasks.feed import Feed
 from turbotui.machine.tasks.launching import Held
-from turbotui.machine.tasks.sets import Choice, Counter, choose, with_wanted
+from turbotui.machine.tasks.sets import Counter, choose, with_wanted
 
 FLOPS = Application("all", everything=True, events="flops")
 
@@ -46,6 +51,20 @@ def test_a_thread_that_did_not_run_while_a_set_was_on_has_no_count_of_it() -> No
     first, second = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
     assert first.counts == {"run": 200, "instructions": 300, "flops": 30}
     assert second.counts == {"run": 100, "instructions": 9, "loads": 3}
+
+
+def test_an_event_whose_set_had_no_turn_keeps_its_last_rate() -> None:
+    names, always = ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"})
+    parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=0, loads=0)]]
+    longer = [[row(1, instructions=400, flops=80)], [row(1, instructions=200, loads=50)]]
+    [found] = joined(parts, names, always, longer)
+    assert found.counts == {"run": 200, "instructions": 300, "flops": 30, "loads": 75}
+
+
+@pytest.mark.parametrize(("seconds", "sets", "milliseconds"), [
+    (1.0, 4, 100), (0.2, 4, 25), (0.05, 2, 20), (5.0, 3, 100)])
+def test_every_set_has_two_turns_in_an_interval(seconds: float, sets: int, milliseconds: int) -> None:
+    assert turn_for(round(seconds * 1e9), sets) == milliseconds * 1_000_000
 
 
 def test_a_row_that_did_nothing_has_counted_nothing() -> None:
@@ -107,14 +126,44 @@ def test_events_of_choice_and_the_recipe_are_both_there() -> None:
     assert one.numerics.flops(rows[0].counts)
 
 
-def test_without_the_word_nothing_takes_turns() -> None:
+def test_without_the_word_nothing_takes_turns_over_a_process() -> None:
     host = simulated_host("turin-2s", ManualClock())
     found = Watching(read_machine(host))
     try:
-        one = found.add(Application("all", everything=True))
+        one = found.add(Application("dense", pids=(process_of(COMPUTE),)))
         assert one.books.turns == 1
         assert one.numerics.why is not None
         assert "flops" in one.numerics.why.sentence()
+    finally:
+        found.close()
+
+
+def test_over_whole_cpus_everything_that_has_a_column_is_counted() -> None:
+    with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
+        passes(host, found, 60, 0.05)
+        rows = found.report(one, Grouping.COMMAND).rows
+    assert one.books.turns > 1
+    assert one.numerics.why is None
+    assert {"cache-misses", "instructions", "cycles", "faults"} <= rows[0].counts.keys()
+    assert rows[0].estimated.isdisjoint({"instructions", "cycles", "faults"})
+
+
+def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> None:
+    machine = read_machine(simulated_host("turin-2s", ManualClock()))
+
+    class Poor(Watching):
+        def _aim(self, one: Watched, feed: Feed, *, on_exec: bool) -> str | None:
+            if feed is not one.feeds[0]:
+                raise MachineError("no file descriptor left")
+            return super()._aim(one, feed, on_exec=on_exec)
+
+    found = Poor(machine)
+    try:
+        one = found.add(FLOPS)
+        assert one.books.turns == 1
+        assert one.numerics.has_flops
+        assert not one.numerics.has_bytes
+        assert found.watched == [one]
     finally:
         found.close()
 
@@ -137,14 +186,14 @@ SOFTWARE = 1
 class Turning(Watching):
     """Two sets of software events that would fit together, but for one application; run time is the instructions."""
 
-    def _choose(self, application: Application, pids: Sequence[int]) -> tuple[tuple[Choice, ...], Numerics]:
+    def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
         first = choose(self._host, self._cpus[0], (), whole_cpus=application.whole_cpus)
         anchor = Counter("instructions", PerfAttr(SOFTWARE, 1))
         sets = tuple(
             with_wanted(self._host, first, self._cpus[0], (anchor, Counter(name, PerfAttr(SOFTWARE, config))))
             for name, config in (("faults", 2), ("minor", 5)))
         assert all(len(one.counters) == 2 for one in sets)
-        return sets[:1] if application.name == "exact" else sets, Numerics()
+        return Chosen(sets[:1] if application.name == "exact" else sets, Numerics())
 
 
 @pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")

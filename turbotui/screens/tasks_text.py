@@ -116,7 +116,9 @@ def _in_short(cut: Cut, energy: Unavailable | None, *, mode: bool) -> list[str]:
     how = f"mode {choice.mode.value} · sampled {choice.when.value}" if mode else (
         f"sampled {choice.when.value.partition(':')[0]}")
     ids = [name for names in _missing(live, energy).values() for name in names]
-    return [f"not here: {', '.join(ids)} · e: why, and what to do" if ids else "e: more", how]
+    turns = max(report.turns for report in live)
+    first = f"not here: {', '.join(ids)} · e: why, and what to do" if ids else "e: more"
+    return [f"~ estimate: {turns} sets of events take turns · {first}" if turns > 1 else first, how]
 
 
 def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:

@@ -136,16 +136,18 @@ def pieces_of(line: TaskLine, columns: Sequence[TaskColumn]) -> tuple[Piece, ...
     for column in columns:
         value = line.cell(column)
         wide = _wide(column)
-        mark = " "
-        if value is not None and not column.identity:
-            mark = ">" if line.row.incomplete else "~" if line.estimated(column) else " "
+        mark = ">" if line.row.incomplete and not column.identity and value is not None else " "
         if value is None:
             text, tone = UNKNOWN.rjust(wide) if column.decimals >= 0 else UNKNOWN.ljust(wide), Tone.DIM
         elif isinstance(value, str):
             text, tone = value[:wide].ljust(wide), Tone.PLAIN
         else:
-            text, tone = number(value, column.decimals, wide).rjust(wide), Tone.PLAIN
+            text, tone = number(value, column.decimals, wide), Tone.PLAIN
             tone = Tone.DIM if not value and not column.identity else tone
+            if line.estimated(column):
+                pieces += [(f"{mark}{' ' * (wide - len(text) - 1)}", Tone.AMBER), ("~", Tone.AMBER), (text, tone)]
+                continue
+            text = text.rjust(wide)
         pieces += [(mark, Tone.AMBER), (text, tone)]
     return tuple(pieces)
 

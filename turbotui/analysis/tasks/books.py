@@ -15,14 +15,16 @@ from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
 from turbotui.machine.tasks.sets import Choice
 
+Marks = tuple[Mapping[int, Mark], ...]
+"""What the accounts of each ledger had at one instant."""
 REFERENCE: Final = "instructions"
 """What sets that take turns are joined by; each of them counts it."""
 
 
 def turns_sentence(turns: int) -> str:
     """What has to be said of numbers of sets that take turns."""
-    return (f"~ the events of FLOPs and bytes do not fit into one set: {turns} sets take turns and are joined by "
-            "instructions, so these are estimates")
+    return (f"~ not all events fit into one set: {turns} sets take turns and are joined by instructions, so what not "
+            "all of them count is an estimate")
 
 
 class Books:
@@ -81,7 +83,7 @@ class Books:
         """Over all accounts, likewise."""
         return self._added([one.sums() for one in self._ledgers])
 
-    def marks(self) -> tuple[Mapping[int, Mark], ...]:
+    def marks(self) -> Marks:
         """What every account has now."""
         return tuple(one.marks() for one in self._ledgers)
 
@@ -89,22 +91,25 @@ class Books:
         """Put the oldest of very many ended threads together; see `Ledger.tidy`."""
         return tuple(one.tidy() for one in self._ledgers)
 
-    def rows(self, by: Grouping, since: Sequence[Mapping[int, Mark]] | None = None,
-             application: str = "") -> list[TaskRow]:
+    def rows(self, by: Grouping, since: Marks | None = None, application: str = "",
+             before: Marks | None = None) -> list[TaskRow]:
         """Rows by falling run time.
 
         Args:
             by: what a row stands for.
             since: marks of an instant before; None: from the beginning.
             application: goes into every row.
+            before: marks of a still earlier instant: for events whose set had no turn since the other one.
         """
-        marks: Sequence[Mapping[int, Mark] | None] = [None] * len(self._ledgers) if since is None else since
-        several = len(self._ledgers) > 1
-        parts = [task_rows(one, by, mark, application, idle=several)
-                 for one, mark in zip(self._ledgers, marks, strict=True)]
-        if not several:
-            return parts[0]
-        rows = joined(parts, self.names, self.always)
+        if len(self._ledgers) == 1:
+            return task_rows(self._ledgers[0], by, None if since is None else since[0], application)
+
+        def parts(marks: Marks | None) -> list[list[TaskRow]]:
+            every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._ledgers) if marks is None else marks
+            return [task_rows(one, by, mark, application, idle=True)
+                    for one, mark in zip(self._ledgers, every, strict=True)]
+
+        rows = joined(parts(since), self.names, self.always, () if before is None else parts(before))
         return rows if since is None else [row for row in rows if any(row.counts.values())]
 
     def _added(self, values: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -115,24 +120,41 @@ class Books:
         return tuple(totals.values())
 
 
-def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: frozenset[str]) -> list[TaskRow]:
+def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: frozenset[str],
+           longer: Sequence[Sequence[TaskRow]] = ()) -> list[TaskRow]:
     """One row for each thread, process or command out of those of sets that took turns.
 
     Args:
         parts: rows of each set.
         names: of everything that a set counts.
         always: of what every set counts.
+        longer: the same over a longer time, for events whose set had no turn.
     """
-    found: dict[object, list[TaskRow]] = {}
-    for rows in parts:
-        for row in rows:
-            key = row.name if row.pid is None else (row.pid, row.tid)
-            found.setdefault(key, []).append(row)
-    together = [_together(rows, names, always) for rows in found.values()]
+    found, past = _by_task(parts), _by_task(longer)
+    together = [_together(rows, names, always, past.get(key, ())) for key, rows in found.items()]
     return sorted(together, key=lambda row: (-row.run_seconds, row.pid or 0, row.tid or 0))
 
 
-def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str]) -> TaskRow:
+def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
+    found: dict[object, list[TaskRow]] = {}
+    for rows in parts:
+        for row in rows:
+            found.setdefault(row.name if row.pid is None else (row.pid, row.tid), []).append(row)
+    return found
+
+
+def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
+    """What only some sets count, brought to all instructions, by the first span in which one of them had a turn."""
+    for rows in spans:
+        counting = [row for row in rows if name in row.counts]
+        beside = sum(row.counts[REFERENCE] for row in counting)
+        if beside or not everything:
+            return round(sum(row.counts[name] for row in counting) * everything / (beside or 1))
+    return None
+
+
+def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str],
+              longer: Sequence[TaskRow]) -> TaskRow:
     most = max(rows, key=lambda row: row.run_seconds)
     loads: dict[int, int] = {}
     for row in rows:
@@ -141,14 +163,10 @@ def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[s
     everything = sum(row.counts[REFERENCE] for row in rows)
     counts: dict[str, int] = {}
     for name in names:
-        value = sum(row.counts[name] for row in rows if name in row.counts)
-        if name not in always:
-            # rows of the sets that count it
-            beside = sum(row.counts[REFERENCE] for row in rows if name in row.counts)
-            if not beside and everything:
-                continue  # it did not run while it was counted
-            value = round(value * everything / beside) if beside else 0
-        counts[name] = value
+        value = (sum(row.counts[name] for row in rows) if name in always
+                 else _estimate(name, everything, rows, longer))
+        if value is not None:  # else it did not run while this was counted
+            counts[name] = value
     return replace(
         most,
         threads=max(row.threads for row in rows),

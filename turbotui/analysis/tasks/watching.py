@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import Mark
 from turbotui.analysis.tasks.applications import Application
-from turbotui.analysis.tasks.books import REFERENCE, Books
+from turbotui.analysis.tasks.books import Books, Marks
+from turbotui.analysis.tasks.choosing import Chosen, choose_sets
 from turbotui.analysis.tasks.ledger import Ledger, Turns
-from turbotui.analysis.tasks.numerics import DOUBLE, FLOPS, Numerics, in_order, needed, numerics_of, recipe_counters
+from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.timeline import Timeline
-from turbotui.errors import MachineError, UsageError
-from turbotui.machine.events.encoder import encode_event
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.errors import MachineError
+from turbotui.machine.host import Host, HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.roofline_banks import recipe_of
 from turbotui.machine.tasks.feed import Feed, open_feed, refuse_recorded
-from turbotui.machine.tasks.following import sentence
 from turbotui.machine.tasks.processes import cgroup_folder, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sets import (
-    HARDWARE_COUNTERS,
-    SOFTWARE_COUNTERS,
     Choice,
-    Counter,
     Mode,
-    choose,
-    with_required,
-    with_wanted,
 )
 from turbotui.machine.tasks.waiting import Waiting
-from turbotui.quantities.unavailable import Unavailable
 
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
-_TURN_NS: Final = 100_000_000  # for which a set counts before the next one does
+_TURN_NS: Final = 100_000_000  # for which a set counts before the next one does, at most
+_LEAST_TURN_NS: Final = 20_000_000
 _FIRST_TURN_NS: Final = 5_000_000  # until each has counted once: short commands are then seen by all
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
@@ -92,6 +84,7 @@ class Watched:
         before, before_ns: the same of the interval before.
         on: the position of the set whose turn it is.
         turned_ns: since when; 0 until something was seen.
+        turn_ns: how long a turn is.
         changes: turns that have ended.
     """
 
@@ -103,12 +96,13 @@ class Watched:
     pids: tuple[int, ...]
     folder: str | None
     opened_ns: int
-    marks: Sequence[Mapping[int, Mark]]
+    marks: Marks
     marked_ns: int
-    before: Sequence[Mapping[int, Mark]]
+    before: Marks
     before_ns: int
     on: int = 0
     turned_ns: int = 0
+    turn_ns: int = _TURN_NS
     changes: int = 0
 
     @property
@@ -147,7 +141,12 @@ class Watched:
 
     @property
     def _turn_ns(self) -> int:
-        return _FIRST_TURN_NS if self.changes < len(self.feeds) else _TURN_NS
+        return _FIRST_TURN_NS if self.changes < len(self.feeds) else self.turn_ns
+
+
+def turn_for(interval_ns: int, sets: int) -> int:
+    """How long a set counts in ns, so that each has two turns in an interval; but changing them has its price."""
+    return max(_LEAST_TURN_NS, min(_TURN_NS, interval_ns // (2 * sets)))
 
 
 def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
@@ -192,28 +191,39 @@ class Watching:
             EventError: an event cannot be understood.
         """
         pids = application.pids if child is None else (child,)
-        sets, numerics = self._choose(application, pids)
+        chosen = self._choose(application, pids)
+        try:
+            one = self._opened(application, chosen, pids, on_exec=child is not None)
+        except MachineError:
+            if len(chosen.sets) == 1:
+                raise
+            # fewer numbers are better than none where descriptors or memory do not suffice for every set
+            one = self._opened(application, chosen.first_only(self._machine), pids, on_exec=child is not None)
+        self.watched.append(one)
+        return one
+
+    def _opened(self, application: Application, chosen: Chosen, pids: tuple[int, ...], *, on_exec: bool) -> Watched:
+        sets = chosen.sets
         feeds = tuple(open_feed(self._host, choice, self._cpus, self.waiting, self._pages) for choice in sets)
         timeline = Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live else Timeline()
         turns = Turns() if len(sets) > 1 else None
         ledgers = tuple(Ledger(choice, feed.roots, timeline, turns=turns)
                         for choice, feed in zip(sets, feeds, strict=True))
         now = self._host.now_ns()
-        nothing: tuple[Mapping[int, Mark], ...] = ({},) * len(sets)
-        one = Watched(application, feeds, ledgers, Books(ledgers), numerics, pids, None, now, nothing, now, nothing,
-                      now)
+        nothing: Marks = ({},) * len(sets)
+        one = Watched(application, feeds, ledgers, Books(ledgers), chosen.numerics, pids, None, now, nothing, now,
+                      nothing, now)
         try:
             for number, feed in enumerate(feeds):
                 if number:
                     feed.rest()
-                one.folder = self._aim(one, feed, on_exec=child is not None and not number)
+                one.folder = self._aim(one, feed, on_exec=on_exec and not number)
             for ledger in ledgers:
                 self._name_all(ledger, one)
         except BaseException:
             for feed in feeds:
                 feed.close()
             raise
-        self.watched.append(one)
         return one
 
     @property
@@ -249,12 +259,14 @@ class Watching:
         """
         now = self._host.now_ns()
         since, since_ns = (one.before, one.before_ns) if again else (one.marks, one.marked_ns)
-        rows = one.books.rows(by, None if whole else since, one.application.name)
+        before = None if whole or again else one.before
+        rows = one.books.rows(by, None if whole else since, one.application.name, before)
         seconds = (now - (one.opened_ns if whole else since_ns)) / 1e9
         if not whole and not again:
             moved = one.books.tidy()
             one.before = tuple(moved_marks(marks, gone) for marks, gone in zip(one.marks, moved, strict=True))
             one.before_ns = one.marked_ns
+            one.turn_ns = turn_for(now - one.marked_ns, len(one.feeds))
             one.marks, one.marked_ns = one.books.marks(), now
         books = one.books
         return Report(one.application, books.choice, one.numerics, tuple(rows), seconds, books.lost, books.throttled,
@@ -277,68 +289,8 @@ class Watching:
         self.watched.clear()
         self.waiting.close()
 
-    def _choose(self, application: Application, pids: Sequence[int]) -> tuple[tuple[Choice, ...], Numerics]:
-        """The sets, of which all but one wait for their turn, and what can be made of them."""
-        cpu = self._cpus[0]
-        floating = recipe_counters(self._machine)
-        asked, word = self._asked(application)
-        flops = bool(word)
-        known = recipe_of(self._machine.model)
-        recipe: tuple[Counter, ...] = ()
-        if not isinstance(floating, Unavailable) and known is not None and (flops or not asked):
-            recipe = in_order(known, floating, double=word == DOUBLE)
-        software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
-        first: Sequence[Counter] = HARDWARE_COUNTERS[:2]
-        last = HARDWARE_COUNTERS[2:]
-        if asked:  # sets that take turns are joined by instructions
-            named = {one.name for one in asked}
-            first = [one for one in first if flops and one.name == REFERENCE and REFERENCE not in named]
-        wanted = (*software, *first, *recipe, *(() if asked or flops else last))
-        target = pids[0] if pids and not application.command else 0
-        if self._host.kind is HostKind.REAL:
-            for pid in pids:
-                if not threads_of(self._host, pid):
-                    raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
-        whole = application.whole_cpus or self._host.kind is not HostKind.REAL
-        try:
-            choice = choose(self._host, cpu, () if asked else wanted, whole_cpus=whole, target=target)
-            if asked:  # what was asked for by name comes before what a word stands for
-                choice = with_required(self._host, choice, cpu, asked, target)
-                choice = with_wanted(self._host, choice, cpu, wanted, target)
-        except HostError as error:
-            what = ("the whole machine" if application.everything
-                    else f"control group {application.cgroup}" if application.cgroup is not None
-                    else f"process {target}" if target else "a command")
-            raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
-        more = [] if known is None or not flops else [one for one in recipe if one.name in needed(known)]
-        sets = (choice, *self._further(choice, more, cpu, target))
-        return sets, numerics_of(self._machine, floating, frozenset(name for one in sets for name in one.names))
-
-    def _further(self, first: Choice, wanted: Sequence[Counter], cpu: int, target: int) -> Iterator[Choice]:
-        """Sets for the counters that found no room in the first one."""
-        anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
-        left = [one for one in wanted if one.name not in first.names]
-        while left and REFERENCE in first.names:
-            more = with_wanted(self._host, replace(first, counters=anchors), cpu, left, target)
-            found = more.counters[len(anchors):]
-            if not found:
-                return  # they open nowhere
-            yield more
-            left = [one for one in left if one not in found]
-
-    def _asked(self, application: Application) -> tuple[tuple[Counter, ...], str]:
-        """Events that were asked for, and which of the recipe's words is among them."""
-        if not application.events:
-            return (), ""
-        words = [word.strip() for word in application.events.split(",")]
-        recipe = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
-        text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
-        asked = [Counter(one.string, one.attr) for one in encode_event(self._host, text)] if text else []
-        names = [one.name for one in asked]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
-        return tuple(asked), recipe
+    def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
+        return choose_sets(self._machine, application, pids)
 
     def _aim(self, one: Watched, feed: Feed, *, on_exec: bool) -> str | None:
         """Open the counters of one set; returns the cgroup's folder."""

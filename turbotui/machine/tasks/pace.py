@@ -50,7 +50,7 @@ class Pace:
             self.resting = False
             self._until = now_ns + _AWAKE_NS
             return True
-        if not self.resting and rate > _OFTEN and now_ns >= self._until:
+        if not self.resting and samples and rate > _OFTEN and now_ns >= self._until:
             self.resting = True
             return True
         return False

@@ -1,0 +1,127 @@
+"""Which counters an application gets: in one set where they fit together, else in sets that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.books import REFERENCE
+from turbotui.analysis.tasks.numerics import DOUBLE, FLOPS, Numerics, in_order, needed, numerics_of, recipe_counters
+from turbotui.errors import MachineError, UsageError
+from turbotui.machine.events.encoder import encode_event
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.machine.roofline_banks import recipe_of
+from turbotui.machine.tasks.following import sentence
+from turbotui.machine.tasks.processes import threads_of
+from turbotui.machine.tasks.sets import (
+    HARDWARE_COUNTERS,
+    SOFTWARE_COUNTERS,
+    Choice,
+    Counter,
+    choose,
+    with_required,
+    with_wanted,
+)
+from turbotui.quantities.unavailable import Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is counted.
+
+    Attributes:
+        sets: of which all but one wait for their turn.
+        numerics: what FLOPs and bytes are made of.
+    """
+
+    sets: tuple[Choice, ...]
+    numerics: Numerics
+
+    def first_only(self, machine: Machine) -> Chosen:
+        """Without those that would take turns with the first one."""
+        first = self.sets[0]
+        return Chosen((first,), numerics_of(machine, recipe_counters(machine), frozenset(first.names)))
+
+
+def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
+    """Try on this machine what an application asks for.
+
+    Sets take turns where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are few
+    sets of those. Every thread and process has sets of its own, which would be too many.
+
+    Args:
+        machine: of the tasks.
+        application: what to watch, and by which events.
+        pids: its processes.
+
+    Raises:
+        MachineError: no such process, not permitted, or not enough descriptors or memory.
+        UsageError: an event is unknown or given twice.
+        EventError: an event cannot be understood.
+    """
+    host, cpu = machine.host, machine.topology.cpus[0]
+    floating = recipe_counters(machine)
+    asked, word = _asked(host, application)
+    known = recipe_of(machine.model)
+    recipe: tuple[Counter, ...] = ()
+    if not isinstance(floating, Unavailable) and known is not None and (word or not asked):
+        recipe = in_order(known, floating, double=word == DOUBLE)
+    software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
+    first: Sequence[Counter] = HARDWARE_COUNTERS[:2]
+    last = () if asked or word else HARDWARE_COUNTERS[2:]
+    if asked:  # sets that take turns are joined by instructions
+        named = {one.name for one in asked}
+        first = [one for one in first if word and one.name == REFERENCE and REFERENCE not in named]
+    wanted = (*software, *first, *recipe, *last)
+    target = pids[0] if pids and not application.command else 0
+    if host.kind is HostKind.REAL:
+        for pid in pids:
+            if not threads_of(host, pid):
+                raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+    whole = application.whole_cpus or host.kind is not HostKind.REAL
+    try:
+        choice = choose(host, cpu, () if asked else wanted, whole_cpus=whole, target=target)
+        if asked:  # what was asked for by name comes before what a word stands for
+            choice = with_required(host, choice, cpu, asked, target)
+            choice = with_wanted(host, choice, cpu, wanted, target)
+    except HostError as error:
+        what = ("the whole machine" if application.everything
+                else f"control group {application.cgroup}" if application.cgroup is not None
+                else f"process {target}" if target else "a command")
+        raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
+    further: list[Counter] = []
+    if word or (application.whole_cpus and not asked):
+        wanting = frozenset() if known is None else needed(known)
+        further = [*(one for one in recipe if one.name in wanting), *last]
+    sets = (choice, *_further(host, choice, further, cpu, target))
+    return Chosen(sets, numerics_of(machine, floating, frozenset(name for one in sets for name in one.names)))
+
+
+def _further(host: Host, first: Choice, wanted: Sequence[Counter], cpu: int, target: int) -> Iterator[Choice]:
+    """Sets for the counters that found no room in the first one."""
+    anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
+    left = [one for one in wanted if one.name not in first.names]
+    while left and REFERENCE in first.names:
+        more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)
+        found = more.counters[len(anchors):]
+        if not found:
+            return  # they open nowhere
+        yield more
+        left = [one for one in left if one not in found]
+
+
+def _asked(host: Host, application: Application) -> tuple[tuple[Counter, ...], str]:
+    """Events that were asked for, and which of the recipe's words is among them."""
+    if not application.events:
+        return (), ""
+    words = [word.strip() for word in application.events.split(",")]
+    recipe = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
+    text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
+    asked = [Counter(one.string, one.attr) for one in encode_event(host, text)] if text else []
+    names = [one.name for one in asked]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
+    return tuple(asked), recipe
