@@ -16,7 +16,7 @@ from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.session import OwnCost
+from turbotui.sampling.own_cost import OwnCost
 from turbotui.screens.roofline import RooflineScreen
 from turbotui.sources.source import Source
 

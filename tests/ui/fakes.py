@@ -21,7 +21,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.session import OwnCost
+from turbotui.sampling.own_cost import OwnCost
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import Probe, Source
 

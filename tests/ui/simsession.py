@@ -16,9 +16,9 @@ from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
-from turbotui.sampling.session import OwnCost
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Source
 
