@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.analysis.tasks.numerics import in_order, numerics_of, recipe_counters
+from turbotui.analysis.tasks.numerics import in_order, needed, numerics_of, recipe_counters
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
@@ -74,3 +74,28 @@ def test_why_there_is_no_recipe(machine: str, reason: Reason, says: str) -> None
     assert isinstance(found, Unavailable)
     assert found.reason is reason
     assert says in found.detail
+
+
+def test_bytes_need_every_width_that_the_core_counts() -> None:
+    arm = read_machine(simulated_host("grace-2s"))
+    has = tuple(one for one in counters(arm) if one.name not in {"scale bytes", "fixed bytes"})
+    flops = ("scale flops", "fixed flops")
+    some = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions"))
+    assert (some.has_flops, some.has_bytes) == (True, False)
+    assert some.why is not None
+    assert "ASE_INST_SPEC" in some.why.detail
+    every = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions", "vector instructions",
+                                        "sve instructions"))
+    assert (every.has_bytes, every.why) == (True, None)
+    assert needed(NEOVERSE, frozenset(one.name for one in has)) >= {"loads", "stores", "sve instructions"}
+
+
+def test_where_the_core_counts_bytes_no_width_is_needed() -> None:
+    keys = frozenset(event.key for event in NEOVERSE.events)
+    assert needed(NEOVERSE, keys) == {"scale flops", "fixed flops", "scale bytes", "fixed bytes"}
+
+
+def test_what_was_asked_for_is_not_called_a_lack(server: Machine) -> None:
+    found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"), asked_double=True)
+    assert "as asked for" in found.note
+    assert "found no counter" not in found.note

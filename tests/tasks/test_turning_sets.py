@@ -18,7 +18,7 @@ from turbotui.analysis.tasks.choosing import Chosen
 from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.watching import Watched, Watching, turn_for
-from turbotui.errors import MachineError
+from turbotui.errors import MachineError, UsageError
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -249,3 +249,34 @@ def test_sets_that_rest_are_closed_with_the_others() -> None:
         found.close()
         sleeper.communicate()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("name", ["grace-2s", "forest-1s", "turin-2s", "sapphire-2s"])
+def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
+    with watching(name, FLOPS) as (host, found, one):
+        cpus = range(len(found._cpus))
+        before = [host.model.truth(cpu) for cpu in cpus]
+        passes(host, found, 200, 0.05)
+        after = [host.model.truth(cpu) for cpu in cpus]
+        rows = found.report(one, Grouping.COMMAND).rows
+    moved = sum(new.bytes_loaded + new.bytes_stored - old.bytes_loaded - old.bytes_stored
+                for new, old in zip(after, before, strict=True))
+    assert sum(one.numerics.bytes(each.counts) or 0 for each in rows) == pytest.approx(moved, rel=0.25)
+
+
+@pytest.mark.parametrize(("name", "events"), [
+    ("grace-2s", "cache-misses,branch-misses,branches,dTLB-load-misses,iTLB-load-misses,LLC-loads,cache-references"),
+    ("laptop-old", "branches,branch-misses,cache-misses,cache-references,LLC-loads,LLC-load-misses"),
+])
+def test_events_of_choice_that_do_not_fit_take_turns(name: str, events: str) -> None:
+    with watching(name, replace(FLOPS, events=events)) as (host, found, one):
+        passes(host, found, 100, 0.05)
+        rows = found.report(one, Grouping.COMMAND).rows
+    assert one.books.turns > 1
+    assert set(events.split(",")) <= rows[0].counts.keys()
+    assert rows[0].counts["branches"] > rows[0].counts["branch-misses"] > 0
+
+
+def test_both_words_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="one of the two"), watching("turin-2s", replace(FLOPS, events="flops,double")):
+        pass

@@ -34,15 +34,17 @@ class Chosen:
     Attributes:
         sets: of which all but one wait for their turn.
         numerics: what FLOPs and bytes are made of.
+        has: counters of the recipe that this machine has, or why there are none.
     """
 
     sets: tuple[Choice, ...]
     numerics: Numerics
+    has: tuple[Counter, ...] | Unavailable = ()
 
     def first_only(self, machine: Machine) -> Chosen:
         """Without those that would take turns with the first one."""
         first = self.sets[0]
-        return Chosen((first,), numerics_of(machine, recipe_counters(machine), frozenset(first.names)))
+        return Chosen((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
 
 
 def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
@@ -81,22 +83,49 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
             if not threads_of(host, pid):
                 raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
     whole = application.whole_cpus or host.kind is not HostKind.REAL
+    left: tuple[Counter, ...] = ()
     try:
-        choice = choose(host, cpu, () if asked else wanted, whole_cpus=whole, target=target)
+        choice = bare = choose(host, cpu, (), whole_cpus=whole, target=target)
         if asked:  # what was asked for by name comes before what a word stands for
-            choice = with_required(host, choice, cpu, asked, target)
-            choice = with_wanted(host, choice, cpu, wanted, target)
+            choice, left = _with_asked(host, bare, cpu, asked, target)
+        choice = with_wanted(host, choice, cpu, [one for one in wanted if one.name not in choice.names], target)
     except HostError as error:
         what = ("the whole machine" if application.everything
                 else f"control group {application.cgroup}" if application.cgroup is not None
                 else f"process {target}" if target else "a command")
         raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
-    further: list[Counter] = []
-    if word or (application.whole_cpus and not asked):
-        wanting = frozenset() if known is None else needed(known)
-        further = [*(one for one in recipe if one.name in wanting), *last]
-    sets = (choice, *_further(host, choice, further, cpu, target))
-    return Chosen(sets, numerics_of(machine, floating, frozenset(name for one in sets for name in one.names)))
+    has = floating
+    if not isinstance(floating, Unavailable):
+        has = tuple(one for one in floating
+                    if one.name in choice.names or with_wanted(host, bare, cpu, (one,), target).counters)
+    if known is not None and not isinstance(has, Unavailable) and (word or (application.whole_cpus and not asked)):
+        necessary = needed(known, frozenset(one.name for one in has))
+        left += tuple(one for one in recipe if one.name in necessary)
+    if application.whole_cpus:
+        left += tuple(last)
+    sets = (choice, *_further(host, choice, left, cpu, target))
+    names = frozenset(name for one in sets for name in one.names)
+    return Chosen(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
+
+
+def _with_asked(host: Host, bare: Choice, cpu: int, asked: Sequence[Counter],
+                target: int) -> tuple[Choice, tuple[Counter, ...]]:
+    """A set with what was asked for by name, and what of it did not fit beside the rest: that takes turns.
+
+    Raises:
+        HostError: an event cannot be had, or they do not fit together and there are no instructions to join them by.
+    """
+    try:
+        return with_required(host, bare, cpu, asked, target), ()
+    except HostError:
+        for one in asked:
+            with_required(host, bare, cpu, (one,), target)  # each alone has to be there
+        anchor = [one for one in HARDWARE_COUNTERS if one.name == REFERENCE and one.name not in
+                  {own.name for own in asked}]
+        choice = with_wanted(host, bare, cpu, (*anchor, *asked), target)
+        if REFERENCE not in choice.names:
+            raise
+        return choice, tuple(one for one in asked if one not in choice.counters)
 
 
 def _further(host: Host, first: Choice, wanted: Sequence[Counter], cpu: int, target: int) -> Iterator[Choice]:
@@ -117,6 +146,8 @@ def _asked(host: Host, application: Application) -> tuple[tuple[Counter, ...], s
     if not application.events:
         return (), ""
     words = [word.strip() for word in application.events.split(",")]
+    if {DOUBLE, FLOPS} <= set(words):
+        raise UsageError(f"--event {FLOPS} has all precisions, {DOUBLE} has one of them: give one of the two")
     recipe = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
     text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
     asked = [Counter(one.string, one.attr) for one in encode_event(host, text)] if text else []

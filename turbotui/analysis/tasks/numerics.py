@@ -107,20 +107,26 @@ def _flags(host: Host) -> str:
         return ""
 
 
-def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, names: frozenset[str]) -> Numerics:
-    """What can be computed from the counters that a set got.
+def numerics_of(machine: Machine, has: tuple[Counter, ...] | Unavailable, names: frozenset[str], *,
+                asked_double: bool = False) -> Numerics:
+    """What can be computed from the counters that the sets got.
+
+    A mean width is that of all instructions or of none: without one of their events every access would be taken for
+    one of the others' width.
 
     Args:
         machine: of the tasks.
-        wanted: what `recipe_counters` gave.
-        names: of the counters in the set.
+        has: counters of the recipe that the machine has, or why there are none.
+        names: of the counters in the sets.
+        asked_double: whether double precision is all that was asked for.
     """
-    if isinstance(wanted, Unavailable):
-        return Numerics(why=wanted)
+    if isinstance(has, Unavailable):
+        return Numerics(why=has)
     recipe = recipe_of(machine.model)
     if recipe is None:
         return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no recipe counts FLOPs on this processor"))
-    usable = names & frozenset(one.name for one in wanted)
+    available = frozenset(one.name for one in has)
+    usable = names & available
     optional = frozenset(event.key for event in recipe.events if event.optional)
     double = tuple(term for term in recipe.flops if term.precision is Precision.DOUBLE)
     flops: tuple[Term, ...] = ()
@@ -128,21 +134,33 @@ def numerics_of(machine: Machine, wanted: tuple[Counter, ...] | Unavailable, nam
         if not flops and terms and {term.event for term in terms} <= usable | optional:
             flops = tuple(term for term in terms if term.event in usable)
     partial = bool(flops) and not {term.event for term in recipe.flops} <= usable | optional
-    exact = recipe.exact_bytes if all(term.event in usable for term in recipe.exact_bytes) else ()
-    widths = tuple(width for width in recipe.widths if width.event in usable)
-    accesses = all(term.event in usable for term in recipe.accesses)
-    has_bytes = bool(flops) and (bool(exact) or (accesses and bool(widths)))
+    exact = recipe.exact_bytes if _exact(recipe, usable) else ()
+    single = {term.event for term in recipe.flops} - {term.event for term in double} if partial else set()
+    widths = tuple(width for width in recipe.widths if width.event in available - single)
+    accesses = tuple(term.event for term in recipe.accesses)
+    sized = bool(widths) and usable.issuperset((*accesses, *(width.event for width in widths)))
+    has_bytes = bool(flops) and (bool(exact) or sized)
     cut = replace(recipe, flops=flops, widths=widths, exact_bytes=exact)
-    note = f"double precision only: the other events found no counter; {recipe.note}" if partial else recipe.note
+    counted = {term.event for term in (*flops, *exact)}
+    if has_bytes and not exact:
+        counted.update(accesses, (width.event for width in widths))
+    note = recipe.note
+    if partial:
+        because = "as asked for" if asked_double else "the other events found no counter"
+        note = f"double precision only, FLOPs and width of accesses, {because}; {recipe.note}".rstrip("; ")
     why = None
     if not recipe.flops:
         why = Unavailable(Reason.NO_HARDWARE, recipe.note)
     elif not flops or not has_bytes:
         lacking = "bytes" if flops else "FLOPs and bytes"
-        events = ", ".join(_lacking(recipe, names, flops=not flops)) or "their events"
+        events = ", ".join(_lacking(recipe, available, names, flops=not flops)) or "their events"
         why = Unavailable(Reason.IN_USE, f"{lacking} need {events}, which found no room in one group or were not asked "
                           "for", f"ask for the event {FLOPS}, or {DOUBLE} for double precision and bytes")
-    return Numerics(cut, bool(flops), has_bytes, partial, note, why, usable)
+    return Numerics(cut, bool(flops), has_bytes, partial, note, why, frozenset(counted))
+
+
+def _exact(recipe: Recipe, names: frozenset[str]) -> bool:
+    return bool(recipe.exact_bytes) and all(term.event in names for term in recipe.exact_bytes)
 
 
 def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tuple[Counter, ...]:
@@ -156,14 +174,20 @@ def in_order(recipe: Recipe, counters: Sequence[Counter], *, double: bool) -> tu
     return tuple(by_name[name] for name in dict.fromkeys((*first, *rest)) if name in by_name)
 
 
-def needed(recipe: Recipe) -> frozenset[str]:
-    """The counters without which FLOPs of all precisions, or bytes, cannot be told; others make them finer."""
-    bytes_ = recipe.exact_bytes or recipe.accesses
-    widths = () if recipe.exact_bytes else recipe.widths
-    return frozenset((*(term.event for term in (*recipe.flops, *bytes_)), *(width.event for width in widths)))
+def needed(recipe: Recipe, available: frozenset[str]) -> frozenset[str]:
+    """The counters without which FLOPs of all precisions, or bytes, cannot be told.
+
+    Args:
+        recipe: of the cores.
+        available: counters that they have.
+    """
+    terms = [*recipe.flops, *(recipe.exact_bytes if _exact(recipe, available) else recipe.accesses)]
+    widths = () if _exact(recipe, available) else recipe.widths
+    return available.intersection((*(term.event for term in terms), *(width.event for width in widths)))
 
 
-def _lacking(recipe: Recipe, names: frozenset[str], *, flops: bool) -> list[str]:
-    needed = {term.event for term in (*(recipe.flops if flops else ()), *recipe.accesses)}
-    return [event.name for event in recipe.events
-            if event.key in needed and event.key not in names and not event.optional]
+def _lacking(recipe: Recipe, available: frozenset[str], names: frozenset[str], *, flops: bool) -> list[str]:
+    wanted = needed(recipe, available) - names
+    if not flops:
+        wanted -= {term.event for term in recipe.flops} - {width.event for width in recipe.widths}
+    return [event.name for event in recipe.events if event.key in wanted and not event.optional]
