@@ -312,7 +312,7 @@ def _speed(bank: Bank, rates: Mapping[str, float], sizing: Sizing) -> Speed | No
     if found is None:
         return None
     sized = found.flops if found.bytes is not None else 0.0
-    return Speed(found.flops, found.bytes, sized, found.dominant, found.width)
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline import storage
-from turbotui.analysis.roofline.judging import Choice, judge, peak_of
+from turbotui.analysis.roofline.judging import Choice, flat_roof, judge
 from turbotui.analysis.roofline.live import Spot, moments_of, total_of
 from turbotui.analysis.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.analysis.roofline.plot import Mark, Plot, build_plot
@@ -133,10 +133,12 @@ def _phase_table(spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
     kinds = kinds_of(phases)
     if len(phases) < 2:
         return []
+    whole = total_of(spots)
+    single = None if whole is None else whole.single
     lines = [["behaviour", "AI flop/B", "GFLOP/s", "seconds", "width", "bound by", "of that roof", "below"]]
     for number, kind in enumerate(kinds, 1):
         lines.append([str(number), _number(kind.intensity), f"{kind.gflops:.4g}", f"{kind.seconds:.2f}",
-                      kind.dominant or "-", *_verdict_words(_judged(kind, roofs))])
+                      kind.dominant or "-", *_verdict_words(_judged(kind, roofs, single))])
     steady = [phase for phase in phases if phase.intervals > 1]
     course = ", ".join(f"{phase.start:.1f} s: {_kind_number(phase, kinds)}" for phase in steady[:12])
     more = f" and {len(steady) - 12} more" if len(steady) > 12 else ""
@@ -144,10 +146,11 @@ def _phase_table(spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
             *([f"course: {course}{more}"] if steady else []), ""]
 
 
-def _judged(phase: Phase, roofs: RoofSet | None) -> Verdict | None:
+def _judged(phase: Phase, roofs: RoofSet | None, single: float | None) -> Verdict | None:
     if roofs is None or not phase.intensity or not phase.gflops:
         return None
-    return verdict(roofs, phase.intensity, phase.gflops * 1e9, peak_of(roofs, phase.dominant))
+    flops = phase.gflops * 1e9
+    return verdict(roofs, phase.intensity, flops, flat_roof(roofs, flops, phase.dominant, single))
 
 
 def _kind_number(phase: Phase, kinds: Sequence[Phase]) -> str:

@@ -66,6 +66,7 @@ class Counted:
         width: the model that made `bytes`.
         dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
         used: keys of the events behind it.
+        single: share of the operations that are in single precision; None where no event tells.
     """
 
     flops: float
@@ -74,6 +75,7 @@ class Counted:
     width: WidthModel
     dominant: str
     used: frozenset[str]
+    single: float | None = None
 
 
 def signal_of(recipe: Recipe, key: str) -> SignalId:
@@ -103,7 +105,8 @@ def counted(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing) -> Coun
         used |= {term.event for term in recipe.accesses}
         if model is WidthModel.MIX:
             used |= {width.event for width in recipe.widths}
-    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used))
+    single = _single(recipe, counts, sizing.vector_bits)
+    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used), single)
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
@@ -119,6 +122,21 @@ def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset
     return total
 
 
+def _by_precision(recipe: Recipe, counts: Mapping[str, float], bits: int) -> dict[Precision, float]:
+    """Operations in each precision, of a recipe that tells them apart."""
+    return {precision: _sum((term for term in recipe.flops if term.precision is precision and term.event in counts),
+                            counts, frozenset(), bits) or 0.0
+            for precision in Precision}
+
+
+def _single(recipe: Recipe, counts: Mapping[str, float], bits: int) -> float | None:
+    if not recipe.separates_precision:
+        return None
+    flops = _by_precision(recipe, counts, bits)
+    total = sum(flops.values())
+    return flops[Precision.SINGLE] / total if total > 0 else 0.0
+
+
 def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, model: WidthModel) -> float | None:
     """Mean bytes of an access; None where the model needs what was not counted."""
     scale = sizing.vector_bits / VECTOR_UNIT
@@ -127,11 +145,7 @@ def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, m
     if model is WidthModel.PRECISION:
         if not recipe.separates_precision:
             return None
-        flops = {
-            precision: sum(counts.get(term.event, 0.0) * term.weight * (scale if term.per_vector else 1.0)
-                           for term in recipe.flops if term.precision is precision)
-            for precision in Precision
-        }
+        flops = _by_precision(recipe, counts, sizing.vector_bits)
         total = sum(flops.values())
         if total <= 0:
             return float(_SCALAR_BYTES)

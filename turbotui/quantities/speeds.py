@@ -21,6 +21,7 @@ class Speed:
         sized_flops: operations per second of those same CPUs: an intensity divides like by like.
         dominant: the width of the CPU with the most operations.
         width: the model behind `bytes`; None if there are none, or several.
+        single: share of the operations that are in single precision; None where not all CPUs tell.
     """
 
     flops: float
@@ -28,6 +29,7 @@ class Speed:
     sized_flops: float
     dominant: str
     width: WidthModel | None
+    single: float | None = None
 
     @property
     def intensity(self) -> float | None:
@@ -44,7 +46,7 @@ def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed |
         found = counted(recipe, rates, how) if rates else None
         if found is not None:
             sized = found.flops if found.bytes is not None else 0.0
-            return Speed(found.flops, found.bytes, sized, found.dominant, found.width)
+            return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single)
     return None
 
 
@@ -58,13 +60,16 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
         return None
     sized = [speed for speed in known if speed.bytes is not None]
     models = {speed.width for speed in sized}
+    flops = sum(speed.flops for speed in known)
+    singles = [None if speed.single is None else speed.single * speed.flops for speed in known]
     busiest = max(known, key=lambda speed: speed.flops)
     return Speed(
-        flops=sum(speed.flops for speed in known),
+        flops=flops,
         bytes=sum(speed.bytes or 0.0 for speed in sized) if sized else None,
         sized_flops=sum(speed.flops for speed in sized),
         dominant=busiest.dominant if busiest.flops > 0 else "",
         width=models.pop() if len(models) == 1 else None,
+        single=None if None in singles else sum(one or 0.0 for one in singles) / flops if flops > 0 else 0.0,
     )
 
 

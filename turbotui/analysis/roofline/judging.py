@@ -17,6 +17,8 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import RowId, Scope
 
+_MOSTLY = 0.5  # share from which a precision is that of a spot
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -74,17 +76,44 @@ def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
     return next(((cpu,) for cpu in cores if places[cpu].core_type == kind), cores[:1])
 
 
-def peak_of(roofs: RoofSet, dominant: str) -> Peak | None:
-    """The highest flat roof of the width that dominates; None for the highest of all."""
-    found = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is Precision.DOUBLE]
+def peak_of(roofs: RoofSet, dominant: str, precision: Precision = Precision.DOUBLE) -> Peak | None:
+    """The highest flat roof of a width in one precision; None where there is none."""
+    found = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is precision]
     return max(found, key=lambda peak: peak.flops, default=None)
 
 
+def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None) -> Peak | None:
+    """The flat roof that a point stands under: of its dominating width and precision; None where there is none.
+
+    Instructions of several widths and precisions together have a roof between those of each: a point above that of the
+    most frequent ones is under the next higher that it can have, and is above every roof only if there is none.
+
+    Args:
+        roofs: of the CPUs that it ran on.
+        flops: per second.
+        dominant: the width of most of its floating-point instructions; "" where that is not counted.
+        single: share of its operations in single precision; None where no event tells.
+    """
+    mine = peak_of(roofs, dominant, Precision.SINGLE) if single is not None and single > _MOSTLY else None
+    mine = mine or peak_of(roofs, dominant) or roofs.top_peak()
+    if mine is None or flops <= mine.flops:
+        return mine
+    # where no event tells the precision, all of it may be single
+    possible = [peak for peak in roofs.peaks if peak.precision is Precision.DOUBLE or single != 0]
+    higher = [peak for peak in possible if peak.flops >= flops]
+    return min(higher, key=_height) if higher else max(possible, key=_height, default=mine)
+
+
+def _height(peak: Peak) -> float:
+    return peak.flops
+
+
 def judge(spot: Spot, roofs: RoofSet) -> Verdict | None:
-    """What bounds a spot; the flat roof is that of its dominating width. None where it has no place."""
+    """What bounds a spot. None where it has no place."""
     if spot.intensity is None or not spot.has_place:
         return None
-    return verdict(roofs, spot.intensity, spot.gflops * 1e9, peak_of(roofs, spot.dominant))
+    flops = spot.gflops * 1e9
+    return verdict(roofs, spot.intensity, flops, flat_roof(roofs, flops, spot.dominant, spot.single))
 
 
 def sentence(spot: Spot, roofs: RoofSet | None) -> str:
@@ -102,5 +131,6 @@ def sentence(spot: Spot, roofs: RoofSet | None) -> str:
     if found.above:
         return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
     if found.bound is Bound.COMPUTE:
-        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof, compute-bound"
+        which = "" if spot.dominant else " (its width is not counted: the highest roof)"
+        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof{which}, compute-bound"
     return f"{text}: {share} of the {found.ceiling.removesuffix(' bandwidth')} roof, memory-bound"

@@ -30,6 +30,7 @@ class Spot:
         length: seconds of the interval; of a thread those in which it ran.
         estimated: whether counters took turns.
         task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last.
+        single: share of its operations that are in single precision; None where no event tells.
     """
 
     row: RowId
@@ -43,6 +44,7 @@ class Spot:
     length: float
     estimated: bool
     task: str = ""
+    single: float | None = None
 
     @property
     def identity(self) -> RowId | str:
@@ -90,7 +92,7 @@ def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequenc
             continue
         found.append(Spot(
             row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
-            speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated,
+            speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
         ))
     return Reading(tuple(found), unknown)
 
@@ -110,13 +112,15 @@ def total_of(spots: Sequence[Spot]) -> Spot | None:
     for spot in spots:
         work[spot.dominant] = work.get(spot.dominant, 0.0) + spot.gflops * spot.length
     widths = {spot.width for spot in sized}
-    last = spots[-1]
+    singles = [None if spot.single is None else spot.single * spot.gflops * spot.length for spot in spots]
+    last, done = spots[-1], sum(work.values())
     return Spot(
-        last.row, last.name, sum(work.values()) / length if length else 0.0,
+        last.row, last.name, done / length if length else 0.0,
         size / sum(spot.length for spot in sized) if sized and size else 0.0 if sized else None,
         sized_flops / size if size else None,
         max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
         last.seconds, length, any(spot.estimated for spot in spots),
+        single=None if None in singles else sum(one or 0.0 for one in singles) / done if done > 0 else 0.0,
     )
 
 

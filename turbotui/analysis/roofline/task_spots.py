@@ -87,5 +87,5 @@ def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot 
         place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
         None if found.bytes is None else found.bytes / 1e9, found.flops / found.bytes if found.bytes else None,
         found.dominant, None if found.bytes is None else found.width, seconds, ran,
-        estimated=bool(row.estimated), task=row.key,
+        estimated=bool(row.estimated), task=row.key, single=found.single,
     )
