@@ -84,6 +84,39 @@ def test_what_is_counted_in_an_interval_is_exact_and_what_is_not_is_marked() -> 
     assert exact == 5 + 2 + 1 + 2 + 2 + 1, "instructions in each, and one of the three sets after the other"
 
 
+def test_the_sum_over_cpus_is_that_of_their_estimates() -> None:
+    """CPUs with unlike work: a quotient of sums over them is far from the sum of their quotients."""
+    plan = parse_plan("""
+        [[spy]]
+        on = "0-2"
+        sets = [["cycles", "branches"], ["cache-misses", "branch-misses"]]
+        [[spy]]
+        on = "3-6"
+        sets = [["branches"], ["cache-misses"], ["cycles"]]
+    """)
+    spied = SpiedMachine("laptop-old", plan)
+    frames = spied.frames(0.1, 8)
+    topology = spied.machine.topology
+    rows = {SYSTEM_ROW: topology.cpus}
+    rows |= {one.row: one.cpus for scope in (Scope.PACKAGE, Scope.CORE) for one in topology.instances(scope)}
+    estimates = unknown = 0
+    for frame in frames:
+        for column in (spied.session.catalog.by_id[name] for name in ("cycles", "branches", "cache-misses")):
+            for row, cpus in rows.items():
+                counting = [cpu for cpu in cpus if cpu != 7]
+                own = [frame.cell(column, cpu_row(cpu)) for cpu in counting]
+                known = [value for value in own if isinstance(value, float)]
+                estimates += frame.estimated(column, row)
+                if len(known) == len(own):
+                    assert frame.cell(column, row) == pytest.approx(sum(known), rel=1e-9), (column.id, row)
+                else:
+                    unknown += 1
+                    assert frame.cell(column, row) is None, "part of a sum is not the sum"
+                    assert frame.why(column, row) is not None
+    assert estimates
+    assert unknown
+
+
 def test_a_set_that_does_not_fit_is_split_and_one_that_does_is_not() -> None:
     many = "cycles,branches,branch-misses,cache-references,cache-misses,L1-dcache-loads,LLC-loads,dTLB-loads"
     spied = SpiedMachine("laptop-old", plan_of(many))

@@ -12,6 +12,11 @@ from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
 
+_TURNS = (
+    " A value of an interval in which another set had its turn is estimated and marked ~. A row of several CPUs is the "
+    "sum of their values; it is unknown as long as one of them that counts the event has none."
+)
+
 
 def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
     """One column for each event, per second, then the spy's own.
@@ -41,16 +46,20 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
 
 def _event(name: str, reference: str, *, turns: bool) -> Column:
     ids = SpySignals(name)
-    joined = (f"; in intervals of another set Δ{reference} (:beside) x its newest {name} (:last) / {reference} (:along)"
-              if turns else "")
+    joined = (f"; in intervals of another set Δ{reference} (:beside) x its newest {name} (:last) / {reference} "
+              "(:along), on each CPU" if turns else "")
     return Column(
         id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
         needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if turns else ())),
         compute=_joined(ids) if turns else _measured(ids), formula=f"Δ{name} / interval{joined}",
         help=f"{name} of each CPU's spy, a second."
-        + (" A value of an interval in which another set had its turn is estimated and marked ~." if turns else ""),
-        document=_DOCUMENT, width=10, extra=True, priority=1,
+        + (_TURNS if turns else ""),
+        document=_DOCUMENT, width=10, extra=True, priority=1, doubt=_doubt if turns else None,
     )  # fmt: skip
+
+
+def _doubt(_row: Inputs) -> str:
+    return "a CPU here that counts it has no rate for it yet: its set had no turn so far, or none with the reference"
 
 
 def _measured(ids: SpySignals) -> Callable[[Inputs], Cell]:
@@ -58,18 +67,31 @@ def _measured(ids: SpySignals) -> Callable[[Inputs], Cell]:
 
 
 def _joined(ids: SpySignals) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> float | None:
-        counted, seconds = row.total(ids.count), row.elapsed(ids.count)
-        if not seconds:
+    def compute(row: Inputs) -> Cell:
+        if row.total(ids.count) is not None:
+            return row.rate(ids.count)
+        if row.total(ids.beside) is None:
             return None
-        if counted is not None:
-            return counted / seconds
-        last, along, beside = row.value(ids.last), row.value(ids.along), row.delta(ids.beside)
-        if last is None or not along or beside is None:
-            return None
-        return beside * last / along / seconds
+        # The CPUs differ in what they execute, and each has a rate of its own: a quotient of sums is no sum of them.
+        found = [_of_cpu(one, ids) for one in row.each(Scope.CPU) if one.delta(ids.beside) is not None]
+        known = [one for one in found if one is not None]
+        return sum(known) if known and len(known) == len(found) else None
 
     return compute
+
+
+def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
+    """What one CPU counted a second, or would have by its newest rate; None before it has one."""
+    counted = cpu.rate(ids.count)
+    if counted is not None:
+        return counted
+    last, along, beside, seconds = (
+        cpu.value(ids.last), cpu.value(ids.along), cpu.delta(ids.beside), cpu.elapsed(ids.count))
+    if last is None or along is None or beside is None or not seconds:
+        return None
+    if not beside:
+        return beside  # nothing was executed, whatever the rate
+    return beside * last / along / seconds if along else None
 
 
 def with_spies(columns: Sequence[Column], plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
