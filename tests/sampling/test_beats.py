@@ -56,6 +56,25 @@ async def test_every_beat_is_read_once_and_has_its_frame(intervals: int) -> None
     assert max(ahead) == min(intervals, 3) - 1, "three beats of 50 ms are read before the first of them is shown"
 
 
+async def test_each_frame_tells_how_many_were_read_together_with_it_and_follow() -> None:
+    host = FakeHost()
+    source = Counting(host)
+    sampler = sampler_of(host, source, hold=0.15)
+
+    def cut() -> None:
+        if source.reads.count(0) == 6:
+            sampler.end_interval()
+
+    source.on_read = cut
+    frames = await sample(sampler, 8)
+    behind = [frame.newer.behind for frame in frames]
+    assert behind[:4] == [0, 2, 1, 0], "the first tick is alone, then three beats of 50 ms are held back"
+    assert max(behind[4:]) <= 2
+    for number, left in enumerate(behind[:-1]):
+        assert not left or behind[number + 1] == left - 1, "those that were cut off are not promised"
+    assert behind[-1] == 0
+
+
 async def test_without_leave_to_hold_frames_back_each_is_shown_when_it_is_read() -> None:
     host = FakeHost()
     source = Counting(host)

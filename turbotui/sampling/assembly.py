@@ -26,6 +26,7 @@ class Beat:
     late: frozenset[int]
     overruns: int
     late_total: int
+    behind: int = 0
 
 
 class Assembler:
@@ -92,7 +93,7 @@ class Assembler:
             busy_ns=sum(end - start for start, end in spans),
             overruns=beat.overruns, late_total=beat.late_total,
             fresh={name: frozenset(positions) for name, positions in fresh.items()}, turns=turns, unsure=unsure,
-            failures=failures,
+            failures=failures, behind=beat.behind,
         )
 
     def _put(self, parts: Sequence[Readings], values: Mapping[SignalId, list[Raw]],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.machine.host import Host, HostError
 from turbotui.sampling.frame import Frame
 
-_TOGETHER_SECONDS: Final = 0.02  # frames that are held back come closer to each other than this
 _RESIDENT_SECONDS: Final = 0.25  # between two looks at our own memory, however short the interval
 
 
@@ -30,7 +30,7 @@ class OwnCost:
         reads: counter groups that spies read in an interval.
         opened: counters that they opened in an interval.
 
-    Of intervals whose frames come together, each has its share.
+    Of intervals whose frames were held back and come together, each has its share of what they cost together.
     """
 
     cpu_percent: float | None
@@ -45,27 +45,47 @@ class OwnCost:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
-    """What this process had used when a frame was published: s of monotonic time, s of CPU time, counts."""
+class Usage:
+    """What this process has used since it began.
+
+    Attributes:
+        at: s of monotonic time.
+        used: s of CPU time, all threads.
+        woken: how often a thread was woken.
+    """
 
     at: float
-    seq: int
     used: float
     woken: int
+
+
+def usage_now() -> Usage:
+    """What this process has used so far."""
+    found = resource.getrusage(resource.RUSAGE_SELF)
+    # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
+    return Usage(time.monotonic(), found.ru_utime + found.ru_stime, found.ru_nvcsw)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What was used when frames were about to be published."""
+
+    usage: Usage
     reads: int
     opened: int
 
 
 def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
+    """What each of the frames cost of which this one is the first: all of it was used since those before came."""
     newer = frame.newer
+    frames = newer.behind + 1
     known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
-    if before is None or mark.at <= before.at:
-        return replace(known, reads=mark.reads, opened=mark.opened)
-    frames = max(1, mark.seq - before.seq)
-    used = mark.used - before.used
+    if before is None or mark.usage.at <= before.usage.at:
+        return replace(known, reads=mark.reads / frames, opened=mark.opened / frames)
+    used = mark.usage.used - before.usage.used
     return replace(
-        known, cpu_percent=100.0 * used / (mark.at - before.at), cpu_us=1e6 * used / frames,
-        wakeups=(mark.woken - before.woken) / frames, reads=(mark.reads - before.reads) / frames,
+        known, cpu_percent=100.0 * used / (mark.usage.at - before.usage.at), cpu_us=1e6 * used / frames,
+        wakeups=(mark.usage.woken - before.usage.woken) / frames, reads=(mark.reads - before.reads) / frames,
         opened=(mark.opened - before.opened) / frames)
 
 
@@ -74,22 +94,20 @@ class Meter:
 
     Args:
         host: the machine that this process runs on, whatever it watches.
+        usage: tells what this process has used.
 
     Attributes:
         cost: of the newest interval.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, usage: Callable[[], Usage] = usage_now) -> None:
         self._host = host
-        self._together = 0.0
+        self._usage = usage
+        self._behind = 0
         self._mark: _Mark | None = None
         self._resident_at = -math.inf
         self._resident_bytes: int | None = None
         self.cost = OwnCost(None, None, 0.0, 0, 0)
-
-    def expect(self, interval: float) -> None:
-        """Frames of so short an interval in seconds come together, held back; 0: each comes when it was read."""
-        self._together = min(_TOGETHER_SECONDS, interval)
 
     def note(self, frame: Frame, reads: int, opened: int) -> None:
         """A frame is there.
@@ -100,17 +118,16 @@ class Meter:
             opened: counters that they opened, likewise.
         """
         newer = frame.newer
-        now, before = time.monotonic(), self._mark
-        if before is not None and now - before.at < self._together:
-            # one of several frames that were held back together: they cost what they cost together
-            self.cost = replace(self.cost, sample_ms=newer.span_ns / 1e6)
+        first, self._behind = not self._behind, newer.behind
+        if not first:
+            # one of several that were held back together: they cost what they cost together
+            self.cost = replace(self.cost, sample_ms=newer.span_ns / 1e6, late=newer.late_total,
+                                overruns=newer.overruns)
             return
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
-        mark = _Mark(now, newer.seq, usage.ru_utime + usage.ru_stime, usage.ru_nvcsw, reads, opened)
+        mark, before = _Mark(self._usage(), reads, opened), self._mark
         self._mark = mark
-        if now - self._resident_at >= _RESIDENT_SECONDS:
-            self._resident_at, self._resident_bytes = now, self._resident()
+        if mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = mark.usage.at, self._resident()
         self.cost = _cost_between(before, mark, frame, self._resident_bytes)
 
     def _resident(self) -> int | None:

@@ -206,7 +206,7 @@ class Sampler:
             late = away.union(cpu for cpu, beats_of in by_cpu.items() if number not in beats_of)
             at = round(beats[number] * 1e9)
             self._seq += 1
-            self._publish(found, late, at + wall, at + clock)
+            self._publish(found, late, at + wall, at + clock, behind=read - 1 - number)
         self._check(host.now_ns())
         return read
 
@@ -230,11 +230,12 @@ class Sampler:
         # after the readings, not before: they come first, and the machine is at rest again
         self._check(started)
 
-    def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int) -> None:
+    def _publish(self, answers: Sequence[Answer], late: frozenset[int], wall: int, started: int, *,
+                 behind: int = 0) -> None:
         self._late_total += len(late)
         snapshot = self._assembler.assemble(
             answers,
-            Beat(self._seq - 1, wall, started, late, self._overruns, self._late_total),
+            Beat(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
         )
         self._recheck = bool(snapshot.failed)
         frame = Frame(self._last, snapshot, self._census)

@@ -287,7 +287,6 @@ class Session:
                 self._on_end()
             return
         self._sampler.hold = hold
-        self._meter.expect(self.interval if hold > self.interval else 0.0)
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory()
         self._sampler.bus.attach(_Callback(self._publish))

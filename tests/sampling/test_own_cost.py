@@ -1,0 +1,68 @@
+"""What watching costs, frame by frame: frames that were held back share what they cost together, no more, no less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import FakeHost, census_of, machine_of, snapshot
+
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import Meter, OwnCost, Usage
+
+TOPOLOGY = machine_of(FakeHost()).topology
+CENSUS = census_of()
+
+
+def frame(seq: int, behind: int) -> Frame:
+    return Frame(None, replace(snapshot(TOPOLOGY, {}, {}, seq=seq), behind=behind, span_ns=seq), CENSUS)
+
+
+def costs_of(batches: Sequence[tuple[int, Usage, int, int]]) -> list[OwnCost]:
+    """The cost beside each frame.
+
+    Args:
+        batches: how many frames come together, what had been used by then, group reads and counters opened.
+    """
+    told = iter([usage for _size, usage, _reads, _opened in batches])
+    meter = Meter(FakeHost(), lambda: next(told))
+    found: list[OwnCost] = []
+    for size, _usage, reads, opened in batches:
+        for behind in reversed(range(size)):
+            meter.note(frame(len(found), behind), reads, opened)
+            found.append(meter.cost)
+    return found
+
+
+def test_frames_of_one_batch_share_the_cost_of_that_batch() -> None:
+    costs = costs_of([
+        (1, Usage(100.0, 1.0, 50), 2, 6),
+        (10, Usage(100.5, 1.010, 60), 22, 6),
+        (4, Usage(100.7, 1.030, 64), 30, 10),
+        (1, Usage(100.75, 1.031, 67), 32, 10),
+    ])
+    assert [costs[0].cpu_us, costs[0].wakeups, costs[0].reads, costs[0].opened] == [None, None, 2, 6]
+    assert [cost.cpu_us for cost in costs[1:]] == pytest.approx([1000.0] * 10 + [5000.0] * 4 + [1000.0])
+    assert [cost.reads for cost in costs[1:]] == [2.0] * 15
+    assert [cost.opened for cost in costs[1:]] == [0.0] * 10 + [1.0] * 4 + [0.0]
+    assert [cost.wakeups for cost in costs[1:]] == [1.0] * 14 + [3.0]
+    assert [cost.cpu_percent for cost in costs[1:]] == pytest.approx([2.0] * 10 + [10.0] * 4 + [2.0])
+    assert [cost.sample_ms for cost in costs] == [seq / 1e6 for seq in range(16)], "each frame's own"
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 10**6), st.integers(0, 99), st.integers(0, 500),
+                          st.integers(0, 9)), min_size=1, max_size=12))
+def test_all_lines_together_are_what_was_used(steps: list[tuple[int, int, int, int, int]]) -> None:
+    at = used = woken = reads = opened = 0
+    batches = [(1, Usage(0.0, 0.0, 0), 0, 0)]
+    for size, busy, wakeups, read, new in steps:
+        at, used, woken, reads, opened = at + 1, used + busy, woken + wakeups, reads + read, opened + new
+        batches.append((size, Usage(float(at), used / 1e6, woken), reads, opened))
+    costs = costs_of(batches)[1:]
+    assert sum(cost.cpu_us or 0.0 for cost in costs) == pytest.approx(used)
+    assert sum(cost.wakeups or 0.0 for cost in costs) == pytest.approx(woken)
+    assert sum(cost.reads for cost in costs) == pytest.approx(reads)
+    assert sum(cost.opened for cost in costs) == pytest.approx(opened)
