@@ -228,7 +228,7 @@ def test_a_file_is_followed_and_a_bad_one_is_not(tmp_path: Path) -> None:
             path.write_text(plan_text(plan_of("cycles")))
 
     frames = spied.frames(0.1, 11, edit)
-    assert all(counted(frame, "branches", 0) is not None for frame in frames[:8])
+    assert all(counted(frame, "branches", 0) is not None for frame in frames[:7])
     assert counted(frames[5], "cache-misses", 0) is not None, "the last good content goes on"
     assert counted(frames[-1], "cycles", 0) is not None
     assert "not TOML" in notes[5]

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note
@@ -98,14 +99,23 @@ def _instead(session: Session) -> str:
     return f"; software events need no core PMU ({_SOFTWARE}), and a simulated machine has one (--machine laptop-old)"
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A frame as it came, with what was in force when it was read: by the time it is printed that may have changed."""
+
+    frame: Frame
+    cost: OwnCost
+    plan: SpyPlan
+    spied: tuple[Column, ...]
+
+
 class _Spying:
     """One run of the command."""
 
     def __init__(self, session: Session, arguments: argparse.Namespace) -> None:
         self._session = session
         self._arguments = arguments
-        self._frames: queue.SimpleQueue[tuple[Frame, OwnCost] | None] = queue.SimpleQueue()
-        self._spied: tuple[Column, ...] | None = None
+        self._frames: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
         self._note = ""
 
     def run(self) -> None:
@@ -144,7 +154,8 @@ class _Spying:
             raise failures[0]
 
     def _take(self, frame: Frame) -> None:
-        self._frames.put((frame, self._session.own_cost()))
+        session = self._session
+        self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -165,31 +176,31 @@ class _Spying:
                 signal.signal(number, handler)
 
     def _print(self) -> None:
-        joiner = Joiner(self._session.spies)
         plan = self._session.spies
+        joiner = Joiner(plan)
+        spied: tuple[Column, ...] = ()
         writer = None
-        while (item := self._frames.get()) is not None:
-            frame, cost = item
+        while (taken := self._frames.get()) is not None:
+            frame = taken.frame
             self._say_note()
             if frame.older is None:
                 continue
-            if self._session.spies is not plan:
+            if taken.plan is not plan:
                 self._join(joiner.rest())
-                plan = self._session.spies
+                plan = taken.plan
                 joiner = Joiner(plan)
             if self._arguments.joined:
                 self._join(joiner.add(frame))
             else:
-                if writer is None or self._session.spied is not self._spied:
-                    self._spied = self._session.spied
-                    writer = make_format(self._arguments.format, self._layout())
+                if writer is None or taken.spied is not spied:
+                    spied = taken.spied
+                    writer = make_format(self._arguments.format, self._layout(spied))
                 print("\n".join(writer.lines(frame)), flush=True)
             if self._arguments.cost:
-                print(self._cost(frame, cost), file=sys.stderr, flush=True)
-        if self._arguments.joined:
-            self._join(joiner.rest())
+                print(self._cost(frame, taken.cost), file=sys.stderr, flush=True)
+        self._join(joiner.rest())
 
-    def _layout(self) -> Layout:
+    def _layout(self, columns: tuple[Column, ...]) -> Layout:
         session = self._session
         catalog, census = session.catalog, session.census
         first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
@@ -198,7 +209,7 @@ class _Spying:
             for name in _BESIDE
             if (column := catalog.get(name)) is not None and all(need in census.signals for need in column.needs)
         ]
-        spied = [column for column in session.spied if column.default]
+        spied = [column for column in columns if column.default]
         host = session.machine.host
         return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0], marks=True)
 

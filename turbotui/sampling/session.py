@@ -239,7 +239,7 @@ class Session:
         self._spy_file = file
 
     def _look_at_spy_file(self) -> None:
-        """Between two intervals: has somebody changed the file?"""
+        """Between two readings: has somebody changed the file?"""
         if self._spy_file is None:
             return
         try:
@@ -356,8 +356,9 @@ class Session:
         self.latest = frame
         effort = self._spies.effort()
         self._meter.note(frame, effort.reads, effort.opened)
-        self._look_at_spy_file()
         self._on_frame(frame)
+        if not frame.newer.behind:  # those that follow were read by this plan, and whoever takes them has to find it
+            self._look_at_spy_file()
 
 
 class _Callback:
