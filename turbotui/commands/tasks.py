@@ -16,7 +16,7 @@ from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_app
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Report, Watched, Watching
-from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timeline_lines
+from turbotui.commands.tasks_text import SoFar, Table, as_json, as_text, notes, timeline_lines
 from turbotui.commands.watching import label, named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
@@ -97,6 +97,7 @@ class _Watch:
         self._held: dict[str, Held] = {}
         self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {}, {})
+        self._so_far: dict[str, SoFar] = {}
 
     def run(self) -> int:
         watching = Watching(self._machine, self._arguments.pages)
@@ -183,7 +184,9 @@ class _Watch:
             report: Report = watching.report(one, self._by, whole=number is None)
             joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
                                by_cycles="cycles" in report.names, everything=one.application.everything)
-            table = Table(report, one.books, number, joules, energy, label(self._machine.host))
+            earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
+            table = Table(report, one.books, number, joules, energy, label(self._machine.host), earlier)
+            self._so_far[one.application.name] = table.so_far()
             if self._arguments.json:
                 print(json.dumps(as_json(table)), flush=True)
                 continue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
-from turbotui.analysis.tasks.books import Books, turns_sentence
+from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.tables import TaskRow
@@ -21,6 +21,21 @@ _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
 @dataclass(frozen=True, slots=True)
+class SoFar:
+    """What was known when an interval began.
+
+    Attributes:
+        seconds: since watching began.
+        totals: counts; None when it began.
+        damaged: records that could not be understood.
+    """
+
+    seconds: float = 0.0
+    totals: Totals | None = None
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """What is printed at one time of one application.
 
@@ -31,6 +46,7 @@ class Table:
         joules: of rows, by their key.
         energy: what they were shared out of.
         label: of a machine that is not this one; "" for this one.
+        earlier: what was known when the interval began; of the whole run, nothing.
     """
 
     report: Report
@@ -39,6 +55,11 @@ class Table:
     joules: Mapping[str, float]
     energy: Energy
     label: str
+    earlier: SoFar = field(default_factory=SoFar)
+
+    def so_far(self) -> SoFar:
+        """What is known at its end."""
+        return SoFar(self.earlier.seconds + self.report.seconds, self.books.totals(), self.report.damaged)
 
 
 def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
@@ -58,20 +79,22 @@ def notes(table: Table) -> list[str]:
     """What has to be said of the numbers."""
     report, books = table.report, table.books
     found = []
+    so_far = "" if table.number is None else " so far"
     if report.lost:
         harm = ("counts of the threads before and after are booked on one of them"
                 if books.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
-        found.append(f"{report.lost} samples LOST for want of room in the ring ({harm}): --pages gives more")
+        found.append(f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more")
     if report.throttled:
-        found.append(f"the kernel held samples back {report.throttled} times (kernel.perf_event_max_sample_rate)")
+        found.append(f"the kernel held samples back {report.throttled} times{so_far} "
+                     "(kernel.perf_event_max_sample_rate)")
     if report.damaged:
-        found.append(f"{report.damaged} records could not be understood")
+        found.append(f"{report.damaged} records could not be understood{so_far}")
     if report.missed:
         found.append(f"{report.missed} threads ended between two looks at /proc, or are of other processes: "
-                     "not counted")
-    if books.read is not None and any(books.tail):
-        rest = ", ".join(f"{name} {_plain(name, value)}"
-                         for name, value in zip(books.names, books.tail, strict=True) if value)
+                     f"not counted{so_far}")
+    tail = _of_all_sets(books, books.tail)
+    if books.read is not None and any(tail.values()):
+        rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value)
         found.append(f"after the last samples of threads, in the final read only: {rest}")
     if not {"instructions", "cycles"} & set(books.names):
         found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
@@ -179,18 +202,22 @@ def _place(stretch: Stretch | None, cell: int, *, colour: bool) -> str:
     return f"\x1b[{shade}{';7' if stretch.share >= _FULL else ''}m{text}\x1b[0m"  # 7: filled
 
 
+def _of_all_sets(books: Books, values: Sequence[int]) -> dict[str, int]:
+    """By name; without what only one of several sets counts, for that was counted for a part of the time."""
+    return {name: value for name, value in zip(books.names, values, strict=True) if name in books.always}
+
+
+def _si(counts: Mapping[str, int | None]) -> dict[str, float | None]:
+    return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN and value is not None else value
+            for name, value in counts.items()}
+
+
 def as_json(table: Table) -> dict[str, object]:
-    """The same in SI units."""
+    """The same in SI units; of the interval, but for what stands below `since_start`."""
     report, books = table.report, table.books
-
-    def plain(counts: Mapping[str, int]) -> dict[str, float]:
-        return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN else value
-                for name, value in counts.items()}
-
-    def named(values: Sequence[int]) -> dict[str, float]:
-        return plain(dict(zip(books.names, values, strict=True)))
-
-    numerics = report.numerics
+    now = table.so_far()
+    whole = books.totals()
+    totals = whole if table.earlier.totals is None else whole.since(table.earlier.totals)
     return {
         **({"machine": table.label} if table.label else {}),
         **({"application": report.application.name} if report.application.name else {}),
@@ -199,16 +226,30 @@ def as_json(table: Table) -> dict[str, object]:
         "mode": books.choice.mode.name,
         "sampled": books.choice.when.name,
         "sets": books.turns,
-        "tasks": [{"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
-                   "incomplete": row.incomplete, "estimated": sorted(row.estimated), "ipc": row.ipc,
-                   "migrations": row.migrations if books.choice.when is When.SWITCHES else None,
-                   "flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts),
-                   "joules_estimate": table.joules.get(row.key), **plain(row.counts)} for row in report.rows],
-        "sum": named(books.sums()),
-        "after_last_samples": named(books.tail),
-        "final_read": None if books.read is None else named(books.read),
-        "lost": report.lost,
-        "throttled": report.throttled,
-        "damaged": report.damaged,
+        "tasks": [_task(table, row) for row in report.rows],
+        "sum": _si(totals.everything),
+        "estimated": sorted(set(books.names) - books.always),
+        # raw: of the run time that each set saw
+        **({"set_counts": [{"sum": _si(one), "final_read": None if read is None else _si(read)}
+                           for one, read in zip(totals.sets, books.reads, strict=True)]} if books.turns > 1 else {}),
+        "after_last_samples": None if books.read is None else _si(_of_all_sets(books, books.tail)),
+        "final_read": None if books.read is None else _si(_of_all_sets(books, books.read)),
+        "lost": totals.lost,
+        "throttled": totals.throttled,
+        "damaged": report.damaged - table.earlier.damaged,
+        "since_start": {"seconds": now.seconds, "sum": _si(whole.everything), "lost": whole.lost,
+                        "throttled": whole.throttled, "damaged": report.damaged},
         "notes": notes(table),
     }
+
+
+def _task(table: Table, row: TaskRow) -> dict[str, object]:
+    numerics = table.report.numerics
+    made = {"flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts)}
+    estimated = set(row.estimated)
+    if not row.estimated.isdisjoint(numerics.counted):
+        estimated |= {name for name, value in made.items() if value is not None}
+    return {"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
+            "incomplete": row.incomplete, "estimated": sorted(estimated), "ipc": row.ipc,
+            "migrations": row.migrations if table.books.choice.when is When.SWITCHES else None,
+            **made, "joules_estimate": table.joules.get(row.key), **_si(row.counts)}

@@ -7,7 +7,7 @@ counts is brought to all instructions of the row (carm-spec, joining event sets;
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from turbotui.analysis.tasks.accounts import Mark
@@ -25,6 +25,37 @@ def turns_sentence(turns: int) -> str:
     """What has to be said of numbers of sets that take turns."""
     return (f"~ not all events fit into one set: {turns} sets take turns and are joined by instructions, so what not "
             "all of them count is an estimate")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted over all threads of an application, the idle one of whole CPUs included.
+
+    Attributes:
+        sets: counts by name, of each set while it was on.
+        lost: samples that found no room.
+        throttled: times that the kernel held samples back.
+    """
+
+    sets: tuple[Mapping[str, int], ...]
+    lost: int = 0
+    throttled: int = 0
+
+    def since(self, older: Totals) -> Totals:
+        """What came after an earlier instant."""
+        sets = tuple({name: value - before[name] for name, value in now.items()}
+                     for now, before in zip(self.sets, older.sets, strict=True))
+        return Totals(sets, self.lost - older.lost, self.throttled - older.throttled)
+
+    @property
+    def everything(self) -> dict[str, int | None]:
+        """Counts by name: added up where every set counts it, else brought to all instructions.
+
+        None where the set that counts it saw no instruction while others did.
+        """
+        names = dict.fromkeys(name for one in self.sets for name in one)
+        return {name: sum(one[name] for one in self.sets) if all(name in one for one in self.sets)
+                else _brought(name, sum(one[REFERENCE] for one in self.sets), self.sets) for name in names}
 
 
 class Books:
@@ -82,6 +113,17 @@ class Books:
     def sums(self) -> tuple[int, ...]:
         """Over all accounts, likewise."""
         return self._added([one.sums() for one in self._ledgers])
+
+    def totals(self) -> Totals:
+        """What was counted until now."""
+        return Totals(tuple(dict(zip(one.names, one.sums(), strict=True)) for one in self._ledgers), self.lost,
+                      self.throttled)
+
+    @property
+    def reads(self) -> tuple[Mapping[str, int] | None, ...]:
+        """The final read of each set by name, None before it."""
+        return tuple(None if one.read is None else dict(zip(one.names, one.read, strict=True))
+                     for one in self._ledgers)
 
     def marks(self) -> Marks:
         """What every account has now."""
@@ -145,12 +187,17 @@ def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
 
 def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
     """What only some sets count, brought to all instructions, by the first span in which one of them had a turn."""
-    for rows in spans:
-        counting = [row for row in rows if name in row.counts]
-        beside = sum(row.counts[REFERENCE] for row in counting)
-        if beside or not everything:
-            return round(sum(row.counts[name] for row in counting) * everything / (beside or 1))
-    return None
+    return next((found for rows in spans
+                 if (found := _brought(name, everything, [row.counts for row in rows])) is not None), None)
+
+
+def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> int | None:
+    """A count of some sets by the instructions beside it; None where there were none, but others."""
+    counting = [one for one in sets if name in one]
+    beside = sum(one[REFERENCE] for one in counting)
+    if not beside and everything:
+        return None
+    return round(sum(one[name] for one in counting) * everything / (beside or 1))
 
 
 def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str],

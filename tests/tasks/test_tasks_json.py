@@ -1,0 +1,81 @@
+"""What the JSON of `turbotui tasks` says of an interval, of the whole run, and of sets that take turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_simulated_tasks import passes, watching
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.books import Totals
+from turbotui.analysis.tasks.energy import Energy
+from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.watching import Watched, Watching
+from turbotui.commands.tasks_text import SoFar, Table, as_json
+
+EVERYTHING = Application("all", everything=True)
+FLOPS = Application("all", everything=True, events="flops")
+NO_ENERGY = Energy({}, {}, {})
+
+
+def cut(found: Watching, one: Watched, number: int | None, earlier: SoFar) -> tuple[Any, SoFar]:
+    report = found.report(one, Grouping.COMMAND, whole=number is None)
+    table = Table(report, one.books, number, {}, NO_ENERGY, "", earlier)
+    return as_json(table), table.so_far()
+
+
+def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_say_so() -> None:
+    with watching("turin-2s", EVERYTHING) as (host, found, one):
+        passes(host, found, 10)
+        first, earlier = cut(found, one, 1, SoFar())
+        one.ledgers[0].lost += 3
+        passes(host, found, 10)
+        second, _ = cut(found, one, 2, earlier)
+        found.close_books()
+        whole, _ = cut(found, one, None, SoFar())
+    for table in (first, second):
+        for name in ("instructions", "run_seconds"):
+            assert table["sum"][name] == pytest.approx(sum(row[name] for row in table["tasks"]))
+        assert table["final_read"] is None
+        assert table["after_last_samples"] is None
+    assert (first["lost"], second["lost"], second["since_start"]["lost"], whole["lost"]) == (0, 3, 3, 3)
+    since = second["since_start"]
+    assert since["seconds"] == pytest.approx(first["seconds"] + second["seconds"])
+    assert since["sum"]["instructions"] == first["sum"]["instructions"] + second["sum"]["instructions"]
+    assert whole["sum"] == whole["since_start"]["sum"]
+    assert whole["sum"]["instructions"] + whole["after_last_samples"]["instructions"] == (
+        whole["final_read"]["instructions"])
+
+
+def test_sums_of_sets_that_take_turns_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        before = [host.model.truth(cpu) for cpu in found._cpus]
+        passes(host, found, 200, 0.05)
+        after = [host.model.truth(cpu) for cpu in found._cpus]
+        table, _ = cut(found, one, 1, SoFar())
+        numerics = one.numerics
+        found.close_books()
+        whole, _ = cut(found, one, None, SoFar())
+    flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
+    assert numerics.flops(table["sum"]) == pytest.approx(flops, rel=0.03)
+    assert set(table["estimated"]) == set(one.books.names) - one.books.always
+    busiest = max(table["tasks"], key=lambda row: float(row["flops"] or 0))
+    assert {"flops", "bytes", "loads"} <= set(busiest["estimated"])
+    # raw counts stand by set, each with the run time that it saw
+    assert len(table["set_counts"]) == table["sets"] == 4
+    assert sum(each["sum"]["run_seconds"] for each in table["set_counts"]) == pytest.approx(
+        table["sum"]["run_seconds"])
+    assert sum("loads" in each["sum"] for each in table["set_counts"]) == 1
+    assert set(whole["final_read"]) == set(whole["after_last_samples"])
+    assert "loads" not in whole["final_read"]
+    assert whole["final_read"]["instructions"] == whole["sum"]["instructions"]
+
+
+def test_what_no_set_saw_in_an_interval_is_unknown() -> None:
+    older = Totals(({"instructions": 5, "flops": 1}, {"instructions": 7, "loads": 2}))
+    newer = Totals(({"instructions": 9, "flops": 3}, {"instructions": 7, "loads": 2}), 4)
+    change = newer.since(older)
+    assert change.everything == {"instructions": 4, "flops": 2, "loads": None}
+    assert change.lost == 4
+    assert newer.everything == {"instructions": 16, "flops": 5, "loads": 5}
