@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
-from turbotui.analysis.tasks.columns import cpu_ranges
+from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
@@ -17,6 +17,7 @@ from turbotui.machine.tasks.sets import Mode, When
 
 LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
 """SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
+_UNKNOWN: Final = "—"
 _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
@@ -65,7 +66,7 @@ class Table:
 def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
     """Head, table, and the notes that were not said before."""
     report, books = table.report, table.books
-    title = "whole run" if table.number is None else f"interval {table.number}"
+    title = f"{'whole run' if table.number is None else f'interval {table.number}'} of {report.seconds:.3f} s"
     name = f"{report.application.name}: " if report.application.name else ""
     lines = [f"# {table.label}"] if table.label else []
     lines += [f"# {name}{title}; mode {books.choice.mode.value}", f"# sampled {books.choice.when.value}",
@@ -103,6 +104,8 @@ def notes(table: Table) -> list[str]:
                      f"{report.numerics.why.sentence()}")
     if report.turns > 1:
         found.append(turns_sentence(report.turns))
+    if any(row.unseen for row in report.rows):
+        found.append(f"{_UNKNOWN} {NO_TURN}")
     if report.numerics.has_flops and report.numerics.note:
         found.append(f"FLOPs and bytes: {report.numerics.note}")
     why = why_not(table.energy, by_cycles="cycles" in books.names, everything=report.application.everything)
@@ -158,11 +161,11 @@ def _columns(table: Table) -> list[str]:
 
 
 def _count(row: TaskRow, name: str, mark: str) -> str:
-    return f"{mark or '~' * (name in row.estimated)}{row.counts[name]}" if name in row.counts else ""
+    return f"{mark or '~' * (name in row.estimated)}{row.counts[name]}" if name in row.counts else _UNKNOWN
 
 
 def _number(value: float | None, estimated: bool) -> str:
-    return "" if value is None else f"{'~' * estimated}{value:.4g}"
+    return _UNKNOWN if value is None else f"{'~' * estimated}{value:.4g}"
 
 
 def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
@@ -249,7 +252,13 @@ def _task(table: Table, row: TaskRow) -> dict[str, object]:
     estimated = set(row.estimated)
     if not row.estimated.isdisjoint(numerics.counted):
         estimated |= {name for name, value in made.items() if value is not None}
+    counts = {**row.counts, **dict.fromkeys(row.unseen)}
+    unknown = dict.fromkeys(sorted(row.unseen), NO_TURN)
+    if not row.unseen.isdisjoint(numerics.counted):
+        unknown |= {name: NO_TURN for name, has in (("flops", numerics.has_flops), ("bytes", numerics.has_bytes))
+                    if has and made[name] is None}
     return {"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
             "incomplete": row.incomplete, "estimated": sorted(estimated), "ipc": row.ipc,
             "migrations": row.migrations if table.books.choice.when is When.SWITCHES else None,
-            **made, "joules_estimate": table.joules.get(row.key), **_si(row.counts)}
+            **made, "joules_estimate": table.joules.get(row.key), **_si(counts),
+            **({"unknown": unknown} if unknown else {})}

@@ -9,7 +9,14 @@ from typing import Final
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import turns_sentence
-from turbotui.analysis.tasks.columns import DOUBLE_FLOP, TASK_COLUMNS, TaskColumn, extra_columns, why_missing
+from turbotui.analysis.tasks.columns import (
+    DOUBLE_FLOP,
+    NO_TURN,
+    TASK_COLUMNS,
+    TaskColumn,
+    extra_columns,
+    why_missing,
+)
 from turbotui.analysis.tasks.live import Cut
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Report
@@ -145,15 +152,24 @@ def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | No
             value = line.cell(column)
             text = (UNKNOWN if value is None else value if isinstance(value, str)
                     else f"{'~' * line.estimated(column)}{value:,.{max(0, column.decimals)}f}")
-            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<4} {column.help}", width,
+            why = f" (unknown: {NO_TURN})" if line.had_no_turn(column) else ""
+            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<4} {column.help}{why}", width,
                                    subsequent_indent=" " * 25)
         if line.row.incomplete:
             found.append("> counts are too low: another profiler held the counters for a part of the time")
-        counted = ", ".join(_SOURCES.get(name, name) for name in report.names)
-        found += ["", *textwrap.wrap(f"counted for {report.seconds:.2f} s, together in one group of "
-                                     f"perf_event_open(2): {counted}", width, subsequent_indent="  ")]
+        found += ["", *textwrap.wrap(_how_counted(report, line.row.estimated), width, subsequent_indent="  ")]
     return [*found, *(part for text in _facts(cut, energy) for part in ("", *textwrap.wrap(
         text, width, subsequent_indent="  ")))]
+
+
+def _how_counted(report: Report, estimated: frozenset[str]) -> str:
+    """Which events a row's numbers are made of, and for how long each was counted."""
+    always, turning = (", ".join(_SOURCES.get(name, name) for name in report.names if (name in estimated) is turns)
+                       for turns in (False, True))
+    if report.turns == 1:
+        return f"counted for {report.seconds:.2f} s, together in one group of perf_event_open(2): {always}"
+    return (f"counted for all of {report.seconds:.2f} s: {always}; the others take turns in {report.turns} sets, each "
+            f"counted for about 1/{report.turns} of the time, in one group of perf_event_open(2) with those: {turning}")
 
 
 _SOURCES: Final = {"switches": "context-switches", "run": "the time that the group was on a CPU, which is the run time"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, is_estimate
+from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, had_no_turn, is_estimate
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
 from turbotui.quantities.columns import Cell
@@ -44,6 +44,10 @@ class TaskLine:
     def estimated(self, column: TaskColumn) -> bool:
         """Whether a cell is made of counts of sets that took turns."""
         return is_estimate(column, self._inputs)
+
+    def had_no_turn(self, column: TaskColumn) -> bool:
+        """Whether a cell is unknown because the row did not run while it was counted."""
+        return had_no_turn(column, self._inputs)
 
     @property
     def said(self) -> str:

@@ -169,6 +169,19 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
+NO_TURN: Final = "did not run while the set that counts it was on"
+"""Why a row lacks a number that other rows have."""
+
+
+def had_no_turn(column: TaskColumn, inputs: TaskInputs) -> bool:
+    """Whether a cell is unknown because the row did not run while what it is made of was counted."""
+    unseen = inputs.row.unseen
+    if not unseen or column.compute(inputs) is not None:
+        return False
+    made = not {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs)
+    return not unseen.isdisjoint(inputs.numerics.counted if made else column.needs)
+
+
 def extra_columns(names: tuple[str, ...], recipe: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:
     """A column for every counter that was asked for by name."""
     return tuple(

@@ -59,6 +59,11 @@ class TaskRow:
     estimated: frozenset[str] = frozenset()
 
     @property
+    def unseen(self) -> frozenset[str]:
+        """Names of counts that cannot be known: the row did not run while the set that counts them was on."""
+        return self.estimated - self.counts.keys()
+
+    @property
     def run_seconds(self) -> float:
         """Time on CPUs."""
         return self.counts[RUN] / 1e9

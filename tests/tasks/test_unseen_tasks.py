@@ -1,0 +1,83 @@
+"""Rows that did not run while a set was on: their cells are marked, and a reason is one key or word away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from test_simulated_tasks import passes, watching
+
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.columns import NO_TURN, TaskInputs
+from turbotui.analysis.tasks.energy import Energy
+from turbotui.analysis.tasks.live import Cut, Wish
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
+from turbotui.analysis.tasks.watching import Report
+from turbotui.commands.tasks_text import Table, as_json, as_text, notes
+from turbotui.screens.tasks_text import explanation
+from turbotui.widgets.task_lines import TaskLine
+
+FLOPS = Application("all", everything=True, events="flops")
+
+
+def unseen(row: TaskRow, *names: str) -> TaskRow:
+    return replace(row, counts={name: count for name, count in row.counts.items() if name not in names})
+
+
+def both() -> tuple[Table, Report]:
+    """A table whose second row did not run while loads, and whose third while vectors of doubles were counted."""
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        passes(host, found, 100, 0.05)
+        report = found.report(one, Grouping.COMMAND)
+        first, second, third = report.rows[:3]
+        rows = (first, unseen(second, "loads"), unseen(third, "packed double"))
+        report = replace(report, rows=rows)
+        return Table(report, one.books, 1, {}, Energy({}, {}, {}), ""), report
+
+
+def cells(lines: list[str], number: int) -> Mapping[str, str]:
+    head = next(at for at, line in enumerate(lines) if not line.startswith("#"))
+    titles, line = lines[head], lines[head + number]
+    return {title: line[: titles.index(title) + len(title)].split()[-1] for title in ("FLOPs", "bytes")}
+
+
+def test_a_row_that_was_not_seen_by_a_set_has_a_mark_where_its_number_would_be_and_a_note() -> None:
+    table, _ = both()
+    lines = as_text(table)
+    assert all(text.startswith("~") for text in cells(lines, 1).values())
+    assert cells(lines, 2)["bytes"] == "—"
+    assert cells(lines, 2)["FLOPs"].startswith("~")
+    assert cells(lines, 3) == {"FLOPs": "—", "bytes": "—"}
+    assert sum(NO_TURN in line for line in lines) == 1
+
+
+def test_where_every_row_was_seen_nothing_is_said_of_it() -> None:
+    table, report = both()
+    assert not any(NO_TURN in note for note in notes(replace(table, report=replace(report, rows=report.rows[:1]))))
+
+
+def test_json_has_null_and_a_reason() -> None:
+    rows = as_json(both()[0])["tasks"]
+    assert isinstance(rows, list)
+    first, second, third = rows
+    assert "unknown" not in first
+    assert (second["loads"], second["bytes"]) == (None, None)
+    assert second["unknown"] == {"loads": NO_TURN, "bytes": NO_TURN}
+    assert second["flops"] > 0
+    assert "flops" in second["estimated"]
+    assert "bytes" not in second["estimated"]
+    assert third["unknown"] == {"packed double": NO_TURN, "flops": NO_TURN, "bytes": NO_TURN}
+
+
+def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> None:
+    _, report = both()
+    told = [" ".join(explanation(Cut(Wish(), (replace(report, application=replace(FLOPS, name="all")),)), None,
+                                 TaskLine(TaskInputs(replace(row, application="all"), report.seconds,
+                                                     report.numerics)), 300)) for row in report.rows]
+    assert [text.count(NO_TURN) for text in told] == [0, 1, 2]
+    for text in told:
+        always, turning = text.split("counted for all of ")[1].split("the others take turns in 4 sets")
+        assert "instructions" in always
+        assert "loads" not in always
+        assert "loads" in turning
+        assert "together in one group" not in text
