@@ -19,6 +19,8 @@ from turbotui.analysis.tasks.tables import Grouping
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import simulated_host
+from turbotui.machine.simulated.clock import ManualClock
+from turbotui.widgets.task_lines import lane_pieces
 
 real = [
     pytest.mark.real,
@@ -68,8 +70,34 @@ def test_on_a_simulated_machine_a_cut_answers_its_wish() -> None:
     assert {row.name for row in first.reports[0].rows} >= {"background"}
     assert second.wish.by is Grouping.THREAD
     assert second.lanes
-    assert all(len(line) == 40 and any(line) for _, line in second.lanes)
+    assert all(len(lane.stretches) == 40 and any(lane.stretches) for lane in second.lanes)
     assert not found.running
+
+
+def test_lanes_are_of_the_time_that_was_watched_until_the_window_has_passed() -> None:
+    clock = ManualClock(7_000_000_000)
+    machine = read_machine(simulated_host("laptop-old", clock))
+    with watcher(machine, Application("all", everything=True)) as (found, cut):
+        found.start(Wish())
+        cut()
+        for _ in range(25):
+            clock.advance(0.1)
+            found.cut(Wish(Grouping.THREAD, 10.0, 40))
+            early = cut()
+        for _ in range(100):
+            clock.advance(0.1)
+            found.cut(Wish(Grouping.THREAD, 10.0, 40))
+            late = cut()
+    assert {lane.unwatched for lane in early.lanes} == {30}  # 2.5 s of 10 s were watched
+    for lane in early.lanes:
+        assert lane.busy == pytest.approx(lane.row.whole_run / 2.5e9, abs=0.02)
+        assert not any(lane.stretches[:30])
+    assert early.lanes[0].busy > 0.3
+    assert {lane.unwatched for lane in late.lanes} == {0}
+    head = early.lanes[0]
+    drawn = "".join(text for text, _ in lane_pieces(head, 1))
+    assert f"{100 * head.busy:4.0f}  {' ' * 30}" in drawn
+    assert " " not in drawn[-10:]
 
 
 def test_a_recorded_machine_says_so(tmp_path: object) -> None:

@@ -182,8 +182,8 @@ class TasksScreen(TaskTable):
             places, cell = self._places()
             heads.append(lane_head(self.view.window, places, cell))
             lanes = self._cut.lanes if self._cut is not None else ()
-            self._list.show([DrawnLine(row.key, partial(lane_pieces, row, line, cell)) for row, line in lanes
-                             if self._passes(row.name, row.pid, row.tid)])
+            self._list.show([DrawnLine(lane.row.key, partial(lane_pieces, lane, cell)) for lane in lanes
+                             if self._passes(lane.row.name, lane.row.pid, lane.row.tid)])
         else:
             heads.append(titles(fit, self.view.sort, reverse=self.view.reverse))
             hot = [Hot(1, start, end, f"screen.sort_by('{column.id}')") for start, end, column in places_of(fit)]

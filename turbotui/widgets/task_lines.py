@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, had_no_turn, is_estimate
-from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.analysis.tasks.timeline import Stretch
+from turbotui.analysis.tasks.live import Lane
 from turbotui.quantities.columns import Cell
 from turbotui.widgets.cells import UNKNOWN, Tone, number
 from turbotui.widgets.painter import Piece
@@ -181,14 +180,17 @@ def lane_cell(cpus: Iterable[int]) -> int:
     return len(str(max(cpus, default=0)))
 
 
-def lane_pieces(row: TaskRow, stretches: Sequence[Stretch | None], cell: int) -> tuple[Piece, ...]:
-    """A thread's line: a CPU's number where it ran there, filled where it ran at least half of the time."""
-    share = sum(one.share for one in stretches if one is not None) / max(1, len(stretches))
-    head = f" {row.tid if row.tid is not None else UNKNOWN:>7} {row.name[:_NAME]:<{_NAME}} {100 * share:4.0f}  "
+def lane_pieces(lane: Lane, cell: int) -> tuple[Piece, ...]:
+    """A thread's line: a CPU's number where it ran there, filled where it ran at least half of the time.
+
+    A point where it did not run, blank where nobody watched yet.
+    """
+    row = lane.row
+    head = f" {row.tid if row.tid is not None else UNKNOWN:>7} {row.name[:_NAME]:<{_NAME}} {100 * lane.busy:4.0f}  "
     pieces: list[Piece] = [(head, Tone.DIM if row.ended else Tone.PLAIN)]
     text, tone = "", Tone.PLAIN
-    for one in stretches:
-        mine = ("·".rjust(cell), Tone.DIM) if one is None else (
+    for at, one in enumerate(lane.stretches):
+        mine = (" " * cell if at < lane.unwatched else "·".rjust(cell), Tone.DIM) if one is None else (
             str(one.cpu).rjust(cell), (FULL if one.share >= FILLED else THIN)[one.cpu % len(THIN)])
         if mine[1] is not tone and text:
             pieces.append((text, tone))

@@ -38,18 +38,35 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """A thread in a window of time.
+
+    Attributes:
+        row: which thread.
+        stretches: where it ran, place by place; None where it did not.
+        unwatched: places at the left that lie before watching began, by at least a half.
+        busy: share of the time in the window that was watched in which it ran; 0 to 1.
+    """
+
+    row: TaskRow
+    stretches: tuple[Stretch | None, ...]
+    unwatched: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """What was watched between two cuts.
 
     Attributes:
         wish: that it answers.
         reports: one an application.
-        lanes: threads and where they ran, longest first; () unless a timeline was wished for.
+        lanes: of threads that ran in the window, busiest first; () unless a timeline was wished for.
     """
 
     wish: Wish
     reports: tuple[Report, ...]
-    lanes: tuple[tuple[TaskRow, tuple[Stretch | None, ...]], ...] = ()
+    lanes: tuple[Lane, ...] = ()
 
 
 @dataclass(slots=True)
@@ -76,6 +93,7 @@ class TaskWatcher:
         self._lock = threading.Lock()
         self._state = _State()
         self._watching: Watching | None = None
+        self._gaps: dict[str, int] = {}
         self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
 
     def start(self, wish: Wish) -> None:
@@ -142,16 +160,28 @@ class TaskWatcher:
                 self._state.due = False
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
+            self._set_clocks(watching)
             if due:
                 self._publish(self._take(watching, wish, refused))
+
+    def _set_clocks(self, watching: Watching) -> None:
+        """Samples have the kernel's clock, the start of watching the host's: the least gap seen is what they differ by.
+
+        No sample is newer than now, and a busy task's is hardly older.
+        """
+        now = self._machine.host.now_ns()
+        for one in watching.watched:
+            if one.books.timeline.end:
+                name, gap = one.application.name, now - one.books.timeline.end
+                self._gaps[name] = min(gap, self._gaps.get(name, gap))
 
     def _take(self, watching: Watching, wish: Wish, refused: Mapping[str, str]) -> Cut:
         reports = [watching.report(one, wish.by, again=wish.again) for one in watching.watched]
         reports += self._refusal(refused).reports
-        lanes: list[tuple[TaskRow, tuple[Stretch | None, ...]]] = []
+        lanes: list[Lane] = []
         if wish.window > 0 and wish.places > 0:
             for one in watching.watched:
-                lanes += _lanes(one, wish)
+                lanes += _lanes(one, wish, one.opened_ns - self._gaps.get(one.application.name, 0))
         return Cut(wish, tuple(reports), tuple(lanes[:_MOST_LINES]))
 
     def _refusal(self, refused: Mapping[str, str]) -> Cut:
@@ -159,13 +189,18 @@ class TaskWatcher:
                                            for one in self._applications if one.name in refused))
 
 
-def _lanes(one: Watched, wish: Wish) -> list[tuple[TaskRow, tuple[Stretch | None, ...]]]:
+def _lanes(one: Watched, wish: Wish, opened: int) -> list[Lane]:
+    """Lanes of one application; `opened` is when watching began, by the clock of the samples."""
     timeline = one.books.timeline
     end = timeline.end + 1
-    start = end - round(wish.window * 1e9)
+    span = round(wish.window * 1e9)
+    start = end - span
+    began = max(start, min(opened, timeline.start))
+    unwatched = round((began - start) * wish.places / span)
     found = []
     for row in one.books.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
         line = timeline.line(row.serials, start, end, wish.places)
         if any(line):
-            found.append((row, tuple(line)))
-    return sorted(found, key=lambda lane: -sum(one.share for one in lane[1] if one is not None))
+            ran = sum(one.share for one in line if one is not None) * span / wish.places
+            found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
+    return sorted(found, key=lambda lane: -lane.busy)
