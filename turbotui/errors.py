@@ -31,6 +31,19 @@ class TerminalError(TurbotuiError):
     exit_status = 4
 
 
+class StoppedError(TurbotuiError):
+    """A signal ended it early.
+
+    Args:
+        message: what that leaves behind.
+        number: the signal; the exit status is 128 and this, as shells have it.
+    """
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.exit_status = 128 + number
+
+
 class InternalError(TurbotuiError):
     """A fault of turbotui itself; the terminal is restored and the place is named."""
 

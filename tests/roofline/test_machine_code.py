@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
+import signal
 import struct
 import subprocess
+import threading
 from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from disassembly import a64 as read_a64
@@ -316,6 +320,65 @@ def test_threads_that_share_are_never_credited_with_running_alone() -> None:
     assert _combine(apart, shared=True).rate == pytest.approx(10.0)
     assert _combine(apart, shared=False).rate == pytest.approx(20.0)
     assert (_combine(apart, shared=True).hertz, _combine(apart, shared=True).share) == (3e9, 0.5)
+
+
+def test_memory_that_is_held_is_unmapped_when_the_last_thread_lets_go() -> None:
+    buffer = Buffer(4096)
+    with buffer.held():
+        with buffer.held():
+            buffer.close()
+            still = [buffer.mapped]
+        still.append(buffer.mapped)
+        assert buffer.read(1) == b"\x3f"
+        with pytest.raises(ValueError, match="closed"), buffer.held():
+            pass
+    assert [*still, buffer.mapped] == [True, True, False]
+    buffer.close()
+    assert not buffer.mapped
+
+
+class _Left(BaseException):
+    """What the signal's handler raises, as Python's own does for Ctrl-C."""
+
+
+class _SignallingHost(LinuxHost):
+    """Signals the main thread when the crew has looked at the clock so often."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self._at = at
+        self._counter = itertools.count(1)  # next() of it is one step for all threads
+        self.looks = 0
+
+    def now_ns(self) -> int:
+        self.looks = next(self._counter)
+        if self.looks == self._at:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR2)
+        return super().now_ns()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("at", [1, 12, 60, 140])  # calibrating, in the first round, in later ones
+def test_an_exception_in_the_caller_leaves_when_all_threads_are_at_rest(at: int) -> None:
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        raise _Left
+
+    assembler = assembler_of(_MODEL)
+    kernel = assembler.write_arithmetic(runnable_isas(_MODEL)[-1], Precision.DOUBLE, Operation.ADD, Shape(8, 1),
+                                        _MODEL.flags)
+    host = _SignallingHost(at)
+    before = signal.signal(signal.SIGUSR2, leave)
+    try:
+        with Crew(host, sorted(_HOST.usable_cpus() or {0})[:2], assembler.write_clock(Shape(0, 64))) as crew:
+            with pytest.raises(_Left):
+                crew.measure(kernel, 0, 0.002, 1000, b"\x3f" * 64)
+            looks = host.looks
+            assert at <= looks < 7 * 1000  # each round has more than 14: most were not run
+            crew.prepare(1 << 20)
+            assert host.looks == looks  # nobody was still at it
+            assert len(crew.measure(kernel, 0, 0.001, 3).rounds) == 3
+    finally:
+        signal.signal(signal.SIGUSR2, before)
 
 
 @pytest.mark.real

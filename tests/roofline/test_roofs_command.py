@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -102,3 +108,41 @@ def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytes
     assert all(0 < rate < 256 * 1e10 for rate in rates.values())
     assert rates["L1"] > rates["DRAM"]
     assert list(tmp_path.iterdir()) == []
+
+
+def _thread_ticks(pid: int) -> int | None:
+    """CPU time of a process's threads without the first, in ticks (proc_pid_stat(5)); None where there is none."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        if task.name != str(pid):
+            words = (task / "stat").read_text().rpartition(")")[2].split()
+            found.append(int(words[11]) + int(words[12]))
+    return sum(found) if found else None
+
+
+def _home(folder: Path) -> Mapping[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    return {**kept, "HOME": str(folder)}
+
+
+@pytest.mark.real
+@_x86
+@pytest.mark.parametrize(("number", "ticks"), [
+    (signal.SIGINT, None), (signal.SIGINT, 0), (signal.SIGINT, 40), (signal.SIGINT, 250), (signal.SIGTERM, 40),
+])
+def test_a_signal_ends_measuring_with_a_sentence(number: signal.Signals, ticks: int | None, tmp_path: Path) -> None:
+    """Before the first thread, when threads begin, within peaks of one core, and with one thread on each."""
+    words = [sys.executable, "-m", "turbotui", "roofs", "--no-plot"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_home(tmp_path)) as one:  # noqa: S603 - ourselves
+        assert one.stderr is not None
+        assert one.stderr.readline().startswith("measuring ")
+        end = time.monotonic() + 60
+        while ticks is not None and time.monotonic() < end:
+            spent = _thread_ticks(one.pid)
+            if spent is not None and spent >= ticks:
+                break
+            os.sched_yield()
+        one.send_signal(number)
+        out, err = one.communicate(timeout=60)
+    assert (one.returncode, out, err) == (128 + number, "", "turbotui: interrupted: nothing stored\n")
+    assert not list(tmp_path.rglob("*.json"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -21,7 +23,7 @@ from turbotui.analysis.roofline.theory import chip_roofs, machine_roofs
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.roofs_text import plot_text, table_text
 from turbotui.commands.watching import label, open_host
-from turbotui.errors import UsageError
+from turbotui.errors import StoppedError, UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
@@ -106,23 +108,48 @@ def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet,
     path = os.path.join(storage.folder(os.environ), storage.file_name(machine))
     choices = _choices(machine, arguments.threads)
     stored = {} if arguments.fresh else {(one.threads, one.cpus): one for one in storage.load(path)}
-    todo = [
-        Measuring(machine, word, cpus, quick=arguments.quick) for word, cpus in choices if (word, cpus) not in stored
-    ]
-    total = sum(one.steps for one in todo)
-    found = {}
-    if todo:
-        with _bar(total) as told:
-            done = 0
-            for measuring in todo:
-                roofs = measuring.run(told, done, total)
-                done += measuring.steps
-                found[roofs.threads, roofs.cpus] = roofs
+    missing = [choice for choice in choices if choice not in stored]
+    found: dict[tuple[str, tuple[int, ...]], RoofSet] = {}
+    if missing:
+        with _stoppable() as check:
+            todo = [Measuring(machine, word, cpus, quick=arguments.quick, check=check) for word, cpus in missing]
+            total = sum(one.steps for one in todo)
+            with _bar(total) as told:
+                done = 0
+                for measuring in todo:
+                    roofs = measuring.run(told, done, total)
+                    done += measuring.steps
+                    found[roofs.threads, roofs.cpus] = roofs
+            check()
         if not arguments.quick:
             storage.store(path, tuple(found.values()))
-    if len(todo) < len(choices):
+    if len(missing) < len(choices):
         print(f"stored roofs from {path}; --fresh measures again", file=sys.stderr)
     return tuple(found.get(choice) or stored[choice] for choice in choices)
+
+
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], None]]:
+    """SIGINT and SIGTERM only leave word, and what is yielded raises it where no thread runs a kernel.
+
+    Raises:
+        StoppedError: by what is yielded, after a signal.
+    """
+    seen: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+
+    def check() -> None:
+        if seen:
+            raise StoppedError("interrupted: nothing stored", seen[0])
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -89,17 +89,20 @@ class Measuring:
         word: "one", "all" or the CPU set, for people.
         cpus: one thread on each.
         quick: only the widest arithmetic and loads, shorter.
+        check: called before each of the many runs of a kernel, while no thread runs any; what it raises ends the run.
 
     Raises:
         MachineError: not this machine, or no kernels for its architecture.
     """
 
-    def __init__(self, machine: Machine, word: str, cpus: Sequence[int], *, quick: bool = False) -> None:
+    def __init__(self, machine: Machine, word: str, cpus: Sequence[int], *, quick: bool = False,
+                 check: Callable[[], None] = lambda: None) -> None:
         if machine.host.kind is not HostKind.REAL:
             raise MachineError(f"roofs of a {machine.host.kind.value} machine cannot be measured; use --theory")
         self._machine = machine
         self._word = word
         self._cpus = tuple(cpus)
+        self._check = check
         self._effort = QUICK if quick else THOROUGH
         self._assembler: Assembler = assembler_of(machine.model)
         isas = runnable_isas(machine.model)
@@ -191,6 +194,7 @@ class Measuring:
         data = arithmetic_data(operation, precision, isa.bytes(precision))
 
         def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            self._check()
             return crew.measure(kernel, 0, seconds, count, data, shared=self._siblings)
 
         rounds = self._fastest(measure, kernels, give_up)
@@ -207,6 +211,7 @@ class Measuring:
         shared = access.working_set.level in self._shared
 
         def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            self._check()
             return crew.measure(kernel, size, seconds, count, shared=shared)
 
         rounds = self._fastest(measure, kernels, give_up, large=size >= _LARGE)

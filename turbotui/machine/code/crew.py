@@ -23,6 +23,9 @@ _LEAST_PASSES: Final = 4  # over a working set: what the caches still hold back 
 _UNDISTURBED: Final = 0.97  # share of its time on the CPU from which on a round's length tells about the kernel
 _LONG_SECONDS: Final = 0.1  # of walks over a working set: fewer than `_LEAST_PASSES` do then
 _MOST_ITERATIONS: Final = 1 << 40
+# A signal that comes just before a wait begins is only seen after it, so no wait is for ever. Longer than most rounds
+# together, so that waking up does not take time from what is measured.
+_PATIENCE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +106,38 @@ class _Timing:
     share: float
 
 
+class _Job:
+    """What a worker is given, and what comes of it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._done = threading.Event()
+        self._found: object = None
+
+    def run(self, failure: OSError | None) -> None:
+        """In the worker; nothing is done where the worker could not be bound."""
+        try:
+            self._found = self._work() if failure is None else failure
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
+            self._found = error
+        finally:
+            self._done.set()
+
+    def answer(self) -> object:
+        """What it returned or raised, when it is done."""
+        while not self._done.wait(_PATIENCE):
+            pass
+        return self._found
+
+
 class _Worker(threading.Thread):
-    """A thread bound to one CPU that runs what it is given, and hands back what that returns or raises."""
+    """A thread bound to one CPU that runs the jobs it is given, in their order."""
 
     def __init__(self, host: Host, cpu: int) -> None:
         super().__init__(name=f"roof-{cpu}", daemon=True)
         self.cpu = cpu
         self._host = host
-        self._tasks: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
 
     def run(self) -> None:
         failure: OSError | None = None
@@ -119,24 +145,18 @@ class _Worker(threading.Thread):
             self._host.pin_this_thread([self.cpu])
         except OSError as error:
             failure = error
-        while (task := self._tasks.get()) is not None:
-            if failure is not None:
-                self._answers.put(failure)
-                continue
-            try:
-                self._answers.put(task())
-            except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
-                self._answers.put(error)
+        while (job := self._jobs.get()) is not None:
+            job.run(failure)
 
-    def give(self, task: Callable[[], object] | None) -> None:
-        self._tasks.put(task)
-
-    def answer(self) -> object:
-        return self._answers.get()
+    def give(self, job: _Job | None) -> None:
+        """Let it do this next; None ends it."""
+        self._jobs.put(job)
 
 
 class Crew:
     """One pinned thread for each CPU of a set, and a buffer each; a context manager.
+
+    Whatever ends a call in the thread that made it, a signal's exception too, ends it when all threads are at rest.
 
     Args:
         host: the machine this runs on.
@@ -161,11 +181,13 @@ class Crew:
                  trace: TracebackType | None) -> None:
         for worker in self._workers:
             worker.give(None)
-        for worker in self._workers:
-            worker.join()
-        for buffer in self._buffers.values():
-            buffer.close()
-        self._clock_page.close()
+        try:
+            for worker in self._workers:
+                worker.join()
+        finally:
+            for buffer in list(self._buffers.values()):
+                buffer.close()
+            self._clock_page.close()
 
     def prepare(self, size: int) -> None:
         """Give every thread a buffer of its own, at least so large; a larger one stays.
@@ -176,10 +198,11 @@ class Crew:
 
         def make(cpu: int) -> Callable[[], object]:
             def task() -> object:
-                held = self._buffers.get(cpu)
-                if held is None or held.size < size:
-                    if held is not None:
-                        held.close()
+                before = self._buffers.get(cpu)
+                if before is None or before.size < size:
+                    if before is not None:
+                        del self._buffers[cpu]  # where there is no memory for the larger one, there is none
+                        before.close()
                     self._buffers[cpu] = Buffer(size)
                 return None
 
@@ -211,14 +234,22 @@ class Crew:
             def make(cpu: int) -> Callable[[], object]:
                 return lambda: self._rounds(task, self._buffers[cpu])
 
-            found = self._all([make(worker.cpu) for worker in self._workers])
+            # Whoever leaves early breaks the barrier, so that nobody starts another round.
+            found = self._all([make(worker.cpu) for worker in self._workers], task.barrier.abort)
         columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
         return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
 
-    def _all(self, tasks: Sequence[Callable[[], object]]) -> list[object]:
-        for worker, task in zip(self._workers, tasks, strict=True):
-            worker.give(task)
-        answers = [worker.answer() for worker in self._workers]
+    def _all(self, tasks: Sequence[Callable[[], object]], hurry: Callable[[], None] = lambda: None) -> list[object]:
+        """What all threads found; an exception here, as of Ctrl-C, leaves when they are done, after `hurry`."""
+        jobs = [_Job(task) for task in tasks]
+        try:
+            for worker, job in zip(self._workers, jobs, strict=True):
+                worker.give(job)
+            answers = [job.answer() for job in jobs]
+        except BaseException:
+            hurry()
+            self._rest()
+            raise
         for answer in answers:
             if isinstance(answer, OSError | MachineError):
                 raise MachineError(f"a roof cannot be measured: {answer}") from answer
@@ -226,25 +257,38 @@ class Crew:
                 raise answer  # a broken barrier only tells that another thread failed
         return answers
 
+    def _rest(self) -> None:
+        """Wait until no thread has anything to do, whatever was given to which."""
+        lasts = [_Job(lambda: None) for _ in self._workers]
+        for worker, last in zip(self._workers, lasts, strict=True):
+            worker.give(last)
+        for last in lasts:
+            last.answer()
+
     def _rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
         try:
-            buffer.write(task.data)
-            passes = self._calibrate(task.page, buffer, task.size, _LONG_SECONDS)
-            # A set so large that one walk over it is long leaves its caches as it found them, round after round.
-            least = min(_LEAST_PASSES, passes) if task.size else 1
-            iterations = max(least, round(passes * task.seconds / _LONG_SECONDS))
-            beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
-            timings = []
-            for _ in range(task.rounds):
-                task.barrier.wait()
-                timings.append(self._round(task, buffer, iterations, beats))
-                if timings[-1].share >= _UNDISTURBED:
-                    # All should end together, so the next round goes by how long this one was among the others.
-                    factor = min(2.0, max(0.5, task.seconds * 1e9 / timings[-1].ns))
-                    iterations = max(least, round(iterations * factor))
+            # Held for all rounds at once: a lock around each kernel would be part of its time.
+            with task.page.held(), buffer.held(), self._clock_page.held():
+                return self._held_rounds(task, buffer)
         except Exception:
             task.barrier.abort()  # or the others would wait for ever
             raise
+
+    def _held_rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
+        buffer.write(task.data)
+        passes = self._calibrate(task.page, buffer, task.size, _LONG_SECONDS)
+        # A set so large that one walk over it is long leaves its caches as it found them, round after round.
+        least = min(_LEAST_PASSES, passes) if task.size else 1
+        iterations = max(least, round(passes * task.seconds / _LONG_SECONDS))
+        beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
+        timings = []
+        for _ in range(task.rounds):
+            task.barrier.wait()
+            timings.append(self._round(task, buffer, iterations, beats))
+            if timings[-1].share >= _UNDISTURBED:
+                # All should end together, so the next round goes by how long this one was among the others.
+                factor = min(2.0, max(0.5, task.seconds * 1e9 / timings[-1].ns))
+                iterations = max(least, round(iterations * factor))
         return timings
 
     def _calibrate(self, page: CodePage, buffer: Buffer, size: int, seconds: float) -> int:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
@@ -36,7 +39,67 @@ def _reserve(size: int, what: str) -> int:
     return address
 
 
-class CodePage:
+class Mapping:
+    """Pages that stay mapped while a thread works on them, whatever happens to the one that closes them.
+
+    Args:
+        size: bytes.
+        what: for the message where memory is refused.
+
+    Raises:
+        MachineError: no such amount of memory.
+    """
+
+    def __init__(self, size: int, what: str) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._closed = False
+        self._mapped_size = size
+        self._start = _reserve(size, what)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the memory is still there."""
+        return self._start != 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep it mapped meanwhile: a thread that runs or touches it while another may close it does so within.
+
+        Raises:
+            ValueError: it is closed.
+        """
+        with self._lock:
+            if self._closed:
+                raise ValueError("closed memory cannot be worked on")
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                self._unmap_unused()
+
+    def close(self) -> None:
+        """Unmap it: at once, or when the last thread that holds it lets go."""
+        with self._lock:
+            self._closed = True
+            self._unmap_unused()
+
+    def _unmap_unused(self) -> None:
+        if self._closed and not self._holders and self._start:
+            _libc.munmap(self._start, self._mapped_size)
+            self._start = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+class CodePage(Mapping):
     """Machine code mapped writable, filled, then turned executable and read-only; a context manager.
 
     Raises:
@@ -44,10 +107,10 @@ class CodePage:
     """
 
     def __init__(self, code: bytes) -> None:
-        self._size = -(-len(code) // _PAGE) * _PAGE
-        self.address = _reserve(self._size, "machine code")
+        super().__init__(-(-len(code) // _PAGE) * _PAGE, "machine code")
+        self.address = self._start
         ctypes.memmove(self.address, code, len(code))
-        if _libc.mprotect(self.address, self._size, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+        if _libc.mprotect(self.address, self._mapped_size, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
             number = ctypes.get_errno()
             self.close()
             raise MachineError(
@@ -65,21 +128,8 @@ class CodePage:
         found: int = _ANSWER(self.address)()
         return found
 
-    def close(self) -> None:
-        """Unmap it."""
-        if self.address:
-            _libc.munmap(self.address, self._size)
-            self.address = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
-
-
-class Buffer:
+class Buffer(Mapping):
     """Aligned memory of its own pages, every one of them written by the thread that makes it; a context manager.
 
     Written, since pages that never were are all one page of zeros; by that thread, so that they lie on its NUMA node.
@@ -95,8 +145,7 @@ class Buffer:
     def __init__(self, size: int) -> None:
         self.size = size
         huge = size >= _HUGE_PAGE
-        self._reserved = size + (_HUGE_PAGE if huge else _PAGE)
-        self._start = _reserve(self._reserved, "a working set")
+        super().__init__(size + (_HUGE_PAGE if huge else _PAGE), "a working set")
         alignment = _HUGE_PAGE if huge else _PAGE
         self.address = -(-self._start // alignment) * alignment
         if huge:
@@ -123,16 +172,3 @@ class Buffer:
         if offset < 0 or offset + size > self.size:
             raise ValueError(f"{size} bytes at {offset} are not in {self.size}")
         return ctypes.string_at(self.address + offset, size)
-
-    def close(self) -> None:
-        """Unmap it."""
-        if self._start:
-            _libc.munmap(self._start, self._reserved)
-            self._start = self.address = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        self.close()
