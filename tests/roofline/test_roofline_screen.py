@@ -206,6 +206,7 @@ def _check_saved(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert {row["simulated"] for row in rows} == {"SIMULATED machine laptop-old+tonto"}
     assert len(rows) >= 8  # four cores, two intervals
+    assert {(row["length_seconds"], row["rates_per"]) for row in rows} == {("1", "second of the interval")}
     assert float(rows[0]["intensity_flop_per_byte"]) == pytest.approx(0.1875, rel=0.02)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from replayed import ReplayedSession, roofline
@@ -22,6 +24,7 @@ from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope
 from turbotui.screens.roofline import RooflineScreen
 from turbotui.screens.roofline_tasks import ThreadsReady
+from turbotui.screens.roofline_view import MOST
 from turbotui.widgets.piece_lines import PieceLines
 
 
@@ -190,3 +193,57 @@ async def test_why_threads_have_no_place_is_whole_on_a_narrow_screen() -> None:
         await _threads_shown(pilot, screen, report)
         below = " ".join(app.screen_stack[0].query_one("#below", PieceLines).text.split())
         assert "one set cannot hold a thread that moves between them" in below
+
+
+def _saved(folder: Path) -> list[dict[str, str]]:
+    table, = folder.glob("*.csv")
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+async def test_the_data_file_holds_threads_that_have_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with threads("turin-2s+calculix") as (_truth, report):
+        pass
+    gone, stays = (row for row in report.rows[:2])
+    later = replace(report, rows=tuple(row for row in report.rows if row.key != gone.key))
+    session = ReplayedSession("turin-2s+calculix", 6)
+    async with roofline(session) as (_app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        watcher = screen._threads._watcher
+        assert watcher is not None
+        session.tick()
+        await pilot.pause()
+        screen.on_threads_ready(ThreadsReady(later, watcher))
+        assert gone.key not in {spot.task for spot in screen.view.spots}
+        await pilot.press("X")
+        await pilot.pause()
+    rows = _saved(tmp_path)
+    of_gone = [row for row in rows if row["row"] == f"{gone.name} {gone.tid}"]
+    assert len(of_gone) == 1
+    assert float(of_gone[0]["length_seconds"]) == pytest.approx(gone.run_seconds)
+    assert of_gone[0]["rates_per"] == "second of the thread's run time"
+    assert len([row for row in rows if row["row"] == f"{stays.name} {stays.tid}"]) == 2
+
+
+async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with threads("laptop-old+calculix") as (_truth, report):
+        row = report.rows[0]
+    session = ReplayedSession("laptop-old+calculix", 8)
+    async with roofline(session) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        for wave in range(3):
+            session.tick()
+            await pilot.pause()
+            rows = tuple(replace(row, pid=5, tid=1_000 * (wave + 10) + number) for number in range(900))
+            screen.view.take_tasks(replace(report, rows=rows))
+        kept = {spot.task for spot in screen.view.past}
+        assert len(kept) > MOST - 20  # beside the threads there are the CPUs' rows
+        assert {one.key for one in rows} <= kept
+        assert screen.view.forgotten == 2_700 + len(report.rows) - len(kept)
+        await pilot.press("X")
+        await pilot.pause()
+        status = app.screen_stack[0].query_one("#status", PieceLines).text
+    assert f"saved without {screen.view.forgotten} threads of long ago: " in status

@@ -376,7 +376,9 @@ class RooflineScreen(WatchScreen):
         if not self._view.past:
             self.notice("there are no points to save yet")
             return
-        self._save("csv", csv_text(self._view.past, self._simulated()))
+        gone = self._view.forgotten if self._view.tasks else 0
+        self._save("csv", csv_text(self._view.past, self._simulated()),
+                   f" without {gone} threads of long ago:" if gone else "")
 
     def _simulated(self) -> str:
         host = self.watch_state.session.machine.host
@@ -387,12 +389,12 @@ class RooflineScreen(WatchScreen):
         return ", ".join(word for word in (self._simulated(), machine.model.title,
                                            self._view.levels[self._view.level].word) if word)
 
-    def _save(self, suffix: str, text: str) -> None:
+    def _save(self, suffix: str, text: str, without: str = "") -> None:
         """Into a new file of the current folder; where it went, or why not, is said."""
         name = self.watch_state.session.machine.host.name
         kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
         stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
         try:
-            self.notice(f"saved {write_numbered(os.getcwd(), stem, suffix, text)}")
+            self.notice(f"saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}")
         except (TurbotuiError, OSError) as error:
             self.notice(f"not saved: {error}")

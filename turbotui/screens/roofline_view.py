@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -62,6 +62,7 @@ class RoofView:
         spots: of the level, now.
         unknown: how many rows of the level are not counted.
         machine: the whole machine now; None where it could not be counted in this interval.
+        forgotten: threads whose past is not remembered any more, because there were too many.
         why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
     """
 
@@ -79,6 +80,7 @@ class RoofView:
         self.spots: tuple[Spot, ...] = ()
         self.unknown = 0
         self.machine: Spot | None = None
+        self.forgotten = 0
         self.why = ""
         self._report: Report | None = None
         self._past: dict[RowId | str, deque[Spot]] = {}
@@ -124,11 +126,18 @@ class RoofView:
         found = task_spots(report, SIZINGS[self.sizing], now / 1e9)
         self.spots, self.unknown, self.why = found.spots, 0, found.why
         self._remember(found.spots, fresh=fresh)
-        here = {spot.identity for spot in found.spots}
-        if len(self._past) > MOST:  # threads come and go
-            for gone in [one for one in self._past if isinstance(one, str) and one not in here]:
-                del self._past[gone]
+        self._forget({spot.identity for spot in found.spots})
         self._settle(fresh=fresh)
+
+    def _forget(self, here: Collection[RowId | str]) -> None:
+        """Threads come and go: of too many those that are longest gone go, and are counted."""
+        spare = len(self._past) - MOST
+        if spare <= 0:
+            return
+        gone = [one for one in self._past if isinstance(one, str) and one not in here]
+        for one in sorted(gone, key=lambda one: self._past[one][-1].seconds)[:spare]:
+            del self._past[one]
+            self.forgotten += 1
 
     def _remember(self, spots: Iterable[Spot], *, fresh: bool) -> None:
         if not fresh:
@@ -186,9 +195,9 @@ class RoofView:
 
     @property
     def past(self) -> tuple[Spot, ...]:
-        """Everything remembered of the rows of this level, oldest first: what the data file holds."""
-        rows = {spot.identity for spot in self.spots}
-        found = chain.from_iterable(spots for row, spots in self._past.items() if row in rows)
+        """Everything remembered of this level, of what has gone as well, oldest first: what the data file holds."""
+        found = chain.from_iterable(spots for one, spots in self._past.items()
+                                    if (None if isinstance(one, str) else one.scope) is self.scope)
         return tuple(sorted(found, key=lambda spot: spot.seconds))
 
     def roofs(self, row: RowId) -> Choice:
@@ -264,6 +273,7 @@ class RoofView:
         """The next way to size an access; what was kept was sized otherwise, and goes."""
         self.sizing = (self.sizing + 1) % len(SIZINGS)
         self._past.clear()
+        self.forgotten = 0
         self._again()
         sizing = SIZINGS[self.sizing]
         given = f": {sizing.given:g} bytes" if sizing.model is WidthModel.GIVEN else ""

@@ -24,11 +24,15 @@ _SHAPES: Final = {"scalar": "circle", "SSE": "square", "NEON": "square", "AVX": 
 """Marks by dominating width; wider ones are triangles."""
 
 HEADER: Final = ("simulated", "seconds", "row", "intensity_flop_per_byte", "gflop_per_s", "gbyte_per_s", "width",
-                 "bytes_by", "estimated")
+                 "bytes_by", "estimated", "length_seconds", "rates_per")
 
 
 def csv_text(spots: Iterable[Spot], simulated: str) -> str:
-    """One line for each row and interval; what is unknown is empty."""
+    """One line for each row and interval; what is unknown is empty.
+
+    Rates are those of a second of the interval, or, of a thread, of a second in which it ran: `rates_per` says which,
+    and a rate times `length_seconds` is the number of operations or bytes.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(HEADER)
@@ -36,7 +40,8 @@ def csv_text(spots: Iterable[Spot], simulated: str) -> str:
         writer.writerow((
             simulated, f"{spot.seconds:.6f}", spot.name, _plain(spot.intensity), _plain(spot.gflops),
             _plain(spot.gbytes), spot.dominant, "" if spot.width is None else spot.width.value,
-            "yes" if spot.estimated else "",
+            "yes" if spot.estimated else "", f"{spot.length:.9g}",
+            "second of the thread's run time" if spot.task else "second of the interval",
         ))
     return out.getvalue()
 
