@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -83,11 +84,46 @@ def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_onl
     (("--machine", "laptop-old", "--on", "socket 1"), "names no CPUs"),
     (("--machine", "laptop-old", "--config", "/nowhere.toml"), "/nowhere.toml cannot be read"),
     (("--machine", "laptop-old", "-n", "0"), "at least one sample"),
+    (("--machine", "laptop-old", "--on", "9"), "--on 9: no such CPU is measured here, only 0-7"),
+    (("--machine", "laptop-old", "-c", "2,3", "--on", "0-1"), "--on 0-1: no such CPU is measured here, only 2-3"),
+    (("--machine", "laptop-old", "--on", "package 3"), "--on package 3: no such CPU is measured here, only 0-7"),
+    (("--machine", "laptop-old", "--reference", "bogus"), "--reference bogus: failed: This machine has no event"),
+    (("--machine", "laptop-old", "--events", "bogus"), "turbotui: This machine has no event 'bogus'"),
+    (("--machine", "guest", "--events", "bogus;bogus2"),
+     "turbotui: This machine has no event 'bogus'; This machine has no event 'bogus2'"),
     (("--machine", "laptop-old", "-i", "0.01"), "the shortest is 0.05"),
     (("--machine", "laptop-old", "--monitor-cpu", "99999"), "CPU 99999"),
 ])
 def test_what_cannot_be_done_is_said(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str) -> None:
-    assert main(["spy", *words]) == 2
+    assert main(["spy", "-n", "1", *words]) == 2
     out, error = capsys.readouterr()
     assert out == ""
     assert says in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [
+    ("--machine", "laptop-old", "--on", "9"),
+    ("--machine", "laptop-old", "--reference", "bogus"),
+    ("--machine", "guest", "--events", "bogus", "-n", "1"),
+])
+def test_what_is_not_here_is_said_in_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert main(["spy", "-n", "1", *words]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_file_whose_entries_name_no_cpu_is_refused_and_one_entry_that_does_is_enough(
+        capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "spies.toml"
+    entry = '[[spy]]\non = "{}"\nevents = ["cycles"]\n'
+    path.write_text(entry.format("99") + entry.format("core 77"))
+    words = ("spy", "--machine", "laptop-old", "-i", "0.05", "-n", "1", "--config", str(path))
+    assert main(words) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error == (f"turbotui: {path}: 99: no such CPU is measured here, only 0-7; "
+                     "core 77: no such CPU is measured here, only 0-7\n")
+    path.write_text(entry.format("99") + entry.format("core 1"))
+    assert main(words) == 0
+    out, error = capsys.readouterr()
+    assert "99: no such CPU" in error
+    assert "cycles" in out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from spiedmachine import SpiedMachine
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from turbotui.app import TurbotuiApp
 from turbotui.quantities.spies import SpyPlan, typed_spy
@@ -33,6 +33,11 @@ async def test_sets_are_given_changed_and_taken_away() -> None:
         await pilot.press(*"socket 1: cycles", "enter")
         await pilot.pause()
         assert "names no CPUs" in str(app.screen.query_one("#said", Static).render())
+        await pilot.press(*(["backspace"] * 40), *"core 99: cycles", "enter")
+        await pilot.pause()
+        said = str(app.screen.query_one("#said", Static).render())
+        assert said == "core 99: no such CPU is measured here, only 0-7"
+        assert app.screen.query_one(Input).value == "core 99: cycles", "to be put right"
         assert [spy.on.text for spy in spied.session.spies.spies] == ["2-3", "all"]
         await pilot.press("up", "up", "up", "up", "delete")
         await pilot.pause()

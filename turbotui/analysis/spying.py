@@ -10,12 +10,15 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
-from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.spies import SpyPlan, Target
 from turbotui.quantities.spy_signals import SETS, SpySignals
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.sources.spy_sets import cpus_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,13 @@ def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
         return ""
     return (f"{plan.reference} joins the sets that take turns and cannot be counted here: each event is known in the "
             "intervals of its own set only; name another reference, such as task-clock")
+
+
+def nobody_note(on: Target, topology: Topology) -> str:
+    """That an entry names no CPU which is measured here; "" where it names one."""
+    if cpus_of(on, topology):
+        return ""
+    return f"{on.text}: no such CPU is measured here, only {format_cpulist(topology.cpus)}"
 
 
 def cost_words(cost: OwnCost, calls: float | None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note
+from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note, nobody_note
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.errors import UsageError
@@ -24,7 +24,9 @@ from turbotui.output.formats import make_format
 from turbotui.output.layout import Layout
 from turbotui.quantities.columns import Column
 from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.quantities.spies import SpyPlan, typed_spy
+from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
+from turbotui.quantities.spy_signals import SpySignals
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
 from turbotui.sampling.session import Session
@@ -49,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       "split, and sets take turns")
     parser.add_argument("--on", metavar="CPUS", default="all",
                         help="with --events: 0-3,8, package 0, core 3 or all (default all)")
-    parser.add_argument("--reference", metavar="EVENT", default="instructions",
-                        help="with --events: counted in every set; sets are joined by it (default instructions)")
+    parser.add_argument("--reference", metavar="EVENT",
+                        help=f"with --events: counted in every set; sets are joined by it (default {REFERENCE})")
     parser.add_argument("-c", "--cpu", metavar="SET", help="watch these CPUs only: 0-3,8")
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
                         help="seconds between two samples, from 0.05 (default 1)")
@@ -82,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         session.spy_by(SpyFile(arguments.config))
     else:
         one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
-        session.spy(SpyPlan((one,), arguments.reference))
+        session.spy(SpyPlan((one,), arguments.reference or REFERENCE))
+    _check(session, arguments)
     notes = session.spy_notes
     for note in (*notes, *filter(None, [joining_note(session.spies, session.census.signals)])):
         print(f"turbotui: {note}", file=sys.stderr)
@@ -90,6 +93,29 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
     _Spying(session, arguments).run()
     return 0
+
+
+def _check(session: Session, arguments: argparse.Namespace) -> None:
+    """Refuse what was asked for and is not here, where nothing of use would be left.
+
+    Raises:
+        UsageError: no entry names a CPU, or a reference or all events on the command line cannot be counted.
+    """
+    plan, census = session.spies, session.census
+    nobody = [nobody_note(spy.on, session.machine.topology) for spy in plan.spies]
+    if nobody and all(nobody):
+        where = f"{arguments.config}:" if arguments.config else "--on"
+        raise UsageError(f"{where} {'; '.join(dict.fromkeys(nobody))}")
+    if arguments.config:
+        return
+    refused = {name: census.why_missing(SpySignals(name).count)
+               for name in plan.events if SpySignals(name).count not in census.signals}
+    if arguments.reference in refused:
+        why = refused[arguments.reference]
+        raise UsageError(f"--reference {arguments.reference}: {why.sentence()}")
+    named = dict.fromkeys(name for spy in plan.spies for events in spy.sets for name in events)
+    if all(name in refused and refused[name].reason is Reason.FAILED for name in named):
+        raise UsageError("; ".join(refused[name].detail for name in named))
 
 
 def _instead(session: Session) -> str:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from turbotui.analysis.spying import cost_words, joining_note
+from turbotui.analysis.spying import cost_words, joining_note, nobody_note
 from turbotui.errors import UsageError
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.machine.topology import Topology
@@ -157,7 +157,7 @@ class SpyForm(FieldWindow):
             self.say(_INTRODUCTION)
             return
         try:
-            plan, done = _asked(session.spies, on.strip(), events)
+            plan, done = _asked(session.spies, on.strip(), events, self._watch.session.machine.topology)
             self._watch.spy(plan)
         except UsageError as error:
             self.say(str(error))
@@ -192,11 +192,11 @@ class SpyForm(FieldWindow):
         return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
 
 
-def _asked(plan: SpyPlan, on: str, events: str) -> tuple[SpyPlan, str]:
+def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[SpyPlan, str]:
     """The plan with what was typed, and the sentence for it.
 
     Raises:
-        UsageError: no CPUs, no event, or several for the reference.
+        UsageError: no CPUs, none that is there, no event, or several for the reference.
     """
     if on == _REFERENCE:
         names = [name for one in parse_events(events) for name in one]
@@ -204,6 +204,9 @@ def _asked(plan: SpyPlan, on: str, events: str) -> tuple[SpyPlan, str]:
             raise UsageError(f"one event joins the sets, and these are {len(names)}")
         return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
     spy = typed_spy(on, events)
+    nobody = nobody_note(spy.on, topology)
+    if nobody:
+        raise UsageError(nobody)
     return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
 
 
