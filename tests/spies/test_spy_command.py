@@ -46,6 +46,9 @@ def test_one_spy_on_one_cpu_with_power_beside_it(capsys: pytest.CaptureFixture[s
     rows = [line.split() for line in out.splitlines() if line.split()[:1] == ["2"]]
     assert [row[3] for row in rows] == ["1", "2", "3", "4"], "the number of samples"
     assert "PkgWatt" in out
+    heads = [line for line in out.splitlines() if line.startswith("# ")]
+    assert len(heads) == 4
+    assert all(" s, events per second, SIMULATED" in line for line in heads)
     assert all(float(row[-2]) > 0 for row in rows)
 
 
@@ -66,6 +69,7 @@ def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str])
         assert set(line["counts"]) == {"instructions", "cycles", "branches", "cache-misses"}
         assert sorted(line["estimated"]) in (["branches", "cycles"], ["cache-misses"])
         assert line["machine"].startswith("SIMULATED")
+        assert line["seconds"] == round(line["seconds"], 9), "nanoseconds, and no noise behind them"
 
 
 def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_only(
@@ -84,6 +88,7 @@ def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_onl
     (("--machine", "laptop-old", "--on", "socket 1"), "names no CPUs"),
     (("--machine", "laptop-old", "--config", "/nowhere.toml"), "/nowhere.toml cannot be read"),
     (("--machine", "laptop-old", "-n", "0"), "at least one sample"),
+    (("--machine", "laptop-old", "--joined", "--format", "csv"), "--joined prints JSON lines"),
     (("--machine", "laptop-old", "--on", "9"), "--on 9: no such CPU is measured here, only 0-7"),
     (("--machine", "laptop-old", "-c", "2,3", "--on", "0-1"), "--on 0-1: no such CPU is measured here, only 2-3"),
     (("--machine", "laptop-old", "--on", "package 3"), "--on package 3: no such CPU is measured here, only 0-7"),

@@ -38,6 +38,7 @@ _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where th
 _EXAMPLE = "cycles,instructions"
 _HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
 _SOFTWARE = "--reference task-clock --events context-switches,page-faults"
+_RATES = "events per second"
 _NO_CPU = ": it names no CPU"
 
 
@@ -58,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="seconds between two samples, from 0.05 (default 1)")
     parser.add_argument("-n", "--samples", metavar="N", type=int, help="end after so many samples")
     parser.add_argument("--monitor-cpu", metavar="N", type=int, help="bind everything but the spies to this CPU")
-    parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="(default table)")
+    parser.add_argument("--format", choices=_FORMATS, help=f"{_RATES} (default {_FORMATS[0]})")
     parser.add_argument("--joined", action="store_true",
-                        help="JSON lines, each interval of each CPU with every event, drawn between the intervals that "
-                        "counted it; they come as many intervals later as sets take turns")
+                        help="JSON lines with counts, each interval of each CPU with every event, drawn between the "
+                        "intervals that counted it; they come as many intervals later as sets take turns")
     parser.add_argument("--cost", action="store_true", help="after each sample what taking it cost, on stderr")
 
 
@@ -74,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.samples is not None and arguments.samples < 1:
         raise UsageError(f"-n {arguments.samples}: at least one sample")
+    if arguments.joined and arguments.format not in (None, "json"):
+        raise UsageError(f"--joined prints JSON lines: it goes with --format json or none, not {arguments.format}")
     host = open_host(arguments)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(host, cpus)
@@ -220,7 +223,7 @@ class _Spying:
             else:
                 if writer is None or taken.spied is not spied:
                     spied = taken.spied
-                    writer = make_format(self._arguments.format, self._layout(spied))
+                    writer = make_format(self._arguments.format or _FORMATS[0], self._layout(spied))
                 print("\n".join(writer.lines(frame)), flush=True)
             if self._arguments.cost:
                 print(self._cost(frame, taken.cost), file=sys.stderr, flush=True)
@@ -237,7 +240,8 @@ class _Spying:
         ]
         spied = [column for column in columns if column.default]
         host = session.machine.host
-        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0], marks=True)
+        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0], said=_RATES,
+                      marks=True)
 
     def _say_note(self) -> None:
         note = self._session.spy_note
@@ -251,7 +255,7 @@ class _Spying:
             return
         kind = label(self._session.machine.host)
         for one in intervals:
-            line = {"seq": one.seq, "cpu": one.cpu, "seconds": one.seconds, "counts": dict(one.counts),
+            line = {"seq": one.seq, "cpu": one.cpu, "seconds": round(one.seconds, 9), "counts": dict(one.counts),
                     "estimated": sorted(one.estimated), **({"machine": kind} if kind else {})}
             print(json.dumps(line), flush=True)
 

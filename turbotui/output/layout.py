@@ -23,6 +23,7 @@ class Layout:
         header_every: with `summary_only`, repeat the header before every n-th line; None: never again.
         machine: its name.
         kind: "" for the real machine, else the word that goes with every number: "SIMULATED".
+        said: what the numbers of a table are, where that is not in its titles: stands in its first line.
         marks: comma-separated values end with the names of the estimated columns of each row.
     """
 
@@ -32,6 +33,7 @@ class Layout:
     header_every: int | None = None
     machine: str = ""
     kind: str = ""
+    said: str = ""
     marks: bool = False
 
     @property

@@ -26,7 +26,8 @@ class TableText:
         """A line with time and length of the interval, the header, the summary and the rows."""
         layout = self._layout
         label = f", {layout.kind} machine {layout.machine}: nothing here was measured" if layout.kind else ""
-        yield f"# {timestamp(frame.newer.wall_ns)}, {frame.seconds or 0.0:.3f} s{label}"
+        said = f", {layout.said}" if layout.said else ""
+        yield f"# {timestamp(frame.newer.wall_ns)}, {frame.seconds or 0.0:.3f} s{said}{label}"
         rows = [[_cell(frame, column, row) for column in layout.columns]
                 for row in (SYSTEM_ROW, *layout.row_ids(frame))]
         for cells in rows:
