@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.analysis.tasks.timeline import Stretch, Timeline
+from turbotui.analysis.tasks.timeline import Stretch, Timeline, place_texts
 
 SLICES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0, 9_000), st.integers(1, 500)),
                   max_size=40)
@@ -64,3 +64,25 @@ def test_what_lies_beyond_the_horizon_is_forgotten() -> None:
     assert timeline.total() == 500
     timeline.add(3, 0, 100, 150)  # came too late
     assert timeline.total() == 500
+
+
+@given(st.lists(st.none() | st.integers(0, 300), min_size=1, max_size=60))
+def test_cpus_can_be_read_off_a_line_without_its_colours(cpus: list[int | None]) -> None:
+    cell = len(str(max((cpu for cpu in cpus if cpu is not None), default=0)))
+    texts = list(place_texts([None if cpu is None else Stretch(cpu, 1.0, False) for cpu in cpus], cell))
+    assert {len(text) for text in texts} == {cell}
+    line = "".join(texts)
+    read: list[int | None] = []
+    for at in range(0, len(line), cell):
+        word = line[at : at + cell]
+        read.append(read[-1] if word == "━" * cell else None if word.strip() == "·" else int(word))
+    assert read == cpus
+    for first, second, text in zip(cpus, cpus[1:], texts[1:], strict=False):
+        if cell > 1 and first is not None and first == second:
+            assert not any(letter.isdigit() for letter in text)
+
+
+def test_a_thread_that_stays_on_a_cpu_of_several_digits_is_one_stretch() -> None:
+    there, elsewhere = Stretch(184, 1.0, False), Stretch(7, 1.0, False)
+    assert "".join(place_texts([there, there, there, None, elsewhere, elsewhere], 3)) == "184━━━━━━  ·  7━━━"
+    assert "".join(place_texts([elsewhere, elsewhere, None], 1)) == "77·"

@@ -11,7 +11,7 @@ from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.analysis.tasks.timeline import Stretch
+from turbotui.analysis.tasks.timeline import IDLE, STAYS, Stretch, place_texts
 from turbotui.analysis.tasks.watching import Report
 from turbotui.machine.tasks.sets import Mode, When
 
@@ -172,7 +172,8 @@ def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
     """Where each thread ran over the whole time that was watched.
 
     A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
-    half of the time, written in it where less; a point where it did not run.
+    half of the time, written in it where less; a point where it did not run, and a line while it stays where numbers
+    have several digits.
     """
     timeline = table.books.timeline
     rows = [row for row in table.report.rows if row.tid is not None]
@@ -183,11 +184,12 @@ def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
         return ["# no thread ran yet"]
     seconds = (timeline.end - timeline.start) / 1e9
     head = (f"# where each thread ran: {seconds:.3f} s from left to right, {seconds / places * 1e3:.3g} ms a place; "
-            "the CPU by number, · where it did not run")
+            f"the CPU by number, {f'{STAYS} while it stays, ' * (cell > 1)}{IDLE} where it did not run")
     lines = [head]
     for row in rows:
         line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
-        lines.append(f"{_name(row):<{names}}  " + "".join(_place(one, cell, colour=colour) for one in line))
+        lines.append(f"{_name(row):<{names}}  " + "".join(
+            _place(one, text, colour=colour) for one, text in zip(line, place_texts(line, cell), strict=True)))
     return lines
 
 
@@ -195,11 +197,8 @@ def _name(row: TaskRow) -> str:
     return f"{row.tid} {row.name}"
 
 
-def _place(stretch: Stretch | None, cell: int, *, colour: bool) -> str:
-    if stretch is None:
-        return "·".rjust(cell)
-    text = str(stretch.cpu).rjust(cell)
-    if not colour:
+def _place(stretch: Stretch | None, text: str, *, colour: bool) -> str:
+    if stretch is None or not colour:
         return text
     shade = LANE_COLOURS[stretch.cpu % len(LANE_COLOURS)]
     return f"\x1b[{shade}{';7' if stretch.share >= _FULL else ''}m{text}\x1b[0m"  # 7: filled

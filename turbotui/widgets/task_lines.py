@@ -7,6 +7,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, had_no_turn, is_estimate
 from turbotui.analysis.tasks.live import Lane
+from turbotui.analysis.tasks.timeline import place_texts
 from turbotui.quantities.columns import Cell
 from turbotui.widgets.cells import UNKNOWN, Tone, number
 from turbotui.widgets.painter import Piece
@@ -189,9 +190,9 @@ def lane_pieces(lane: Lane, cell: int) -> tuple[Piece, ...]:
     head = f" {row.tid if row.tid is not None else UNKNOWN:>7} {row.name[:_NAME]:<{_NAME}} {100 * lane.busy:4.0f}  "
     pieces: list[Piece] = [(head, Tone.DIM if row.ended else Tone.PLAIN)]
     text, tone = "", Tone.PLAIN
-    for at, one in enumerate(lane.stretches):
-        mine = (" " * cell if at < lane.unwatched else "·".rjust(cell), Tone.DIM) if one is None else (
-            str(one.cpu).rjust(cell), (FULL if one.share >= FILLED else THIN)[one.cpu % len(THIN)])
+    for at, (one, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
+        mine = (" " * cell if at < lane.unwatched else word, Tone.DIM) if one is None else (
+            word, (FULL if one.share >= FILLED else THIN)[one.cpu % len(THIN)])
         if mine[1] is not tone and text:
             pieces.append((text, tone))
             text = ""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 _BIN_NS: Final = 10_000
 _OUT_OF_ORDER: Final = 100  # bins
 _MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
+
+STAYS: Final = "━"
+IDLE: Final = "·"
+"""What is drawn where a thread stays on its CPU, and where it does not run."""
 
 Bins = dict[tuple[int, int], int]
 """(bin, CPU) -> ns that a thread ran there."""
@@ -112,6 +117,27 @@ class Timeline:
                 key = (number // 2, cpu)
                 wider[key] = wider.get(key, 0) + ran
             self._lines[thread] = wider
+
+
+def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]:
+    """What stands in each place of a line: the CPU's number, a point where the thread did not run.
+
+    Numbers of several digits would run together, so there a line follows the number while the thread stays.
+
+    Args:
+        stretches: the places.
+        cell: characters of each.
+    """
+    before = -1
+    for one in stretches:
+        cpu = -1 if one is None else one.cpu
+        if one is None:
+            yield IDLE.rjust(cell)
+        elif cell > 1 and cpu == before:
+            yield STAYS * cell
+        else:
+            yield str(cpu).rjust(cell)
+        before = cpu
 
 
 def _stretch(by_cpu: dict[int, int], length: float) -> Stretch | None:
