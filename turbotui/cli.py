@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from turbotui import __version__
 from turbotui.commands import COMMANDS, Command
@@ -19,6 +20,9 @@ _EPILOG = """commands:
 Without a command the dashboard starts. Each command has its own --help.
 Exit status: 0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, 4 no usable terminal,
 70 a fault of turbotui itself."""
+
+
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(words)
+        return _written(_run(words))
     except TurbotuiError as error:
         print(f"turbotui: {error}", file=sys.stderr)
         return error.exit_status
@@ -51,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + 2
     except Exception as error:
+        if isinstance(error, OSError) and _is_full(error):
+            # what is still buffered would fail again when the interpreter ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"turbotui: cannot write to stdout: {error.strerror}", file=sys.stderr)
+            return TurbotuiError.exit_status
         if os.environ.get("TURBOTUI_TRACEBACK"):
             raise
         print(
@@ -59,6 +68,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return InternalError.exit_status
+
+
+def _written(status: int) -> int:
+    """The same, once all is written: what cannot be shows here, and not when the interpreter ends."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
+    return status
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether stdout is what failed: a write names no file, and other files have their own errors."""
+    return type(error) is OSError and error.filename is None and error.errno in _FULL
 
 
 def _run(words: list[str]) -> int:

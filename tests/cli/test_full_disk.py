@@ -1,0 +1,24 @@
+"""A stdout that takes nothing more is one sentence and exit status 1, whatever the command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("words", [
+    ("machines",), ("columns",), ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1", "--json")])
+def test_a_full_disk_is_said_in_one_sentence(words: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "turbotui", *words], stdout=full, stderr=subprocess.PIPE,  # noqa: S603 - ours
+                              text=True, check=False, timeout=60, cwd=ROOT,
+                              env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.stderr == "turbotui: cannot write to stdout: No space left on device\n"
+    assert done.returncode == 1
