@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from types import FrameType
+from typing import Final
 
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
@@ -26,6 +27,9 @@ from turbotui.machine.tasks.launching import Held
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_GRACE: Final = 0.3  # seconds in which a command ends by the Ctrl-C that its terminal sent it too
+_PATIENCE: Final = 2.0  # seconds in which a command ends by the signal that was passed on to it
 _FIRST = 0.05  # seconds of the first interval of the energy's session, and its shortest
 
 
@@ -55,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch until the command or process ends, the intervals are over, or SIGINT."""
+    """Watch until the command or process ends, the intervals are over, or SIGINT, SIGTERM or SIGHUP.
+
+    Commands get the signal too. The exit status is theirs, or 128 and the signal's number if they go on.
+    """
     applications = _applications(arguments)
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
@@ -94,6 +101,7 @@ class _Watch:
         self._interval = parse_interval(arguments.interval or "1") if listed else None
         self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
         self._ended = False
+        self._signal = 0
         self._held: dict[str, Held] = {}
         self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {}, {})
@@ -109,11 +117,12 @@ class _Watch:
             session.want(column.id for column in columns)
             if columns:
                 session.start(meter.feed, first=_FIRST)
-            for held in self._held.values():
-                watching.waiting.add(held.descriptor)
-                held.go()
             try:
-                return self._watch(watching, meter)
+                with self._signals(watching):
+                    for held in self._held.values():
+                        watching.waiting.add(held.descriptor)
+                        held.go()
+                    return self._watch(watching, meter)
             finally:
                 if columns:
                     session.stop()
@@ -136,40 +145,70 @@ class _Watch:
         codes: dict[str, int] = {}
         number = 0
         began = time.monotonic()
-        with self._signals():
-            while not self._ended:
-                due = None if self._interval is None else began + (number + 1) * self._interval
-                pause = watching.pause
-                if due is not None:
-                    pause = max(0.0, min(pause, due - time.monotonic()))
-                watching.round(pause)
-                for name, held in self._held.items():
-                    if name not in codes and (code := held.status()) is not None:
-                        codes[name] = code
-                        watching.waiting.remove(held.descriptor)
-                self._ended |= all(self._over(watching, one, codes) for one in watching.watched)
-                if due is not None and (time.monotonic() >= due or self._ended):
-                    number += 1
-                    last = number == self._arguments.intervals
-                    # one interval alone is the whole run; one that was cut by the end is in the whole only
-                    if not self._ended and not (last and number == 1):
-                        self._show(watching, meter, number)
-                    self._ended |= last
+        while not self._ended and not self._signal:
+            due = None if self._interval is None else began + (number + 1) * self._interval
+            pause = watching.pause
+            if due is not None:
+                pause = max(0.0, min(pause, due - time.monotonic()))
+            watching.round(pause)
+            self._look(watching, codes)
+            self._ended |= all(self._over(watching, one, codes) for one in watching.watched)
+            if due is not None and (time.monotonic() >= due or self._ended):
+                number += 1
+                last = number == self._arguments.intervals
+                # one interval alone is the whole run; one that was cut by the end is in the whole only
+                if not self._ended and not self._signal and not (last and number == 1):
+                    self._show(watching, meter, number)
+                self._ended |= last
+        self._pass_on(watching, codes)
         watching.close_books()
         self._show(watching, meter, None)
+        going_on = [name for name in self._held if name not in codes]
+        if self._signal and going_on:
+            for name in going_on:
+                print(f"turbotui: {self._held[name].name} (process {self._held[name].pid}) goes on: it did not end by "
+                      f"{signal.Signals(self._signal).name}", file=sys.stderr)
+            return 128 + self._signal
         return next(iter(codes.values()), 0)
+
+    def _look(self, watching: Watching, codes: dict[str, int]) -> None:
+        """Note which commands have ended, and how."""
+        for name, held in self._held.items():
+            if name not in codes and (code := held.status()) is not None:
+                codes[name] = code
+                watching.waiting.remove(held.descriptor)
+
+    def _pass_on(self, watching: Watching, codes: dict[str, int]) -> None:
+        """Commands get the signal that ended the watching, and a little time. SIGINT may have reached them already."""
+        number = self._signal
+        if not number:
+            return
+        if number == signal.SIGINT:
+            self._await(watching, codes, _GRACE)
+        for name, held in self._held.items():
+            if name not in codes:
+                held.send(number)
+        self._await(watching, codes, _PATIENCE)
+
+    def _await(self, watching: Watching, codes: dict[str, int], seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while len(codes) < len(self._held) and (left := until - time.monotonic()) > 0:
+            watching.round(min(left, watching.pause))
+            self._look(watching, codes)
 
     def _over(self, watching: Watching, one: Watched, codes: Mapping[str, int]) -> bool:
         return one.application.name in codes if one.application.command else watching.gone(one)
 
     @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGINT and SIGTERM end the watching, and the last table is still printed."""
+    def _signals(self, watching: Watching) -> Iterator[None]:
+        """SIGINT, SIGTERM and SIGHUP end the watching, and the last table is still printed."""
 
-        def end(_number: int, _frame: FrameType | None) -> None:
-            self._ended = True
+        def end(number: int, _frame: FrameType | None) -> None:
+            self._signal = number
+            watching.waiting.ring()
 
-        before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, end) for number in _SIGNALS
+                  if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP}  # nohup(1) ignores it
         try:
             yield
         finally:

@@ -20,6 +20,7 @@ class Held:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = list(words)
+        self.name = self._words[0]
         gate, self._open = os.pipe()
         self._told, tell = os.pipe()
         self.pid = os.fork()
@@ -52,6 +53,10 @@ class Held:
         os.close(self.descriptor)
         code = os.waitstatus_to_exitcode(status)
         return 128 - code if code < 0 else code
+
+    def send(self, number: int) -> None:
+        """Send it a signal; only while `status` gives None, for then its number cannot be another's yet."""
+        os.kill(self.pid, number)
 
     def give_up(self) -> None:
         """End the child without running the command."""
