@@ -42,9 +42,9 @@ def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
     head, first, second = timeline_lines(table(), 50, colour=False)
     assert "0.000 s from left to right" in head
     lane = first.removeprefix("5 worker  ")
-    assert len(lane) % 2 == 0
-    places = [lane[at : at + 2].strip() for at in range(0, len(lane), 2)]
-    assert (places[0], places[-1]) == ("0", "━━")
+    assert len(lane) % 3 == 0
+    places = [lane[at : at + 3].strip() for at in range(0, len(lane), 3)]
+    assert (places[0], places[-1]) == ("0", "━━━")
     assert places.index("·") < places.index("11")
     assert set(second.removeprefix("6").split()) >= {"·"}
     assert "11" not in second
@@ -52,8 +52,8 @@ def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
 
 def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> None:
     lane = timeline_lines(table(), 50, colour=True)[1]
-    assert "\x1b[36;7m 0\x1b[0m" in lane
-    assert "\x1b[35;7m11\x1b[0m" in lane  # the fourth colour again
+    assert "\x1b[36;7m  0\x1b[0m" in lane
+    assert "\x1b[35;7m 11\x1b[0m" in lane  # the fourth colour again
 
 
 def test_the_machine_the_application_and_what_is_lost_are_said() -> None:

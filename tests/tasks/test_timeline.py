@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.analysis.tasks.timeline import Stretch, Timeline, place_texts
+from turbotui.analysis.tasks.timeline import Stretch, Timeline, place_texts, place_width
 
 SLICES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0, 9_000), st.integers(1, 500)),
                   max_size=40)
@@ -86,3 +86,9 @@ def test_a_thread_that_stays_on_a_cpu_of_several_digits_is_one_stretch() -> None
     there, elsewhere = Stretch(184, 1.0, False), Stretch(7, 1.0, False)
     assert "".join(place_texts([there, there, there, None, elsewhere, elsewhere], 3)) == "184━━━━━━  ·  7━━━"
     assert "".join(place_texts([elsewhere, elsewhere, None], 1)) == "77·"
+
+
+def test_a_thread_that_moves_all_the_time_has_numbers_that_can_be_told_apart() -> None:
+    moving = [Stretch(cpu, 1.0, False) for cpu in (122, 320, 7)]
+    assert "".join(place_texts(moving, place_width(320))) == " 122 320   7"
+    assert place_width(9) == 1

@@ -11,7 +11,7 @@ from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.analysis.tasks.timeline import IDLE, STAYS, Stretch, place_texts
+from turbotui.analysis.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
 from turbotui.analysis.tasks.watching import Report
 from turbotui.machine.tasks.sets import Mode, When
 
@@ -178,7 +178,7 @@ def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
     timeline = table.books.timeline
     rows = [row for row in table.report.rows if row.tid is not None]
     names = max([len(_name(row)) for row in rows], default=0)
-    cell = max([len(str(cpu)) for row in rows for cpu in row.cpus], default=1)
+    cell = place_width(max([cpu for row in rows for cpu in row.cpus], default=0))
     places = max(1, (width - names - 2) // cell)
     if not timeline.end:
         return ["# no thread ran yet"]

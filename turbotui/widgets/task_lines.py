@@ -7,7 +7,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, had_no_turn, is_estimate
 from turbotui.analysis.tasks.live import Lane
-from turbotui.analysis.tasks.timeline import place_texts
+from turbotui.analysis.tasks.timeline import place_texts, place_width
 from turbotui.quantities.columns import Cell
 from turbotui.widgets.cells import UNKNOWN, Tone, number
 from turbotui.widgets.painter import Piece
@@ -178,7 +178,7 @@ LANE_LEFT: Final = 8 + 1 + _NAME + 1 + 6
 
 def lane_cell(cpus: Iterable[int]) -> int:
     """Characters of one place: as wide as the largest CPU's number, so that no two CPUs look alike."""
-    return len(str(max(cpus, default=0)))
+    return place_width(max(cpus, default=0))
 
 
 def lane_pieces(lane: Lane, cell: int) -> tuple[Piece, ...]:

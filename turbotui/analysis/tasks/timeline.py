@@ -119,6 +119,12 @@ class Timeline:
             self._lines[thread] = wider
 
 
+def place_width(highest: int) -> int:
+    """Characters of a place for CPUs up to this number; with a blank before numbers of several digits."""
+    digits = len(str(highest))
+    return digits if digits == 1 else digits + 1
+
+
 def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]:
     """What stands in each place of a line: the CPU's number, a point where the thread did not run.
 
