@@ -22,6 +22,7 @@ from turbotui.analysis.roofline.roofs import (
     Origin,
     Peak,
     RoofSet,
+    alike_levels,
     ridge,
     ridges,
     roof,
@@ -320,6 +321,33 @@ def _hybrid() -> RoofSet:
 @pytest.mark.parametrize("roofs", [_CHIP, _measured(), _hybrid()])
 def test_roofs_survive_json(roofs: RoofSet) -> None:
     assert storage.from_json(json.loads(json.dumps(storage.to_json(roofs)))) == roofs
+
+
+def _levels(l3: float, dram: float, mix: Mix = Mix.LOADS) -> tuple[Bandwidth, ...]:
+    rates = {"L1": 400e9, "L2": 200e9, "L3": l3, "DRAM": dram}
+    return tuple(Bandwidth(level, mix, "AVX", rate) for level, rate in rates.items())
+
+
+def test_a_level_no_faster_than_the_next_is_said() -> None:
+    assert alike_levels(_levels(100e9, 80e9)) == ()
+    both = (*_levels(100e9, 93e9), *_levels(50e9, 40e9, Mix.STORES), *_levels(50e9, 51e9, Mix.TWO_ONE))
+    (said,) = alike_levels(both)
+    assert said == ("L3 and DRAM are hardly apart (DRAM is within 7 % for loads, within 2 % for 2 loads : 1 store): "
+                    "this machine does not get the L3 that it reports, or memory is as fast")
+    assert "DRAM is 50 % faster for loads" in alike_levels(_levels(20e9, 30e9))[0]
+    (inner,) = alike_levels(_levels(190e9, 20e9))
+    assert inner.startswith("L2 and L3 are hardly apart (L3 is within 5 % for loads)")
+    assert inner.endswith("or L3 is as fast")
+    assert alike_levels(_levels(0.0, 0.0)) == ()
+
+
+def test_stored_measurements_of_before_say_it_too() -> None:
+    roofs = replace(_measured(), bandwidths=_levels(100e9, 93e9), notes=("x",))
+    again = storage.from_json(json.loads(json.dumps(storage.to_json(roofs))))
+    assert again.notes == ("x", *alike_levels(roofs.bandwidths))
+    assert storage.from_json(storage.to_json(again)) == again
+    sheet = replace(roofs, origin=Origin.THEORY)
+    assert storage.from_json(storage.to_json(sheet)).notes == ("x",)
 
 
 def test_storing_keeps_other_choices_and_replaces_the_same(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ SIZINGS: Final = (
 )
 TRAILS: Final = ("of the point under the cursor", "of all points", "off")
 
+_OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
 _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
 """Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
 
@@ -222,11 +223,11 @@ class RoofView:
 
     @property
     def memory(self) -> str:
-        """Where the drawn roof of the memory is from, or why there is none; "" for measured roofs that have one."""
+        """Where the drawn roof of the memory is from, why there is none, or that it is no other than L3's."""
         roofs = self.choice.roofs
         if roofs is None:
             return ""
-        said = next((note for note in roofs.notes if note.startswith(("DRAM: ", "no DRAM roof: "))), "")
+        said = next((note for note in roofs.notes if note.startswith(_OF_MEMORY)), "")
         return _ASIDE.split(said)[0] or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
 
     def picture(self) -> Picture | None:

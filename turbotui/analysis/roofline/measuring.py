@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from turbotui.analysis.roofline.roofs import UNDISTURBED, Bandwidth, Evidence, Origin, Peak, RoofSet
+from turbotui.analysis.roofline.roofs import UNDISTURBED, Bandwidth, Evidence, Origin, Peak, RoofSet, alike_levels
 from turbotui.analysis.roofline.working_sets import WorkingSet, working_sets
 from turbotui.errors import MachineError
 from turbotui.machine.caches import read_caches
@@ -171,7 +171,7 @@ class Measuring:
             hertz=statistics.median(one.hertz for one in evidence),
             peaks=tuple(peaks),
             bandwidths=tuple(bandwidths),
-            notes=(*self._notes, *load, *self._disturbances(evidence)),
+            notes=(*self._notes, *alike_levels(bandwidths), *load, *self._disturbances(evidence)),
             when=when,
         )
 

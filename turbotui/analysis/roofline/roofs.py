@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 from turbotui.errors import UsageError
 from turbotui.machine.code.shapes import Mix, Operation
@@ -176,6 +177,35 @@ class RoofSet:
             if held is None or bandwidth.rate > held.rate:
                 best[bandwidth.level] = bandwidth
         return tuple(best.values())
+
+
+ALIKE = 0.15
+"""Levels whose bandwidths differ by less than this share of the inner one's are not told apart by a measurement."""
+
+
+def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
+    """Sentences about measured levels that are no slower than the level before them, which they should be.
+
+    A virtual machine reports the L3 of its host and gets what others leave of it; its working set then lies in memory,
+    and what is called L3 is DRAM.
+
+    Args:
+        bandwidths: measured roofs, of each mix from the core outwards.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for mix in Mix:
+        mine = [one for one in bandwidths if one.mix is mix]
+        for inner, outer in pairwise(mine):
+            faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
+            if inner.level == outer.level or inner.rate <= 0 or faster <= -ALIKE:
+                continue
+            how = f"within {100 * abs(faster):.0f} %" if faster < ALIKE else f"{100 * faster:.0f} % faster"
+            found.setdefault((inner.level, outer.level), []).append(f"{how} for {mix.word}")
+    return tuple(
+        f"{inner} and {outer} are hardly apart ({outer} is {', '.join(words)}): this machine does not get the {inner} "
+        f"that it reports, or {'memory' if outer == 'DRAM' else outer} is as fast"
+        for (inner, outer), words in found.items()
+    )
 
 
 def roof(peak: float, bandwidth: float, intensity: float) -> float:

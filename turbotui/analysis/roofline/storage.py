@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from turbotui.analysis.roofline.roofs import Bandwidth, CoreGroup, Evidence, Origin, Peak, RoofSet
+from turbotui.analysis.roofline.roofs import Bandwidth, CoreGroup, Evidence, Origin, Peak, RoofSet, alike_levels
 from turbotui.errors import TurbotuiError
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.machine.machine import Machine
@@ -136,15 +136,19 @@ def from_json(value: object) -> RoofSet:
     ]
     groups = [CoreGroup(one.text("kind"), one.text("name"), int(one.number("cores")), one.number("hertz"))
               for one in map(_Reader, data.items("cores", ()))]
+    origin = Origin(data.text("origin"))
+    said = [str(note) for note in data.items("notes")]
+    # Sets stored by versions that did not look for alike levels say it too.
+    alike = alike_levels(bandwidths) if origin is Origin.MEASURED else ()
     return RoofSet(
         machine=data.text("machine"),
-        origin=Origin(data.text("origin")),
+        origin=origin,
         threads=data.text("threads"),
         cpus=tuple(int(str(cpu)) for cpu in data.items("cpus")),
         hertz=data.number("hertz"),
         peaks=tuple(peaks),
         bandwidths=tuple(bandwidths),
-        notes=tuple(str(note) for note in data.items("notes")),
+        notes=tuple(dict.fromkeys((*said, *alike))),
         when=data.text("when"),
         groups=tuple(groups),
     )
