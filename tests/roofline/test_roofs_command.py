@@ -40,6 +40,11 @@ def test_the_theory_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert report["sets"][1]["origin"] == "theory"
 
 
+def test_a_chip_is_found_by_its_microarchitecture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--theory", "ivy bridge", "--threads", "all", "--no-plot"]) == 0
+    assert "Roofs of i7-3770K: THEORY, not measured; 4 cores at 3.500 GHz" in capsys.readouterr().out
+
+
 def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["roofs", "--machine", "sapphire-2s", "--no-plot"]) == 0
     out = capsys.readouterr().out
@@ -54,8 +59,14 @@ def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.Captu
     (["--theory", "6502"], 2, "no spec sheet"),
     (["--theory", "i7-3770K", "--threads", "0-1"], 2, "--threads one or all"),
     (["--threads", "8191"], 2, "CPU 8191 is not there"),
-    (["--threads", "some"], 2, "is not a CPU number"),
-    (["--machine", "laptop", "--threads", "LPE"], 2, "is not a CPU number"),
+    (["--machine", "sapphire-2s", "--threads", "foo"], 2,
+     '--threads "foo" is neither one nor all nor a set of CPUs such as 0-3,8'),
+    (["--machine", "sapphire-2s", "--threads", "3-1"], 2, '--threads "3-1" is neither'),
+    (["--machine", "sapphire-2s", "--threads", "P"], 2,
+     "--threads: no P cores here, all cores are of one kind; there are one, all, and sets"),
+    (["--machine", "laptop", "--threads", "LP"], 2, "--threads: no LP cores here, only P, E; there are one, all, P, E"),
+    (["--machine", "laptop", "--threads", "LPE"], 2, '--threads "LPE" is neither one nor all nor P nor E nor'),
+    (["--theory", "zen 4"], 2, "Zen 4 is a microarchitecture, which has no clock"),
     (["--machine", "nothing"], 2, "nothing"),
 ])
 def test_bad_words_are_one_sentence(words: list[str], status: int, text: str,

@@ -30,15 +30,16 @@ from turbotui.machine.machine import Machine, read_machine
 
 _HERE = "this machine"
 _WORDS = ("one", "all")
+_KINDS = ("P", "E", "LP")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     parser.add_argument("--theory", metavar="CHIP", nargs="?", const=_HERE,
-                        help="compute them from the spec sheet instead of measuring: of this machine's "
-                             f"microarchitecture ({', '.join(CORES)}), or of a chip ({', '.join(CHIPS)}); the only "
-                             "choice with --machine")
+                        help=f"compute them from the spec sheet instead of measuring: of a chip ({', '.join(CHIPS)}); "
+                             "without CHIP of this machine, the only choice with --machine, where its "
+                             f"microarchitecture is one of {', '.join(CORES)}")
     parser.add_argument("--threads", metavar="one|all|P|E|LP|SET",
                         help="one thread, one on every core, one on every core of a kind (hybrid machines), or one on "
                              "each CPU of a set such as 0-3,8 (default: one, of each kind of core, then all)")
@@ -87,7 +88,7 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
     if threads in kinds:
         return [(threads, _of_kind(machine, threads))]
     if threads is not None and threads not in _WORDS:
-        chosen = parse_cpu_set(threads)
+        chosen = _chosen(machine, threads)
         missing = chosen - frozenset(machine.topology.cpus)
         if missing:
             raise UsageError(f"--threads {threads}: CPU {min(missing)} is not there, is offline or may not be used")
@@ -97,6 +98,24 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
     if len(kinds) > 1 and "one" in words:
         found[:1] = [(f"one {kind}", _of_kind(machine, kind)[:1]) for kind in kinds]
     return found[:1] if len(found) > 1 and found[0][1] == found[1][1] else found
+
+
+def _chosen(machine: Machine, threads: str) -> frozenset[int]:
+    """The CPUs of a set that is typed after --threads.
+
+    Raises:
+        UsageError: it is none.
+    """
+    kinds = machine.topology.core_types
+    there = ", ".join((*_WORDS, *kinds))
+    if threads in _KINDS:
+        of = f"only {', '.join(kinds)}" if kinds else "all cores are of one kind"
+        raise UsageError(f"--threads: no {threads} cores here, {of}; there are {there}, and sets of CPUs such as 0-3,8")
+    try:
+        return parse_cpu_set(threads)
+    except UsageError as error:
+        raise UsageError(f'--threads "{threads}" is neither {there.replace(", ", " nor ")} nor a set of CPUs such as '
+                         "0-3,8") from error
 
 
 def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:

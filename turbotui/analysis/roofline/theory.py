@@ -60,14 +60,19 @@ def chip_roofs(name: str, threads: str) -> RoofSet:
     """The roofs of a chip of the table.
 
     Args:
-        name: such as "i7-3770K", in any case.
+        name: such as "i7-3770K", or of its microarchitecture, in any case.
         threads: "one" or "all".
 
     Raises:
         UsageError: no such chip.
     """
     chip = next((chip for key, chip in CHIPS.items() if key.lower() == name.lower()), None)
+    chip = chip or next((chip for chip in CHIPS.values() if chip.core.lower() == name.lower()), None)
     if chip is None:
+        known = next((core for core in CORES if core.lower() == name.lower()), None)
+        if known is not None:
+            raise UsageError(f"{known} is a microarchitecture, which has no clock and no number of cores: --theory "
+                             f"alone computes roofs of the machine it runs on, and chips are: {', '.join(CHIPS)}")
         raise UsageError(f"no spec sheet for {name}; there are: {', '.join(CHIPS)}")
     cpus = tuple(range(1 if threads == "one" else chip.cores))
     core = CORES[chip.core]
