@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from turbotui.analysis.roofline.live import total_of
 from turbotui.analysis.roofline.task_spots import EVERY_THREAD, task_spots
+from turbotui.analysis.roofline.telling import told
 from turbotui.analysis.tasks.live import TaskWatcher
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Report, Watching
@@ -247,3 +248,50 @@ async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
         await pilot.pause()
         status = app.screen_stack[0].query_one("#status", PieceLines).text
     assert f"saved without {screen.view.forgotten} threads of long ago: " in status
+
+
+def _without(report: Report, *events: str) -> Report:
+    """The first two rows, and the first of them without these counts: it did not run while they were counted."""
+    one, two = report.rows[:2]
+    counts = {name: count for name, count in one.counts.items() if name not in events}
+    return replace(report, rows=(replace(one, counts=counts), two))
+
+
+@pytest.mark.parametrize(("events", "spots"), [(("loads",), 2), (("ops 512",), 2), (("packed double",), 1)])
+def test_a_thread_that_missed_a_turn_is_counted_apart(events: tuple[str, ...], spots: int) -> None:
+    with threads("turin-2s+calculix") as (_truth, report):
+        assert set(events) <= set(report.names)
+        whole = task_spots(report, Sizing(), 2.0)
+        found = task_spots(_without(report, *events), Sizing(), 2.0)
+    assert whole.few == 0
+    assert "turns to be placed" not in whole.why
+    assert not any(spot.few_turns for spot in whole.spots)
+    assert found.few == 1
+    assert "1 thread ran in too few turns to be placed" in found.why
+    assert [spot.few_turns for spot in found.spots] == [True, False][-spots:]
+    assert [spot.has_place for spot in found.spots] == [False, True][-spots:]
+    if spots == 2:
+        sentence = told(found.spots[0], None)
+        assert "too few turns" in sentence
+        assert "not counted" not in sentence
+        assert "no floating-point work" not in sentence
+
+
+def test_a_thread_whose_widths_are_not_all_known_has_none_and_a_place_by_a_given_one() -> None:
+    with threads("turin-2s+calculix") as (_truth, report):
+        found = task_spots(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    assert [spot.has_place for spot in found.spots] == [True, True]
+    assert [bool(spot.dominant) for spot in found.spots] == [False, True]
+    assert found.few == 0
+
+
+async def test_threads_that_missed_a_turn_are_not_called_idle() -> None:
+    with threads("turin-2s+calculix") as (_truth, report):
+        pass
+    async with roofline(ReplayedSession("turin-2s+calculix", 6), size=(200, 60)) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, _without(report, "loads"))
+        side = " ".join(app.screen_stack[0].query_one("#side", PieceLines).text.split())
+        assert "1 thread ran in too few turns to be placed" in side
+        assert "without floating-point work" not in side
+        screen.view.cursor = report.rows[0].key
+        assert "too few turns" in screen.readout()

@@ -13,8 +13,8 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from turbotui.analysis.roofline.export import csv_text, svg_text
-from turbotui.analysis.roofline.judging import sentence
 from turbotui.analysis.roofline.live import Spot
+from turbotui.analysis.roofline.telling import told
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
 from turbotui.output.saving import write_numbered
@@ -192,13 +192,12 @@ class RooflineScreen(WatchScreen):
         spot = self._view.under_cursor
         if spot is None:
             return self._view.why or "waiting for the first interval"
-        return sentence(spot, self._view.roofs(spot.row).roofs)
+        return told(spot, self._view.roofs(spot.row).roofs)
 
     def _notes(self) -> list[str]:
         """What is not in the picture."""
         view = self._view
-        idle = len(view.spots) - len(view.placed)
-        found = [f"{idle} without floating-point work or bytes"] if idle else []
+        found = [f"{view.idle} without floating-point work or bytes"] if view.idle else []
         found += [f"{self._plot.outside} outside the axes: 0 shows them"] if self._plot.outside else []
         found += [f"{view.unknown} not counted"] if view.unknown else []
         found += [view.why] if view.why else []
@@ -264,7 +263,7 @@ class RooflineScreen(WatchScreen):
                                   ("moved", spot.gbytes, "GB/s")):
             text = "—" if value is None else f"{mark}{value:.4g}"
             lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>9}", Tone.SUMMARY), (f" {unit}", Tone.DIM)])
-        said = sentence(spot, self._view.roofs(spot.row).roofs).split(": ")
+        said = told(spot, self._view.roofs(spot.row).roofs).split(": ")
         lines += self._wrapped(said[-1], Tone.AMBER) if len(said) > 2 else []
         if spot.dominant:
             lines += self._wrapped(f"mostly {spot.dominant}")

@@ -185,6 +185,11 @@ class RoofView:
         return tuple(spot for spot in self.spots if spot.has_place)
 
     @property
+    def idle(self) -> int:
+        """How many rows did no floating-point work, or have no bytes; threads that were seen too seldom are not."""
+        return sum(not spot.has_place and not spot.few_turns for spot in self.spots)
+
+    @property
     def under_cursor(self) -> Spot | None:
         """The spot that is read out."""
         return next((spot for spot in self.spots if spot.identity == self.cursor), None)

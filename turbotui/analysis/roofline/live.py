@@ -31,6 +31,8 @@ class Spot:
         estimated: whether counters took turns.
         task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last.
         single: share of its operations that are in single precision; None where no event tells.
+        few_turns: of a thread, whether it did not run while a set was on that its place needs: it did work, but where
+            it stands is not known.
     """
 
     row: RowId
@@ -45,6 +47,7 @@ class Spot:
     estimated: bool
     task: str = ""
     single: float | None = None
+    few_turns: bool = False
 
     @property
     def identity(self) -> RowId | str:

@@ -16,7 +16,7 @@ from turbotui.analysis.tasks.numerics import FLOPS
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.watching import Report
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.roofline import Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -32,10 +32,13 @@ class TaskSpots:
     Attributes:
         spots: those whose operations are counted, by falling run time.
         why: what cannot be placed and why, or what the numbers leave out; "" where nothing has to be said.
+        few: threads that did not run while a set was on that their place needs. Those whose operations are counted are
+            among the spots, the others are nowhere else.
     """
 
     spots: tuple[Spot, ...]
     why: str
+    few: int = 0
 
 
 def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
@@ -52,8 +55,11 @@ def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
     recipe = numerics.recipe
     if recipe is None or not numerics.has_flops:
         return TaskSpots((), "" if numerics.why is None else _no_place(numerics.why))
-    found = (_spot(row, recipe, sizing, seconds) for row in report.rows)
+    lacking = {row.key for row in report.rows if _lacks(row, report)}
+    found = (_spot(row, recipe, sizing, seconds, lacks=row.key in lacking) for row in report.rows)
     spots = tuple(spot for spot in found if spot is not None)
+    known = {spot.task for spot in spots if not spot.few_turns}
+    few = len(lacking - known)
     low = sum(row.incomplete for row in report.rows)
     said = []
     if spots and all(spot.gbytes is None for spot in spots) and numerics.why is not None:
@@ -64,7 +70,15 @@ def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
         said.append(f"threads: {report.turns} sets of events take turns, joined by instructions (~)")
     if low:
         said.append(f"{low} threads shared their counters: their counts are too low")
-    return TaskSpots(spots, "; ".join(said))
+    if few:
+        said.append(f"{few} thread{'s' * (few > 1)} ran in too few turns to be placed")
+    return TaskSpots(spots, "; ".join(said), few)
+
+
+def _lacks(row: TaskRow, report: Report) -> bool:
+    """Whether a thread ran, but not while each set was on: a counter of the recipe that the sets have is unknown."""
+    return report.turns > 1 and row.run_seconds > 0 and not (
+        report.numerics.counters.intersection(report.names) <= row.counts.keys())
 
 
 def _no_place(why: Unavailable) -> str:
@@ -73,7 +87,7 @@ def _no_place(why: Unavailable) -> str:
     return f"threads have no place: {told}"
 
 
-def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot | None:
+def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float, *, lacks: bool) -> Spot | None:
     ran = row.run_seconds
     if ran <= 0:
         return None
@@ -83,9 +97,13 @@ def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float) -> Spot 
     if found is None:
         return None
     place = SYSTEM_ROW if row.last_cpu < 0 else cpu_row(row.last_cpu)
+    # Of some of the widths neither the mean nor the most frequent one can be told, even where a core may lack others.
+    widths = all(width.event in row.counts for width in recipe.widths)
+    moved = None if found.width is WidthModel.MIX and not widths else found.bytes
     return Spot(
         place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
-        None if found.bytes is None else found.bytes / 1e9, found.flops / found.bytes if found.bytes else None,
-        found.dominant, None if found.bytes is None else found.width, seconds, ran,
+        None if moved is None else moved / 1e9, found.flops / moved if moved else None,
+        found.dominant if widths else "", None if moved is None else found.width, seconds, ran,
         estimated=bool(row.estimated), task=row.key, single=found.single,
+        few_turns=lacks and moved is None,
     )

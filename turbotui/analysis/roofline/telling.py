@@ -1,0 +1,20 @@
+"""A point read out with its verdict, and with what the verdict rests on where that is less than everything."""
+
+from __future__ import annotations
+
+from turbotui.analysis.roofline.judging import sentence
+from turbotui.analysis.roofline.live import Spot
+from turbotui.analysis.roofline.roofs import RoofSet
+
+
+def told(spot: Spot, roofs: RoofSet | None) -> str:
+    """The sentence of a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound".
+
+    Args:
+        spot: of any level.
+        roofs: above it; None where there are none.
+    """
+    if spot.few_turns:
+        mark = "~" * spot.estimated
+        return f"{spot.name}: {mark}{spot.gflops:.3g} GF/s; it ran in too few turns for its bytes, so it has no place"
+    return sentence(spot, roofs)
