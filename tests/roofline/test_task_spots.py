@@ -124,7 +124,7 @@ def test_a_watch_that_is_refused_and_counters_that_are_shared_are_said() -> None
     with threads("grace-2s+tonto") as (_truth, report):
         first = replace(report.rows[0], incomplete=True)
         shared = task_spots(replace(report, rows=(first, *report.rows[1:])), Sizing(), 2.0)
-    assert shared.why.endswith("; 1 threads shared their counters: their counts are too low")
+    assert shared.why.startswith("1 threads shared their counters: their counts are too low; ")
 
 
 def _watches(screen: RooflineScreen) -> bool:
@@ -295,3 +295,23 @@ async def test_threads_that_missed_a_turn_are_not_called_idle() -> None:
         assert "without floating-point work" not in side
         screen.view.cursor = report.rows[0].key
         assert "too few turns" in screen.readout()
+
+
+@pytest.mark.parametrize(("size", "name"), [((80, 24), "below"), ((120, 36), "side"), ((200, 60), "side")])
+async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(size: tuple[int, int],
+                                                                             name: str) -> None:
+    with threads("turin-2s+calculix") as (_truth, report):
+        pass
+    async with roofline(ReplayedSession("turin-2s+calculix", 6), size=size) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        await pilot.press("right_square_bracket", *"LLLLLLLLLLLL")
+        await pilot.pause()
+        assert screen.roof_plot.outside
+        panel = app.screen_stack[0].query_one(f"#{name}", PieceLines)
+        lines = panel.text.splitlines()
+        assert len(lines) <= panel.size.height
+        assert all(len(line) <= panel.size.width for line in lines)
+        seen = " ".join(panel.text.split())
+        assert f"~ {report.turns} sets in turn" in seen or f"{report.turns} sets of events take turns" in seen
+        assert f"{screen.roof_plot.outside} outside the axes: 0" in seen
+        assert "theory at the highest clock" in seen

@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 from turbotui.analysis.roofline.export import csv_text, svg_text
-from turbotui.analysis.roofline.live import Spot
+from turbotui.analysis.roofline.task_spots import Note
 from turbotui.analysis.roofline.telling import told
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
@@ -26,17 +26,17 @@ from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.explain import Explain
 from turbotui.screens.roofline_tasks import ThreadsReady, ThreadWatch
+from turbotui.screens.roofline_text import SIDE, below_lines, notes_of, side_lines
 from turbotui.screens.roofline_view import KEPT, TRAILS, RoofView
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece, nice_top
 from turbotui.widgets.piece_lines import PieceLines
-from turbotui.widgets.roof_plot import MARKS, RoofPlot
+from turbotui.widgets.roof_plot import RoofPlot
 from turbotui.widgets.spark import spark
 
-_SIDE = 38
-"""Characters of the panel at the right; there from a screen of `_WIDE` characters on."""
 _WIDE = 110
+"""Characters of a screen that has the panel at the right."""
 _ZOOM = 1.5
 _PAN = 0.1
 
@@ -51,7 +51,7 @@ class RooflineScreen(WatchScreen):
 
     DEFAULT_CSS = f"""
     RooflineScreen #across {{ height: 1fr; }}
-    RooflineScreen #side {{ width: {_SIDE}; height: 1fr; }}
+    RooflineScreen #side {{ width: {SIDE}; height: 1fr; }}
     RooflineScreen #missing {{ width: 1fr; height: 1fr; display: none; }}
     RooflineScreen #below {{ height: 2; }}
     RooflineScreen.-missing #roofs, RooflineScreen.-missing #side, RooflineScreen.-missing #below {{ display: none; }}
@@ -156,6 +156,8 @@ class RooflineScreen(WatchScreen):
         self.set_class(wide, "-wide")
         self.set_class(not wide, "-narrow")
         self.watch_state.want(self.wanted)
+        if self._recipes:
+            self.call_after_refresh(self._draw)  # when the panel has its new height
 
     def _show_missing(self) -> None:
         why = self.watch_state.session.census.why_missing(NO_FLOPS)
@@ -178,8 +180,10 @@ class RooflineScreen(WatchScreen):
         picture = self._view.picture()
         if picture is not None:
             self._plot.show(picture)
-        self.query_one("#side", PieceLines).show(self._side())
-        below = self._below()
+        side, notes = self.query_one("#side", PieceLines), self._notes()
+        ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
+        side.show(side_lines(self._view, notes, self._power(SIDE - 24), ridges, side.size.height))
+        below = below_lines(self._view, notes, self._power(8), self.size.width)
         self.query_one("#below", PieceLines).styles.height = len(below)
         self.query_one("#below", PieceLines).show(below)
 
@@ -194,14 +198,8 @@ class RooflineScreen(WatchScreen):
             return self._view.why or "waiting for the first interval"
         return told(spot, self._view.roofs(spot.row).roofs)
 
-    def _notes(self) -> list[str]:
-        """What is not in the picture."""
-        view = self._view
-        found = [f"{view.idle} without floating-point work or bytes"] if view.idle else []
-        found += [f"{self._plot.outside} outside the axes: 0 shows them"] if self._plot.outside else []
-        found += [f"{view.unknown} not counted"] if view.unknown else []
-        found += [view.why] if view.why else []
-        return found
+    def _notes(self) -> tuple[Note, ...]:
+        return notes_of(self._view, self._plot.outside)
 
     def _curve(self, values: Sequence[float], width: int) -> str:
         known = [value for value in values if value == value]  # noqa: PLR0124 - NaN is the only value unlike itself
@@ -217,65 +215,6 @@ class RooflineScreen(WatchScreen):
             lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>7}", Tone.SUMMARY), (f" {unit:<7}", Tone.DIM),
                           (self._curve(values, width), Tone.SPARK)])
         return lines
-
-    def _below(self) -> list[list[Piece]]:
-        """Two lines for narrow screens."""
-        watts, machine, efficiency = self._power(8)
-        view = self._view
-        # Why threads have no place is what a person looks for then, and is longer than a line.
-        why = textwrap.wrap(view.why, max(20, self.size.width - 2)) if view.why and not view.placed else []
-        notes = [note for note in self._notes() if not why or note != view.why]
-        return [
-            [*watts, *machine[0:3], *efficiency[0:3]],
-            *([(f" {line}", Tone.AMBER)] for line in why),
-            [(" · ".join([f" {view.choice.source}", *notes])[: self.size.width], Tone.DIM)],
-        ]
-
-    def _side(self) -> list[list[Piece]]:
-        """The panel: the point, the machine over time, roofs, marks."""
-        view = self._view
-        spot = view.under_cursor
-        lines: list[list[Piece]] = [*self._point_lines(spot), [("", Tone.PLAIN)],
-                                    [(" whole machine over time", Tone.TITLE)], *self._power(_SIDE - 24)]
-        lines += [[("", Tone.PLAIN)], [(" roofs", Tone.TITLE)]]
-        lines += self._wrapped(view.choice.source)
-        picture = self._plot.picture
-        if picture is not None and picture.plot.ridges:
-            lines += self._wrapped("ridges at " + ", ".join(mark.label for mark in picture.plot.ridges) + " flop/B")
-            lines += self._wrapped(view.memory)
-        lines += [[("", Tone.PLAIN)], [(" points", Tone.TITLE), (f"  {view.levels[view.level].word}", Tone.PLAIN)]]
-        lines += self._wrapped("in a second of a thread's own run time") if view.tasks else []
-        used = dict.fromkeys(one.dominant for one in view.placed)
-        for mark in dict.fromkeys(MARKS.get(name, MARKS[""]) for name in used):
-            names = "/".join(name or "width not counted" for name in used if MARKS.get(name, MARKS[""]) == mark)
-            lines.append([(f" {mark} ", Tone.SUMMARY), (names, Tone.DIM)])
-        lines += self._wrapped(f"·∘∙ past {TRAILS[view.trail]}")
-        for note in self._notes():
-            lines += self._wrapped(note)
-        return lines
-
-    def _point_lines(self, spot: Spot | None) -> list[list[Piece]]:
-        if spot is None:
-            return [[(" no point", Tone.TITLE)]]
-        mark = "~" if spot.estimated else ""
-        lines: list[list[Piece]] = [[(f" {spot.name}", Tone.TITLE)]]
-        for word, value, unit in (("AI", spot.intensity, "flop/B"), ("speed", spot.gflops, "GFLOP/s"),
-                                  ("moved", spot.gbytes, "GB/s")):
-            text = "—" if value is None else f"{mark}{value:.4g}"
-            lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>9}", Tone.SUMMARY), (f" {unit}", Tone.DIM)])
-        said = told(spot, self._view.roofs(spot.row).roofs).split(": ")
-        lines += self._wrapped(said[-1], Tone.AMBER) if len(said) > 2 else []
-        if spot.dominant:
-            lines += self._wrapped(f"mostly {spot.dominant}")
-        if spot.width is not None:
-            lines += self._wrapped(f"bytes: {spot.width.value}")
-        if spot.estimated:
-            lines += self._wrapped("~ counters took turns")
-        return lines
-
-    @staticmethod
-    def _wrapped(text: str, tone: Tone = Tone.DIM) -> list[list[Piece]]:
-        return [[(f" {line}", tone)] for line in textwrap.wrap(text, _SIDE - 2)]
 
     # Actions
 
@@ -367,8 +306,8 @@ class RooflineScreen(WatchScreen):
             self.notice("there is no picture to save yet")
             return
         spots = self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.spots
-        choice = self._view.choice
-        self._save("svg", svg_text(plot, spots, title=self._title(), notes=(f"roofs: {choice.source}", *self._notes())))
+        said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
+        self._save("svg", svg_text(plot, spots, title=self._title(), notes=said))
 
     def action_save_csv(self) -> None:
         """Save the points of this level, with their past."""

@@ -14,7 +14,7 @@ from turbotui.analysis.roofline.judging import Choice, roofs_for
 from turbotui.analysis.roofline.live import Reading, Spot, read_spots
 from turbotui.analysis.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
 from turbotui.analysis.roofline.roofs import RoofSet
-from turbotui.analysis.roofline.task_spots import task_spots
+from turbotui.analysis.roofline.task_spots import Note, task_spots
 from turbotui.analysis.tasks.watching import Report
 from turbotui.errors import UsageError
 from turbotui.machine.machine import Machine
@@ -82,7 +82,7 @@ class RoofView:
         self.unknown = 0
         self.machine: Spot | None = None
         self.forgotten = 0
-        self.why = ""
+        self.notes: tuple[Note, ...] = ()
         self._report: Report | None = None
         self._past: dict[RowId | str, deque[Spot]] = {}
         self._recent: deque[Spot] = deque(maxlen=MOST)
@@ -125,7 +125,7 @@ class RoofView:
             return
         now = 0 if self._frame is None else self._frame.newer.started_ns - (self._began or 0)
         found = task_spots(report, SIZINGS[self.sizing], now / 1e9)
-        self.spots, self.unknown, self.why = found.spots, 0, found.why
+        self.spots, self.unknown, self.notes = found.spots, 0, found.notes
         self._remember(found.spots, fresh=fresh)
         self._forget({spot.identity for spot in found.spots})
         self._settle(fresh=fresh)
@@ -183,6 +183,11 @@ class RoofView:
     def placed(self) -> tuple[Spot, ...]:
         """The spots that have a place on logarithmic axes."""
         return tuple(spot for spot in self.spots if spot.has_place)
+
+    @property
+    def why(self) -> str:
+        """The notes in full; "" where nothing has to be said."""
+        return "; ".join(note.text for note in self.notes)
 
     @property
     def idle(self) -> int:
@@ -271,7 +276,7 @@ class RoofView:
     def next_level(self) -> str:
         """Points for the next level; the past of other rows is another one's."""
         self.level = (self.level + 1) % len(self.levels)
-        self.cursor, self.spots, self.unknown, self.why, self._report = None, (), 0, "", None
+        self.cursor, self.spots, self.unknown, self.notes, self._report = None, (), 0, (), None
         self._again()
         return self.levels[self.level].word
 

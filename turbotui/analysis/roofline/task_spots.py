@@ -26,19 +26,37 @@ THREADS: Final = Wish(by=Grouping.THREAD)
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What has to be said beside points.
+
+    Attributes:
+        text: the whole of it.
+        short: the same in a few words, where there is little room.
+    """
+
+    text: str
+    short: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSpots:
     """Threads of one interval.
 
     Attributes:
         spots: those whose operations are counted, by falling run time.
-        why: what cannot be placed and why, or what the numbers leave out; "" where nothing has to be said.
+        notes: what cannot be placed and why, or what the numbers leave out, the most important first.
         few: threads that did not run while a set was on that their place needs. Those whose operations are counted are
             among the spots, the others are nowhere else.
     """
 
     spots: tuple[Spot, ...]
-    why: str
+    notes: tuple[Note, ...]
     few: int = 0
+
+    @property
+    def why(self) -> str:
+        """The notes in full; "" where nothing has to be said."""
+        return "; ".join(note.text for note in self.notes)
 
 
 def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
@@ -50,29 +68,30 @@ def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
         seconds: machine time at the end of the interval, as of the other spots.
     """
     if report.error:
-        return TaskSpots((), f"threads are not watched: {report.error}")
+        return TaskSpots((), (Note(f"threads are not watched: {report.error}", "threads are not watched"),))
     numerics = report.numerics
     recipe = numerics.recipe
     if recipe is None or not numerics.has_flops:
-        return TaskSpots((), "" if numerics.why is None else _no_place(numerics.why))
+        return TaskSpots((), () if numerics.why is None else (_no_place(numerics.why),))
     lacking = {row.key for row in report.rows if _lacks(row, report)}
     found = (_spot(row, recipe, sizing, seconds, lacks=row.key in lacking) for row in report.rows)
     spots = tuple(spot for spot in found if spot is not None)
     known = {spot.task for spot in spots if not spot.few_turns}
     few = len(lacking - known)
     low = sum(row.incomplete for row in report.rows)
-    said = []
+    said: list[Note] = []
     if spots and all(spot.gbytes is None for spot in spots) and numerics.why is not None:
         said.append(_no_place(numerics.why))
-    if numerics.double_only:
-        said.append("threads: double precision only, the other events found no counter")
-    if report.turns > 1:
-        said.append(f"threads: {report.turns} sets of events take turns, joined by instructions (~)")
     if low:
-        said.append(f"{low} threads shared their counters: their counts are too low")
+        said.append(Note(f"{low} threads shared their counters: their counts are too low", f"{low} counted too low"))
+    if report.turns > 1:
+        said.append(Note(f"threads: {report.turns} sets of events take turns, joined by instructions (~)",
+                         f"~ {report.turns} sets in turn"))
     if few:
-        said.append(f"{few} thread{'s' * (few > 1)} ran in too few turns to be placed")
-    return TaskSpots(spots, "; ".join(said), few)
+        said.append(Note(f"{few} thread{'s' * (few > 1)} ran in too few turns to be placed", f"{few} in too few turns"))
+    if numerics.double_only:
+        said.append(Note("threads: double precision only, the other events found no counter", "double only"))
+    return TaskSpots(spots, tuple(said), few)
 
 
 def _lacks(row: TaskRow, report: Report) -> bool:
@@ -81,10 +100,10 @@ def _lacks(row: TaskRow, report: Report) -> bool:
         report.numerics.counters.intersection(report.names) <= row.counts.keys())
 
 
-def _no_place(why: Unavailable) -> str:
+def _no_place(why: Unavailable) -> Note:
     """The reason; its remedy only where there is one beside asking for the events that are asked for already."""
     told = f"{why.reason.value}: {why.detail}" if why.reason is Reason.IN_USE else why.sentence()
-    return f"threads have no place: {told}"
+    return Note(f"threads have no place: {told}", "threads have no place")
 
 
 def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float, *, lacks: bool) -> Spot | None:
