@@ -12,6 +12,7 @@ import pytest
 from replayed import ReplayedSession, roofline
 from textual.pilot import Pilot
 
+from turbotui.analysis.roofline.judging import roofs_for
 from turbotui.analysis.roofline.live import total_of
 from turbotui.analysis.roofline.task_spots import EVERY_THREAD, task_spots
 from turbotui.analysis.roofline.telling import told
@@ -22,7 +23,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth
 from turbotui.quantities.roofline import Sizing, WidthModel
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.screens.roofline import RooflineScreen
 from turbotui.screens.roofline_tasks import ThreadsReady
 from turbotui.screens.roofline_view import MOST
@@ -315,3 +316,13 @@ async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(s
         assert f"~ {report.turns} sets in turn" in seen or f"{report.turns} sets of events take turns" in seen
         assert f"{screen.roof_plot.outside} outside the axes: 0" in seen
         assert "theory at the highest clock" in seen
+
+
+def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
+    machine = read_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
+    roofs = roofs_for(machine, cpu_row(0), {}, theory=True).roofs
+    with threads("turin-2s+calculix") as (_truth, report):
+        found = task_spots(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    unknown, known = (told(spot, roofs) for spot in found.spots)
+    assert unknown.endswith("-bound; width not counted: compared with the highest roof")
+    assert "compared with" not in known

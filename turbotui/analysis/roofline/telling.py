@@ -17,4 +17,7 @@ def told(spot: Spot, roofs: RoofSet | None) -> str:
     if spot.few_turns:
         mark = "~" * spot.estimated
         return f"{spot.name}: {mark}{spot.gflops:.3g} GF/s; it ran in too few turns for its bytes, so it has no place"
-    return sentence(spot, roofs)
+    text = sentence(spot, roofs)
+    if spot.has_place and not spot.dominant and roofs is not None:
+        text += "; width not counted: compared with the highest roof"
+    return text
