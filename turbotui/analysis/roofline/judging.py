@@ -130,7 +130,7 @@ def sentence(spot: Spot, roofs: RoofSet | None) -> str:
     share = f"{100 * found.reached:.0f} %"
     if found.above:
         return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
+    how = "" if spot.dominant else "; width not counted: compared with the highest roof"
     if found.bound is Bound.COMPUTE:
-        which = "" if spot.dominant else " (its width is not counted: the highest roof)"
-        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof{which}, compute-bound"
-    return f"{text}: {share} of the {found.ceiling.removesuffix(' bandwidth')} roof, memory-bound"
+        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof, compute-bound{how}"
+    return f"{text}: {share} of the {found.ceiling.removesuffix(' bandwidth')} roof, memory-bound{how}"

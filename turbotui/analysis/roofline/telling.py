@@ -1,4 +1,4 @@
-"""A point read out with its verdict, and with what the verdict rests on where that is less than everything."""
+"""A point read out: with its verdict, or with why it has no place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,4 @@ def told(spot: Spot, roofs: RoofSet | None) -> str:
     if spot.few_turns:
         mark = "~" * spot.estimated
         return f"{spot.name}: {mark}{spot.gflops:.3g} GF/s; it ran in too few turns for its bytes, so it has no place"
-    text = sentence(spot, roofs)
-    if spot.has_place and not spot.dominant and roofs is not None:
-        text += "; width not counted: compared with the highest roof"
-    return text
+    return sentence(spot, roofs)
