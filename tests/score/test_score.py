@@ -177,6 +177,17 @@ def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
     assert [report["lowest"] <= one["ratio"] <= report["highest"] for one in report["runs"]] == [True, True]
 
 
+def test_a_ratio_that_nobody_gave_is_warned_about_where_turbo_is_not_off(home: Path,
+                                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*STORE]) == 0
+    captured = capsys.readouterr()
+    assert "113.2 GFLOPS at ratio 1 " in captured.out
+    assert "warning: ratio 1 is stored, which is that of a run without turbo, and turbo is on here" in captured.err
+    assert "turbotui score run -- COMMAND" in captured.err
+    assert main([*STORE, "--ratio", "1"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STORE]) == 0
     assert main(["score", "list"]) == 0
@@ -194,6 +205,8 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     (("score", "run", "--runs", "0"), "--runs 0", 2),
     (("score", "run", "--machine", LOADED, "--", "true"), "loads this machine", 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "x"), "--value", 2),
+    (("score", "baseline", "--name", "", "--unit", "b", "--value", "1"), '--name "": it needs a word', 2),
+    (("score", "baseline", "--name", "a", "--unit", " ", "--value", "1"), '--unit " ": it needs a word', 2),
     (("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "nan"), "--ratio", 2),
     (("score",), "baseline|run|measured|history|list", 2),
     (("score", "run", "--pattern", "x"), "give one after --", 2),

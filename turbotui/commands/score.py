@@ -29,6 +29,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
 
+_TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
 _STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
 
 
@@ -42,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--name", required=True, help="of the benchmark")
     store.add_argument("--unit", required=True, help="of the score, GFLOPS")
     store.add_argument("--value", required=True, metavar="X", help="the score; more is better")
-    store.add_argument("--ratio", metavar="R", default="1", help="the lowest ratio while it ran (default 1: turbo off)")
+    store.add_argument("--ratio", metavar="R",
+                       help="the lowest ratio while it ran (default 1, which is true with turbo off only)")
     run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
@@ -78,10 +80,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _store(arguments: argparse.Namespace, path: str) -> int:
-    value, ratio = positive(arguments.value, "--value"), positive(arguments.ratio, "--ratio")
+    for word, text in (("--name", arguments.name), ("--unit", arguments.unit)):
+        if not text.strip():
+            raise UsageError(f'{word} "{text}": it needs a word that is seen')
+    value = positive(arguments.value, "--value")
+    ratio = 1.0 if arguments.ratio is None else positive(arguments.ratio, "--ratio")
     machine = read_machine(open_host(arguments))
-    baseline = Baseline(arguments.name, arguments.unit, value, ratio, score_baselines.configuration(machine),
-                        label(machine.host))
+    configuration = score_baselines.configuration(machine)
+    baseline = Baseline(arguments.name, arguments.unit, value, ratio, configuration, label(machine.host))
+    if arguments.ratio is None and configuration["turbo"] != "off":
+        print(f"turbotui: warning: ratio 1 is stored, which is that of a run without turbo, and turbo is "
+              f"{_TURBO_SAID[configuration['turbo']]}: measure the ratio while the benchmark runs with turbotui score "
+              "run -- COMMAND, and give it as --ratio R", file=sys.stderr)
     score_baselines.store(path, baseline)
     print(baseline_text(baseline))
     return 0
