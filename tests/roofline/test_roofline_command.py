@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from turbotui.analysis.roofline.live import Spot
 from turbotui.cli import main
+from turbotui.commands.roofline_text import _phase_table
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sources.roofline import why_uncounted
 
 _QUICK = ["roofline", "--machine", "laptop-old", "-i", "0.1", "-n", "3"]
@@ -30,6 +33,22 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
     assert "GFLOP/s per W" in out
     assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in out
     assert "\x1b" not in out
+
+
+def _spots(*each: tuple[float, float]) -> list[Spot]:
+    """Intervals of 0.5 s at (GFLOP/s, GB/s)."""
+    return [Spot(SYSTEM_ROW, "machine", flops, gbytes, flops / gbytes, "AVX", None, 0.5 * at, 0.5,
+                 estimated=False)
+            for at, (flops, gbytes) in enumerate(each, 1)]
+
+
+def test_the_time_of_changes_between_behaviours_is_told() -> None:
+    low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
+    lines = _phase_table(_spots(low, low, between, high, high, between, low, low), None)
+    seconds = [line.split()[3] for line in lines[2:4]]
+    assert seconds == ["2.00", "1.00"]
+    assert lines[4] == "1.00 s of change between them belong to none"
+    assert not any("belong to none" in line for line in _phase_table(_spots(low, low, high, high), None))
 
 
 def test_every_row_in_json(capsys: pytest.CaptureFixture[str]) -> None:
