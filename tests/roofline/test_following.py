@@ -81,12 +81,23 @@ def test_a_command_is_followed_to_its_end_and_its_status_kept() -> None:
     started: list[bool] = []
     followed = follow(machine, (bank,), [sys.executable, "-c", _CHILDREN, "7"], 0.05,
                       sizing=Sizing(WidthModel.GIVEN, 8.0), ready=lambda: started.append(True))
-    assert followed.status == 7
+    assert (followed.status, followed.interrupted) == (7, False)
     assert started == [True]
     assert followed.spots
     assert sum(spot.gflops * spot.length for spot in followed.spots) * 1e9 > 500  # faults
     assert followed.spots[-1].seconds == pytest.approx(sum(spot.length for spot in followed.spots))
     assert 0 < followed.busy < 16
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("counters", [8, 1])
+def test_an_interrupt_is_waited_out_and_told(counters: int) -> None:
+    """The command sends it to the one that follows it, and ends by itself."""
+    bank = _stand_in("software", Pmu("software", SOFTWARE), counters=counters)
+    code = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
+    followed = follow(read_machine(LinuxHost()), (bank,), [sys.executable, "-c", code], 0.05,
+                      sizing=Sizing(WidthModel.GIVEN, 8.0))
+    assert (followed.status, followed.interrupted) == (0, True)
 
 
 _STEADY = """

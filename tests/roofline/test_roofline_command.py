@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -33,6 +36,30 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
     assert "GFLOP/s per W" in out
     assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in out
     assert "\x1b" not in out
+
+
+def _interrupt_when_heard(ended: threading.Event) -> None:
+    """SIGINT for the main thread as soon as the command listens to it, unless it has ended."""
+    before = signal.getsignal(signal.SIGINT)
+    while signal.getsignal(signal.SIGINT) is before and not ended.is_set():
+        os.sched_yield()
+    if not ended.is_set():
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--", "tonto"], 130), ([], 0)])
+def test_an_interrupt_is_said_and_is_the_status_of_a_command(words: list[str], status: int,
+                                                             capsys: pytest.CaptureFixture[str]) -> None:
+    ended = threading.Event()
+    sender = threading.Thread(target=_interrupt_when_heard, args=(ended,))
+    sender.start()
+    try:
+        found = main(["roofline", "--machine", "laptop-old", "-i", "0.1", "-n", "600", "--no-plot", *words])
+    finally:
+        ended.set()
+        sender.join()
+    assert found == status
+    assert "note: interrupted: this is what was counted until then" in capsys.readouterr().out
 
 
 def _spots(*each: tuple[float, float]) -> list[Spot]:

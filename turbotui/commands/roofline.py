@@ -41,6 +41,8 @@ from turbotui.sources.roofline import why_uncounted
 _INTERVALS = 10
 _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
 _ENERGY = "Pkg_J"
+_INTERRUPTED = "interrupted: this is what was counted until then"
+_SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
 _ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
 
 
@@ -170,7 +172,8 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
     row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
     choice = roofs_for(machine, row, os.environ, theory=theory)
     cores = "all cores" if many else "one core"
-    notes = [f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}"]
+    notes = [_INTERRUPTED] if followed.interrupted else []
+    notes.append(f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}")
     if followed.user_only:
         notes.append("only user mode is counted: kernel.perf_event_paranoid hides the kernel's part from this user")
     if joules is not None:
@@ -186,7 +189,8 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
     spots = followed.spots
     notes += _notes(recipes, spots, choice.roofs, scaled=followed.sets == 1)
     return Result("", machine_title(machine), spots, {spot.name: choice for spot in spots},
-                  _counted(recipes, sizing, spots), tuple(notes), joules, energy.why, seconds, followed.status)
+                  _counted(recipes, sizing, spots), tuple(notes), joules, energy.why, seconds,
+                  followed.status or (_SIGINT_STATUS if followed.interrupted else 0))
 
 
 class _Energy:
@@ -247,7 +251,8 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
     flops = session.catalog.get("GFLOP/s")
     spots: list[Spot] = []
     joules, passed, counted, missed = 0.0, 0.0, 0.0, 0
-    for frame in _frames(session, arguments.intervals or _INTERVALS):
+    interrupts: list[int] = []
+    for frame in _frames(session, arguments.intervals or _INTERVALS, interrupts):
         if frame.older is None or flops is None:
             continue
         passed += frame.seconds or 0.0
@@ -263,6 +268,8 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
     seen = {spot.name for spot in spots}
     silent = [name for _, name in rows if name not in seen]
     notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
+    if interrupts:
+        notes.insert(0, _INTERRUPTED)
     if missed:
         notes.append(f"{missed} intervals could not be read and are left out")
     choices = _choices(machine, rows, theory=arguments.theory)
@@ -270,6 +277,7 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
         label(machine.host), machine_title(machine), tuple(spots), choices,
         _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choices["machine"].roofs)),
         joules if counted else None, "" if absent is None else absent.sentence(), counted or passed,
+        _SIGINT_STATUS if interrupts and arguments.command else 0,
     )
 
 
@@ -298,12 +306,14 @@ def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: boo
     return found
 
 
-def _frames(session: Session, intervals: int) -> Iterator[Frame]:
-    """Frames until there are enough, or SIGINT."""
+def _frames(session: Session, intervals: int, interrupts: list[int]) -> Iterator[Frame]:
+    """Frames until there are enough, or SIGINT, which is put into `interrupts`."""
     frames: queue.Queue[Frame | None] = queue.Queue()
-    with _interruptible(session):
+    with _interruptible(session, interrupts):
         session.start(frames.put, intervals=intervals, on_end=lambda: frames.put(None))
         try:
+            if interrupts:  # before there was anything to stop
+                session.stop(wait_seconds=0.0)
             while (frame := frames.get()) is not None:
                 yield frame
         finally:
@@ -315,10 +325,11 @@ def _frames(session: Session, intervals: int) -> Iterator[Frame]:
 
 
 @contextlib.contextmanager
-def _interruptible(session: Session) -> Iterator[None]:
+def _interruptible(session: Session, interrupts: list[int]) -> Iterator[None]:
     """SIGINT ends the sampling, and what was counted is printed."""
 
-    def end(_number: int, _frame: FrameType | None) -> None:
+    def end(number: int, _frame: FrameType | None) -> None:
+        interrupts.append(number)
         session.stop(wait_seconds=0.0)
 
     before = signal.signal(signal.SIGINT, end)

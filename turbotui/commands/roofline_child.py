@@ -47,6 +47,7 @@ class Followed:
         busy: CPUs that it kept busy, on average.
         user_only: whether the kernel's part was left out.
         sets: how many sets of events took turns at most; 1 where none did.
+        interrupted: whether SIGINT came before its end.
     """
 
     status: int
@@ -54,6 +55,7 @@ class Followed:
     busy: float
     user_only: bool
     sets: int = 1
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def _watch(host: Host, counters: CommandCounters, plan: _Plan, held: Held, name:
     began = before = time.monotonic()
     spots: list[Spot] = []
     status: int | None = None
-    with _patient():
+    with _patient() as interrupts:
         while status is None:
             due = began + (len(spots) + 1) * interval
             poll.poll(max(0.0, due - time.monotonic()) * 1e3)
@@ -180,7 +182,7 @@ def _watch(host: Host, counters: CommandCounters, plan: _Plan, held: Held, name:
                                   speed.width, now - began, now - before, estimated))
             older, before = newer, now
     busy = older[0][0].value / 1e9 / max(1e-9, before - began)
-    return Followed(status, tuple(spots), busy, counters.user_only)
+    return Followed(status, tuple(spots), busy, counters.user_only, interrupted=bool(interrupts))
 
 
 class _Turns:
@@ -232,7 +234,7 @@ def _watch_turns(host: Host, counters: CommandCounters, plan: _Plan, held: Held,
     number = 0  # of the interval; a turn belongs to the one that it begins in
     turns = 0
     status: int | None = None
-    with _patient():
+    with _patient() as interrupts:
         while status is None:
             due = min(before + (_FIRST if turns < plan.most else TURN), began + (number + 1) * interval)
             poll.poll(max(0.0, due - time.monotonic()) * 1e3)
@@ -246,7 +248,7 @@ def _watch_turns(host: Host, counters: CommandCounters, plan: _Plan, held: Held,
             number = int((before - began) / interval + 1e-9)
     busy = counters.read_set(0)[0].value / 1e9 / max(1e-9, before - began)
     spots = _joined_spots(plan.banks, [kind.taken for kind in kinds], name, sizing=how)
-    return Followed(status, spots, busy, counters.user_only, plan.most)
+    return Followed(status, spots, busy, counters.user_only, plan.most, bool(interrupts))
 
 
 def _joined_spots(banks: Sequence[Bank], taken: Sequence[Sequence[tuple[int, Interval]]], name: str, *,
@@ -316,14 +318,16 @@ def _speed(bank: Bank, rates: Mapping[str, float], sizing: Sizing) -> Speed | No
 
 
 @contextlib.contextmanager
-def _patient() -> Iterator[None]:
-    """SIGINT is the command's: it ends, and what was counted is still printed."""
+def _patient() -> Iterator[Sequence[int]]:
+    """SIGINT is the command's: it ends, and what was counted is still printed; yields those that came."""
+    came: list[int] = []
 
-    def wait(_number: int, _frame: FrameType | None) -> None:
+    def wait(number: int, _frame: FrameType | None) -> None:
         """Caught, not ignored: what is ignored stays ignored across the command's exec."""
+        came.append(number)
 
     before = signal.signal(signal.SIGINT, wait)
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGINT, before)
