@@ -15,6 +15,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.history import History, Ring
 from turbotui.sampling.tagged import tagged_cell
 from turbotui.widgets.cells import Slot, Tone, alarm, cell_text, number, slot_for
+from turbotui.widgets.explanation import past_lines
 from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.geometry import arrange, offset_showing
 from turbotui.widgets.painter import nice_top
@@ -94,6 +95,14 @@ def test_a_ring_holds_the_last_values_and_the_extremes_of_all(values: list[float
         assert ring.mean == pytest.approx(sum(known) / len(known))
     else:
         assert ring.mean is None
+
+
+def test_one_interval_is_one() -> None:
+    ring = Ring(3)
+    ring.push(1.0)
+    assert past_lines(column("a"), ring, None, 1)[0].startswith("  over 1 interval: min ")
+    ring.push(2.0)
+    assert past_lines(column("a"), ring, None, 2)[0].startswith("  over 2 intervals: min ")
 
 
 def test_a_ring_that_is_lengthened_keeps_its_values_in_order() -> None:

@@ -91,7 +91,8 @@ class Graph(Window[None]):
         axis = f"{span:.0f} s ago".ljust(width - margin - 4) + "now"
         lines.append([(" " * (margin + 1) + axis, Tone.DIM)])
         low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))
-        lines.append([(f" over {ring.count} intervals:   min {low}   mean {mean}   max {high}", Tone.PLAIN)])
+        many = "s" if ring.count != 1 else ""
+        lines.append([(f" over {ring.count} interval{many}:   min {low}   mean {mean}   max {high}", Tone.PLAIN)])
         curve.show(lines)
 
     def action_explain(self) -> None:

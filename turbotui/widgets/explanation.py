@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.formula_text import formula_of, unrounded
@@ -42,6 +43,10 @@ _HERE = {
     Reduce.SAME: "the common value",
     Reduce.NONE: "none",
 }
+
+
+_DIGITS: Final = 13
+"""Of a count that is no whole number: a float has three more, which are those of the arithmetic."""
 
 
 def explanation(frame: Frame | None, column: Column, row: RowId, past: Sequence[str] = (),
@@ -90,7 +95,7 @@ def past_lines(column: Column, ring: Ring | None, top: float | None, seq: int) -
     shown = top or nice_top(ring.high)
     low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))
     return [
-        f"  over {ring.count} intervals: min {low}  mean {mean}  max {high}",
+        f"  over {ring.count} interval{'s' * (ring.count != 1)}: min {low}  mean {mean}  max {high}",
         f"  {spark(ring.values(HISTORY), shown, 30, seq)}  0 to {said(column, shown)}",
     ]
 
@@ -136,7 +141,7 @@ def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
     def number(reading: Reading) -> str:
         item = by_signal.get(reading.signal)
         if reading.kind is Kind.RATE and item is not None and item.signal.reduce is Reduce.SUM:
-            known = [f"{number_text(part.value)} / {number_text(part.seconds)}" for part in item.parts
+            known = [f"{_clean(item, part.value)} / {number_text(part.seconds)}" for part in item.parts
                      if part.value is not None and part.seconds]
             if len(known) == item.count:
                 return f"({' + '.join(known)})"
@@ -205,7 +210,13 @@ def _with_unit(item: Evidence, value: float) -> str:
     unit = item.signal.unit
     if unit is Unit.BITS:
         return f"{int(value):#x}"
-    return number_text(value) if unit is Unit.RATIO else f"{number_text(value)} {unit.value}"
+    return number_text(value) if unit is Unit.RATIO else f"{_clean(item, value)} {unit.value}"
+
+
+def _clean(item: Evidence, value: float) -> str:
+    """A number without what the arithmetic of floats adds to a count: a rate times its seconds is 549.99999999."""
+    broken = item.signal.unit is Unit.COUNT and value != int(value)
+    return number_text(float(f"{value:.{_DIGITS}g}") if broken else value)
 
 
 def _part_text(item: Evidence, part: Part) -> str:
