@@ -25,6 +25,7 @@ from turbotui.machine.simulated.truth import CpuTruth
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.screens.roofline import RooflineScreen
+from turbotui.screens.roofline_explain import ExplainThread
 from turbotui.screens.roofline_tasks import ThreadsReady
 from turbotui.screens.roofline_view import MOST
 from turbotui.widgets.piece_lines import PieceLines
@@ -326,3 +327,30 @@ def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
     unknown, known = (told(spot, roofs) for spot in found.spots)
     assert unknown.endswith("-bound; width not counted: compared with the highest roof")
     assert "compared with" not in known
+
+
+async def test_a_threads_point_is_explained_by_its_counts() -> None:
+    with threads("turin-2s+calculix") as (_truth, report):
+        row = report.rows[0]
+        spot = task_spots(report, Sizing(), 2.0).spots[0]
+    async with roofline(ReplayedSession("turin-2s+calculix", 6)) as (app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        screen.view.cursor = row.key
+        await pilot.press("e")
+        await pilot.pause()
+        window = app.screen
+        assert isinstance(window, ExplainThread)
+        title, lines = window.told(90)
+        text = " ".join(" ".join(lines).split())
+        assert title == spot.name
+        assert f"loads: ~{row.counts['loads']:,}" in text
+        assert f"instructions: {row.counts['instructions']:,}" in text
+        assert f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s" in text
+        assert f"FLOPs: ~{spot.gflops * spot.length * 1e9:,.0f}" in text
+        assert "by: mean width of the floating-point instructions" in text
+        assert f"{report.turns} sets take turns" in text
+        assert told(spot, screen.view.roofs(spot.row).roofs) in text
+        watcher = screen._threads._watcher
+        assert watcher is not None
+        screen.on_threads_ready(ThreadsReady(replace(report, rows=report.rows[1:]), watcher))
+        assert "did not run in this interval" in " ".join(window.told(90)[1])

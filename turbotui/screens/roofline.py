@@ -25,6 +25,7 @@ from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.explain import Explain
+from turbotui.screens.roofline_explain import ExplainThread
 from turbotui.screens.roofline_tasks import ThreadsReady, ThreadWatch
 from turbotui.screens.roofline_text import SIDE, below_lines, notes_of, side_lines
 from turbotui.screens.roofline_view import KEPT, TRAILS, RoofView
@@ -120,6 +121,8 @@ class RooflineScreen(WatchScreen):
         if self._threads.takes(message) and not self.watch_state.paused:
             self._view.take_tasks(message.report)
             self._shown()
+            if isinstance(self.app.screen, ExplainThread):
+                self.app.screen.show_frame()
 
     # Frames
 
@@ -295,7 +298,7 @@ class RooflineScreen(WatchScreen):
         column = self.watch_state.session.catalog.get("GFLOP/s")
         cursor = self._view.cursor
         if isinstance(cursor, str):
-            self.notice("a thread's point: operations and bytes of its own counters, over the time in which it ran")
+            self.app.push_screen(ExplainThread(self._view, cursor))
         elif column is not None:
             self.app.push_screen(Explain(self.watch_state, column, cursor or SYSTEM_ROW))
 

@@ -200,6 +200,11 @@ class RoofView:
         return next((spot for spot in self.spots if spot.identity == self.cursor), None)
 
     @property
+    def report(self) -> Report | None:
+        """The newest one of all threads."""
+        return self._report
+
+    @property
     def machine_spots(self) -> Sequence[Spot]:
         """The whole machine over time, oldest first."""
         return self._past.get(SYSTEM_ROW, ())
