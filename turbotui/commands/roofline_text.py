@@ -140,12 +140,12 @@ def _phase_table(spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
         lines.append([str(number), _number(kind.intensity), f"{kind.gflops:.4g}", f"{kind.seconds:.2f}",
                       kind.dominant or "-", *_verdict_words(_judged(kind, roofs, single))])
     steady = [phase for phase in phases if phase.intervals > 1]
-    single = [phase for phase in phases if phase.intervals == 1] if steady else []
-    change = f"{sum(phase.seconds for phase in single):.2f} s of change between them belong to none"
+    changes = [phase for phase in phases if phase.intervals == 1] if steady else []
+    change = f"{sum(phase.seconds for phase in changes):.2f} s of change between them belong to none"
     course = ", ".join(f"{phase.start:.1f} s: {_kind_number(phase, kinds)}" for phase in steady[:12])
     more = f" and {len(steady) - 12} more" if len(steady) > 12 else ""
     return [f"phases of {spots[0].name}, by place and width", *_aligned(lines),
-            *([change] if single else []), *([f"course: {course}{more}"] if steady else []), ""]
+            *([change] if changes else []), *([f"course: {course}{more}"] if steady else []), ""]
 
 
 def _judged(phase: Phase, roofs: RoofSet | None, single: float | None) -> Verdict | None:

@@ -27,7 +27,7 @@ class ExplainThread(TextWindow):
         super().__init__()
         self._view = view
         self._key = key
-        self._name = "thread"
+        self._called = "thread"
 
     def told(self, width: int) -> tuple[str, list[str]]:
         """What the thread's numbers are now."""
@@ -35,9 +35,9 @@ class ExplainThread(TextWindow):
         report = self._view.report
         row = None if report is None else next((one for one in report.rows if one.key == self._key), None)
         if spot is None or row is None or report is None:
-            return self._name, textwrap.wrap("it did not run in this interval, or its operations were not counted in "
+            return self._called, textwrap.wrap("it did not run in this interval, or its operations were not counted in "
                                              "it; its past is in the data file (X)", width)
-        self._name = spot.name
+        self._called = spot.name
         parts = [told(spot, self._view.roofs(spot.row).roofs), "", *_sums(spot, row, report), "",
                  *_counts(row, report), "", *_rest(row, report)]
         return spot.name, [line for part in parts for line in
