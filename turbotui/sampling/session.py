@@ -335,8 +335,9 @@ class Session:
     def stop(self, wait_seconds: float = 5.0) -> None:
         """End the interval, publish it, close every counter."""
         self._sampler.stop()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(wait_seconds)
+        thread = self._thread
+        if thread is not None and thread.ident is not None and thread is not threading.current_thread():
+            thread.join(wait_seconds)  # without a number a signal came before it was started
 
     def own_cost(self) -> OwnCost:
         """What this process used over the last interval."""
