@@ -26,7 +26,7 @@ def test_a_signal_is_passed_on_to_the_command(number: signal.Signals, target: tu
     assert process.stdout is not None
     child = int(process.stdout.readline())
     name = Path(f"/proc/{child}/comm")
-    while name.read_text(encoding="ascii") != "sleep\n":  # the shell has said its number, and is about to be the sleeper
+    while name.read_text(encoding="ascii") != "sleep\n":  # the shell has yet to become it
         os.sched_yield()
     try:
         process.send_signal(number)
