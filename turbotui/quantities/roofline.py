@@ -122,6 +122,22 @@ def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset
     return total
 
 
+def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None:
+    """The share in single precision of several amounts of work; None where one of them does not tell.
+
+    Args:
+        parts: share in single precision, and operations.
+    """
+    known = list(parts)
+    total = sum(flops for _share, flops in known)
+    single = 0.0
+    for share, flops in known:
+        if share is None:
+            return None
+        single += share * flops
+    return single / total if total > 0 else 0.0
+
+
 def _by_precision(recipe: Recipe, counts: Mapping[str, float], bits: int) -> dict[Precision, float]:
     """Operations in each precision, of a recipe that tells them apart."""
     return {precision: _sum((term for term in recipe.flops if term.precision is precision and term.event in counts),

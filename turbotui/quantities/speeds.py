@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.quantities.columns import Inputs
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted
+from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, single_together
 from turbotui.quantities.scope import Scope
 
 
@@ -60,16 +60,14 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
         return None
     sized = [speed for speed in known if speed.bytes is not None]
     models = {speed.width for speed in sized}
-    flops = sum(speed.flops for speed in known)
-    singles = [None if speed.single is None else speed.single * speed.flops for speed in known]
     busiest = max(known, key=lambda speed: speed.flops)
     return Speed(
-        flops=flops,
+        flops=sum(speed.flops for speed in known),
         bytes=sum(speed.bytes or 0.0 for speed in sized) if sized else None,
         sized_flops=sum(speed.flops for speed in sized),
         dominant=busiest.dominant if busiest.flops > 0 else "",
         width=models.pop() if len(models) == 1 else None,
-        single=None if None in singles else sum(one or 0.0 for one in singles) / flops if flops > 0 else 0.0,
+        single=single_together((speed.single, speed.flops) for speed in known),
     )
 
 

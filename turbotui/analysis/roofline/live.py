@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.analysis.roofline.phases import Moment
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.roofline import Sizing, WidthModel, single_together
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
@@ -115,15 +115,14 @@ def total_of(spots: Sequence[Spot]) -> Spot | None:
     for spot in spots:
         work[spot.dominant] = work.get(spot.dominant, 0.0) + spot.gflops * spot.length
     widths = {spot.width for spot in sized}
-    singles = [None if spot.single is None else spot.single * spot.gflops * spot.length for spot in spots]
-    last, done = spots[-1], sum(work.values())
+    last = spots[-1]
     return Spot(
-        last.row, last.name, done / length if length else 0.0,
+        last.row, last.name, sum(work.values()) / length if length else 0.0,
         size / sum(spot.length for spot in sized) if sized and size else 0.0 if sized else None,
         sized_flops / size if size else None,
         max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
         last.seconds, length, any(spot.estimated for spot in spots),
-        single=None if None in singles else sum(one or 0.0 for one in singles) / done if done > 0 else 0.0,
+        single=single_together((spot.single, spot.gflops * spot.length) for spot in spots),
     )
 
 

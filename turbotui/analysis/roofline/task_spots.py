@@ -96,8 +96,7 @@ def task_spots(report: Report, sizing: Sizing, seconds: float) -> TaskSpots:
 
 def _lacks(row: TaskRow, report: Report) -> bool:
     """Whether a thread ran, but not while each set was on: a counter of the recipe that the sets have is unknown."""
-    return report.turns > 1 and row.run_seconds > 0 and not (
-        report.numerics.counters.intersection(report.names) <= row.counts.keys())
+    return report.turns > 1 and row.run_seconds > 0 and not report.numerics.counted <= row.counts.keys()
 
 
 def _no_place(why: Unavailable) -> Note:
