@@ -40,7 +40,7 @@ class Explain(TextWindow):
     KEYS = "g graph · Esc close"
 
     def __init__(self, watch: Watch, column: Column, row: RowId) -> None:
-        super().__init__()
+        super().__init__(self.told)
         self._watch = watch
         self._column = column
         self._row = row

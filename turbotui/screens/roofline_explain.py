@@ -24,7 +24,7 @@ class ExplainThread(TextWindow):
     """
 
     def __init__(self, view: RoofView, key: str) -> None:
-        super().__init__()
+        super().__init__(self.told)
         self._view = view
         self._key = key
         self._called = "thread"

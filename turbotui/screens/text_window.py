@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,15 +14,19 @@ from turbotui.screens.modal import Window
 
 
 class TextWindow(Window[None]):
-    """Explains something, and goes on explaining it while frames come."""
+    """Explains something, and goes on explaining it while frames come.
+
+    Args:
+        tell: gives the title, and the lines for a width in characters.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
     KEYS: ClassVar[str] = "Esc close"
     """What the frame says of keys."""
 
-    def told(self, width: int) -> tuple[str, list[str]]:
-        """The title, and the lines for a width in characters; every window says its own."""
-        raise NotImplementedError
+    def __init__(self, tell: Callable[[int], tuple[str, list[str]]]) -> None:
+        super().__init__()
+        self._tell = tell
 
     def compose(self) -> ComposeResult:
         """The text in a window: what comes before the first empty line, and the rest."""
@@ -41,7 +46,7 @@ class TextWindow(Window[None]):
     def show_frame(self) -> None:
         """Show the newest numbers."""
         width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
-        title, lines = self.told(max(20, width))
+        title, lines = self._tell(max(20, width))
         self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
         at = lines.index("") if "" in lines else len(lines)
         self.query_one("#text", Static).update("\n".join(lines[:at]))

@@ -14,7 +14,7 @@ class ExplainUncore(TextWindow):
     """Explains one cell, and goes on explaining it while frames come."""
 
     def __init__(self, watch: Watch, board: Board, ports: PortMap, at: At) -> None:
-        super().__init__()
+        super().__init__(self.told)
         self._watch = watch
         self._board = board
         self._ports = ports
