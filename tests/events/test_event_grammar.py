@@ -98,13 +98,13 @@ def test_a_breakpoint_without_access_may_have_modifiers(encoder: EventEncoder) -
 @pytest.mark.parametrize(
     ("letters", "expected"),
     [
-        # perf-spec 11: [run with perf 6.1 -vv]; turbotui sets no exclude_guest where no letter asks for it
-        ("u", {"exclude_kernel": 1, "exclude_hv": 1, "exclude_guest": 1}),
+        # as perf since 6.13: exclude_guest is set by G and H alone
+        ("u", {"exclude_kernel": 1, "exclude_hv": 1}),
         ("k", {"exclude_user": 1, "exclude_hv": 1}),
         ("h", {"exclude_user": 1, "exclude_kernel": 1}),
-        ("ukh", {"exclude_guest": 1}),
-        ("p", {"precise_ip": 1, "exclude_guest": 1}),
-        ("ppp", {"precise_ip": 3, "exclude_guest": 1}),
+        ("ukh", {}),
+        ("p", {"precise_ip": 1}),
+        ("ppp", {"precise_ip": 3}),
         ("P", {"precise_ip": 3}),
         ("G", {"exclude_host": 1}),
         ("H", {"exclude_guest": 1}),
@@ -113,7 +113,7 @@ def test_a_breakpoint_without_access_may_have_modifiers(encoder: EventEncoder) -
         ("I", {"exclude_idle": 1}),
         ("D", {"pinned": 1}),
         ("e", {"exclusive": 1}),
-        ("uD", {"exclude_kernel": 1, "exclude_hv": 1, "exclude_guest": 1, "pinned": 1}),
+        ("uD", {"exclude_kernel": 1, "exclude_hv": 1, "pinned": 1}),
         ("W", {}),
         ("S", {}),
     ],
@@ -191,7 +191,7 @@ def test_lists_and_groups(encoder: EventEncoder) -> None:
     assert [event.group_name for event in events] == ["", "", "", "set", "set"]
     assert [event.weak for event in events] == [False, False, False, True, True]
     # the group's letters come on top: k, then u as well
-    assert flag_names(events[2].attr.flags) == {"exclude_hv": 1, "exclude_guest": 1}
+    assert flag_names(events[2].attr.flags) == {"exclude_hv": 1}
 
 
 def test_only_a_leader_is_pinned(encoder: EventEncoder) -> None:
@@ -274,8 +274,27 @@ def test_hybrid_machines_get_every_kind_of_core(both_cores: EventEncoder) -> Non
         ("sced:sched_switch", faults.TracepointError, "did you mean sched"),
         ("{cycles,power/energy-pkg/}", faults.GroupError, "one PMU"),
         ("{imc/event=1/,cs}", faults.GroupError, "2 PMUs"),
-        ("power/energy-pkg,energy-ram/", faults.ConflictError, "energy-pkg and energy-ram"),
-        ("cpu/event=1,period=1,freq=2/", faults.ConflictError, "twice"),
+        ("power/energy-pkg,energy-ram/", faults.ConflictError, "energy-pkg/ and power/energy-ram/ are two"),
+        ("cpu/event=1,period=1,freq=2/", faults.ConflictError, "both 'period' and 'freq'"),
+        ("cpu/config=1,config=2/", faults.ConflictError, "'config' twice"),
+        ("cpu/event=1,event=1/", faults.ConflictError, "'event' twice"),
+        ("cpu/event=1,umask=1,umask=2/", faults.ConflictError, "'umask' twice"),
+        ("cpu/event=1,name=a,name=b/", faults.ConflictError, "'name' twice"),
+        ("cpu/event=1,cpu=0,cpu=1/", faults.ConflictError, "'cpu' twice"),
+        ("cpu/event=1,inherit,no-inherit/", faults.ConflictError, "both 'inherit' and 'no-inherit'"),
+        ("cpu/r1,r2/", faults.ConflictError, "r1 and r2 are two events"),
+        ("cpu/r1,config=2/", faults.ConflictError, "another config"),
+        ("cpu/r1c2,umask=3/", faults.ConflictError, "'config' and 'umask'"),
+        ("cpu/config=0x1c2,umask=0/", faults.ConflictError, "'config' and 'umask'"),
+        ("cpu/LLC-loads,dTLB-loads/", faults.ConflictError, "LLC-loads and dTLB-loads are two events"),
+        ("cpu/LLC-loads,umask=1/", faults.UnknownTermError, "takes no term 'umask'"),
+        ("cpu/LLC-loads,config=1/", faults.ConflictError, "LLC-loads is not counted with another config"),
+        ("cycles/config=5/", faults.ConflictError, "cycles is not counted with another config"),
+        ("cycles/config1=5,config1=6/", faults.ConflictError, "'config1' twice"),
+        ("cycles/period=5,period=6/", faults.ConflictError, "'period' twice"),
+        ("LLC-loads/config=0/", faults.ConflictError, "LLC-loads is not counted with another config"),
+        ("r1c2/config=5/", faults.ConflictError, "r1c2 is not counted with another config"),
+        ("power/energy-pkg,config=3/", faults.ConflictError, "energy-pkg/ is not counted with another config"),
         ("power/broken/", faults.DescriptionError, "scale"),
         ("power/stray/", faults.DescriptionError, "'nothing'"),
         ("duration_time", faults.NoCounterError, "perf itself"),

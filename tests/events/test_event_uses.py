@@ -63,7 +63,7 @@ def test_what_cannot_be_added_has_a_reason(vera: Machine, text: str, says: str) 
 
 def test_scale_follows_the_event_whatever_stands_beside_it() -> None:
     machine = read_machine(simulated_host("sapphire-2s", ManualClock()))
-    for text in ("perf/power/energy-pkg,package,E", "perf/power/energy-pkg,config=0,package,E"):
+    for text in ("perf/power/energy-pkg,package,E", "perf/power/energy-pkg,config1=0,package,E"):
         found = probe(machine, text)
         assert isinstance(found, Signal)
         assert found.scale == pytest.approx(2.0**-32)

@@ -20,7 +20,7 @@ def test_the_json_has_the_shape_that_was_promised(capsys: pytest.CaptureFixture[
     assert status == 0
     assert list(row)[:4] == ["string", "fstr", "idx", "attr"]
     assert row["attr"] == {
-        "type": 4, "config": 0x1C0, "config1": 9, "config2": 0, "config3": 0, "precise_ip": 2, "exclude_guest": 1,
+        "type": 4, "config": 0x1C0, "config1": 9, "config2": 0, "config3": 0, "precise_ip": 2,
     }  # fmt: skip
     assert (row["fstr"], row["idx"]) == ("cpu/event=0xc0,umask=0x1,ldlat=0x9/pp", None)
     assert row["machine"] == "SIMULATED machine sapphire-2s"

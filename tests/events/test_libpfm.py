@@ -195,7 +195,8 @@ FAULTS = {
     "skx::INST_RETIRED:ANY_P:period=3": ("PfmAttributeError", "invalid event attribute"),
     "skx::INST_RETIRED:ANY_P:c=256": ("PfmAttributeValueError", "invalid event attribute value"),
     "skx::INST_RETIRED:ANY_P:c=1:c=2": ("PfmAttributeSetError", "attribute value already set"),
-    "skx::INST_RETIRED:ANY_P" + ":c=1" * 70: ("PfmTooManyError", "too many parameters"),
+    # refused before libpfm is asked
+    "skx::INST_RETIRED:ANY_P" + ":c=1" * 70: ("PfmTooManyError", "it stands for more than 64 attributes"),
     "a,b": ("PfmInvalidError", "invalid parameters"),
     "skx::INST_RETIRED:ANY_P : u": ("PfmInvalidError", "invalid parameters"),
 }  # fmt: skip
@@ -249,9 +250,50 @@ def test_none_of_the_known_crashes() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "survived"), done.stderr[-500:]
 
 
+HOSTILE = """
+import random, sys
+from turbotui.machine.libpfm import Libpfm, PfmError
+from turbotui.machine.libpfm.errors import PfmTooManyError
+library = Libpfm(force=sys.argv[1])
+chance = random.Random(7)
+events = [event for pmu in library.pmus() for event in library.events(pmu) if event.attributes]
+widest = sorted(events, key=lambda event: -len(event.attributes))[:20]
+refused = tried = 0
+for event in widest + chance.sample(events, min(40, len(events))):
+    masks = [one.name for one in event.attributes if one.unit_mask] or ["u"]
+    long = sorted(event.attributes, key=lambda one: -len(one.equivalent))[0].name
+    for count in (1, 3, 4, 5, 20, 63, 64, 65, 66, 70, 200, 5000):
+        for names in (masks[:1] * count, (masks * count)[:count], [long] * count,
+                      chance.choices([one.name for one in event.attributes], k=count)):
+            for delimiter in ":.":
+                string = event.name + "".join(delimiter + name for name in names)
+                for encode in (library.raw_encoding, library.perf_encoding):
+                    tried += 1
+                    try:
+                        encode(string)
+                    except PfmError as error:
+                        refused += isinstance(error, PfmTooManyError)
+                        assert count > 3 or not isinstance(error, PfmTooManyError), string
+                        assert len(str(error)) < 400 or count < 65
+print(tried > 5000, refused > 1000)
+"""
+
+
+@pytest.mark.parametrize("model", ["skx", "slm", "bdw", "spr", "nhm", "core", "amd64_fam19h_zen4", "amd64_k7"])
+def test_no_number_of_attributes_ends_the_process(model: str) -> None:
+    """The 65th unit mask is written beyond an array of libpfm's, and one attribute may stand for sixteen."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", HOSTILE, model], capture_output=True, text=True, check=False, timeout=300
+    )
+    if "IndexError" in done.stderr or not known(model).present:
+        pytest.skip(f"this libpfm was built without {model}")
+    assert (done.returncode, done.stdout.strip()) == (0, "True True"), done.stderr[-500:]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("encode", "INST_RETIRED:ANY_P" + ":ANY_P" * 64, "--force-pmu", "skx"), "more than 64 attributes"),
         (("encode", "skx::INST_RETIRED:ANY_P", "--machine", "laptop"), "--force-pmu"),
         (("encode", "X", "--force-pmu", "no_such_model"), "no PMU model 'no_such_model'"),
         (("encode", "INST_RETIRED:BOGUS", "--force-pmu", "skx"), "invalid event attribute"),

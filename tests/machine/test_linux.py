@@ -60,9 +60,9 @@ def test_devices_cannot_be_written_and_do_not_outlive_exec(tree: Path) -> None:
         host.close(descriptor)
 
 
-def test_bytes_that_are_not_text_are_replaced(tree: Path) -> None:
+def test_bytes_that_are_not_text_are_marked(tree: Path) -> None:
     (tree / "odd").write_bytes(b"a\xffb")
-    assert LinuxHost(str(tree)).read_text("/odd") == "a\ufffdb"
+    assert LinuxHost(str(tree)).read_text("/odd") == "a⟪xff⟫b"
 
 
 def test_a_file_longer_than_one_read_is_whole(tree: Path) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import gzip
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -171,6 +173,25 @@ def test_the_kernel_configuration_decides_about_the_msr_driver(tmp_path: Path) -
 def test_cpuid_open(number: int, config: str, x86: bool, reason: Reason, remedy: str) -> None:
     why = explain_cpuid_open(HostError(number, "x"), 3, Circumstances(ROOT, False, x86, True, "", config))
     assert (why.reason, why.remedy) == (reason, remedy)
+
+
+@pytest.mark.parametrize("rights", [NOBODY, Privileges(1000, 0, 3, (1, 1)), Privileges(1000, 0, None, (1, 1)),
+                                    Privileges(1000, 0, -1, (1, 1)), Privileges(1000, 1 << CAP_SYS_RAWIO, 2, (1, 1))])
+def test_no_remedy_gives_the_systems_interpreter_a_capability(rights: Privileges) -> None:
+    """Every script of every user would have it (issue 11): a copy that a group may run is another thing."""
+    refused = [explain_perf(HostError(errno.EACCES, "x"), "perf cycles", facts(rights), HARDWARE)]
+    refused += [explain_msr_open(HostError(number, "x"), 0, facts(rights)) for number in (errno.EPERM, errno.EACCES)]
+    for why in refused:
+        assert os.path.realpath(sys.executable) not in why.remedy
+        assert sys.executable not in why.remedy
+        for line in why.remedy.split(" && "):
+            if line.startswith("setcap "):
+                assert line.split()[2] == "/opt/turbotui/bin/python3"
+        if "setcap" in why.remedy:
+            assert "venv --copies /opt/turbotui" in why.remedy
+            assert "chmod 0750 /opt/turbotui/bin/python3" in why.remedy
+            assert "whoever is in GROUP may" in why.remedy
+    assert "sudo turbotui" in refused[0].remedy
 
 
 def test_a_second_setcap_does_not_take_the_first_one_away() -> None:

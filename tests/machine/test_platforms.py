@@ -56,7 +56,7 @@ def test_sapphire_rapids() -> None:
 
 def test_haswell_server_has_a_fixed_dram_unit() -> None:
     features = platform_of(intel(6, 0x3F)).features
-    assert features.dram_unit_joule == pytest.approx(15.3e-6)
+    assert features.dram_unit_joule == 2.0**-16
     assert features.derives_c1
 
 
@@ -192,7 +192,8 @@ def test_feature_sets_are_the_reference_row_by_row() -> None:
         assert [f"PLR_{register.name}" for register in features.limit_reasons] == row["plr_msrs"], name
         assert (features.dram_unit_joule is not None) == row["has_fixed_rapl_unit"], name
         if row["has_fixed_rapl_unit"]:
-            assert features.dram_unit_joule == pytest.approx(row["dram_energy_unit_joule"]), name
+            # turbostat has the rounded number of the datasheet (DIFFERENCES.md)
+            assert features.dram_unit_joule == pytest.approx(row["dram_energy_unit_joule"], rel=3e-3), name
         assert (features.psys_unit_joule is not None) == row["has_fixed_rapl_psys_unit"], name
         if row["has_fixed_rapl_psys_unit"]:
             assert features.psys_unit_joule == row["psys_energy_unit_joule"], name

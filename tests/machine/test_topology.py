@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from treehost import TreeHost
 
 from turbotui.errors import MachineError, UsageError
-from turbotui.machine.cpulist import format_cpulist, format_cpumask
+from turbotui.machine.cpulist import format_cpulist, format_cpumask, parse_cpulist, parse_cpumask
 from turbotui.machine.topology import CpuPlace, Topology, read_topology, topology_of
+from turbotui.machine.topology_groups import all_groups
+from turbotui.machine.topology_sysfs import CpuFacts
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 
 CPUS = "/sys/devices/system/cpu"
@@ -414,3 +416,54 @@ def test_any_ids_and_masks_make_a_lawful_topology(
         assert [order[cpu] for cpu in core.cpus] == list(
             range(order[core.cpus[0]], order[core.cpus[0]] + len(core.cpus))
         )
+
+
+def test_memory_for_a_machine_without_topology_files_grows_with_its_cpus_and_not_by_the_square() -> None:
+    """Each of 8,192 CPUs had a list of all of them of its own, six times over: 2.15 GB (issue 11)."""
+    facts = {cpu: CpuFacts(cpu) for cpu in range(3000)}
+    for scope, groups in all_groups(facts).items():
+        held = {id(group): len(group) for group in groups.values()}
+        assert sum(held.values()) == len(facts), scope
+
+
+def test_cpus_that_only_a_damaged_list_names_are_not_there() -> None:
+    files = tree(list(range(65536)), {"physical_package_id": {0: 0, 1: 0}})
+    stat = {"/proc/stat": "cpu  1 1 1 1\ncpu0 1 1 1 1\ncpu1 1 1 1 1\n"}
+    for more in ({}, {f"{CPUS}/present": "0-1\n"}, stat):
+        topology = read_topology(TreeHost(files | more), None)
+        assert topology.cpus == (0, 1)
+        assert any("names CPUs 2-65535" in note for note in topology.notes)
+
+
+def test_a_million_cpus_are_refused_in_a_sentence_or_not_believed() -> None:
+    alone = {f"{CPUS}/online": "0-999999\n"}
+    with pytest.raises(MachineError, match="says '0-999999', which is no list of CPUs up to 65535"):
+        read_topology(TreeHost(alone), None)
+    topology = read_topology(TreeHost(alone | {"/proc/stat": "cpu0 1 1\ncpu1 1 1\n"}), None)
+    assert topology.cpus == (0, 1)
+    assert any("other files were asked instead" in note for note in topology.notes)
+    rows = {"/proc/stat": "cpu0 1 1\ncpu1000000 1 1\n"}
+    with pytest.raises(MachineError, match="no kernel has more than 65536"):
+        read_topology(TreeHost(rows), None)
+
+
+@pytest.mark.parametrize("mask", ["0-65536", "1048576", "0-18446744073709551615"])
+def test_lists_beyond_any_kernel_are_no_lists(mask: str) -> None:
+    with pytest.raises(ValueError, match="beyond any CPU"):
+        parse_cpulist(mask)
+    with pytest.raises(ValueError, match="beyond any CPU"):
+        parse_cpumask(",".join(["ffffffff"] * 2049))
+
+
+@pytest.mark.parametrize(("nodes", "together"), [([0, 0, 1, 1], 1), ([0, 1, 2, 3], 2), ([0, 0, 0, 0], 1)])
+def test_how_many_nodes_a_package_has_whatever_is_measured(nodes: list[int], together: int) -> None:
+    files = tree([0, 1, 2, 3], {"physical_package_id": {0: 0, 1: 0, 2: 1, 3: 1}})
+    for node in set(nodes):
+        mine = [cpu for cpu, own in enumerate(nodes) if own == node]
+        files[f"/sys/devices/system/node/node{node}/cpulist"] = format_cpulist(mine) + "\n"
+    for measured in (None, frozenset({0})):
+        topology = read_topology(TreeHost(files), measured)
+        assert topology.nodes_together == together
+        assert topology.has_several(Scope.NODE) == (len(set(nodes)) > 1)
+        assert topology.has_several(Scope.PACKAGE)
+        assert topology.varies(Scope.PACKAGE) == (measured is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 from sim import group, machine, named, refusal, values
@@ -112,6 +113,87 @@ def test_group_rules() -> None:
     assert refusal(host.perf_event_open, INSTRUCTIONS, -1, 0, software) == ""
 
 
+SLOTS, RETIRING = PerfAttr(RAW, 0x0400), PerfAttr(RAW, 0x8000)
+
+
+def test_topdown_metrics_need_slots_as_their_leader() -> None:
+    """arch/x86/events/intel/core.c, intel_pmu_hw_config."""
+    host, _ = machine("sapphire-2s")
+    assert refusal(host.perf_event_open, RETIRING, -1, 0, -1) == "EINVAL"
+    cycles = host.perf_event_open(CYCLES, -1, 0, -1)
+    assert refusal(host.perf_event_open, RETIRING, -1, 0, cycles) == "EINVAL"
+    host.perf_event_open(SLOTS, -1, 0, cycles)
+    assert refusal(host.perf_event_open, RETIRING, -1, 0, cycles) == "EINVAL", "slots is there, and does not lead"
+    slots = host.perf_event_open(SLOTS, -1, 0, -1)
+    assert refusal(host.perf_event_open, RETIRING, -1, 0, slots) == ""
+    assert refusal(host.perf_event_open, PerfAttr(RAW, 0x8000, sample_period=9), -1, 0, slots) == "EINVAL"
+    sampled = host.perf_event_open(PerfAttr(RAW, 0x0400, sample_period=9), -1, 0, -1)
+    assert refusal(host.perf_event_open, RETIRING, -1, 0, sampled) == "EINVAL"
+
+
+@pytest.mark.parametrize(("attr", "error"), [
+    (PerfAttr(HARDWARE, 0, flags=1 << 40), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=1 << 63), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, read_format=1 << 5), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, sample_type=1 << 25), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, target_flags=16), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, config4=1), "E2BIG"),
+    (PerfAttr(HARDWARE, 0, sample_period=1 << 63), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=1 << 10, sample_period=100_001), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=1 << 10, sample_period=4_000), ""),
+    (PerfAttr(HARDWARE, 0, flags=1 << 37), "EINVAL"),
+    (PerfAttr(HARDWARE, 10), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=1 << 15), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=3 << 15, sample_period=1000), ""),
+    (PerfAttr(HARDWARE, 0, flags=1 << 1 | 1 << 15, sample_period=9, sample_type=1 << 4), "EINVAL"),
+    (PerfAttr(HARDWARE, 0, flags=0b111 << 4 | 1 << 20), ""),
+])
+def test_what_the_attribute_itself_is_refused_for(attr: PerfAttr, error: str) -> None:
+    host, _ = machine("sapphire-2s")
+    assert refusal(host.perf_event_open, attr, -1, 0, -1) == error
+    assert host.open_descriptors == (not error)
+
+
+@pytest.mark.parametrize(("pmu", "event"), [("uncore_imc_0", "cas_count_read"), ("power", "energy-pkg"), ("msr", "tsc"),
+                                            ("cstate_core", "c6-residency")])
+def test_pmus_beside_the_cores_take_no_samples_no_modes_and_no_tasks(pmu: str, event: str) -> None:
+    host, _ = machine("sapphire-2s")
+    attr = named(host, pmu, event)
+    for flags in (1 << bit for bit in (4, 5, 6, 7, 19, 20)):
+        assert refusal(host.perf_event_open, replace(attr, flags=flags), -1, 0, -1) == "EINVAL"
+    assert refusal(host.perf_event_open, replace(attr, sample_period=1000), -1, 0, -1) == "EINVAL"
+    assert refusal(host.perf_event_open, attr, 0, -1, -1) == ("ESRCH" if pmu == "msr" else "EINVAL")
+    assert refusal(host.perf_event_open, attr, -1, 0, -1) == ""
+
+
+@pytest.mark.parametrize("bit", [2, 3])
+def test_only_a_leader_is_pinned_or_exclusive(bit: int) -> None:
+    host, _ = machine("sapphire-2s")
+    leader = host.perf_event_open(replace(CYCLES, flags=1 << bit), -1, 0, -1)
+    assert refusal(host.perf_event_open, replace(INSTRUCTIONS, flags=1 << bit), -1, 0, leader) == "EINVAL"
+    assert refusal(host.perf_event_open, INSTRUCTIONS, -1, 0, leader) == ""
+
+
+def test_a_group_is_no_larger_than_a_record() -> None:
+    host, _ = machine("guest")
+    attr = PerfAttr(SOFTWARE, 3, read_format=0b1111)
+    leader = host.perf_event_open(attr, -1, 0, -1)
+    fitted = 1
+    while (error := refusal(host.perf_event_open, attr, -1, 0, leader)) == "":
+        fitted += 1
+    assert error == "E2BIG"
+    assert 1000 < fitted < 1024
+
+
+def test_an_unknown_event_is_told_before_the_rights_to_a_cpu() -> None:
+    host, _ = machine("sapphire-2s")
+    host.set_privileges(uid=1000, capabilities=0, paranoid=1)
+    assert refusal(host.perf_event_open, PerfAttr(200, 0), -1, 0, -1) == "ENOENT"
+    assert refusal(host.perf_event_open, CYCLES, -1, 0, -1) == "EACCES"
+    host.set_privileges(uid=1000, capabilities=0, paranoid=2)
+    assert refusal(host.perf_event_open, PerfAttr(200, 0), -1, 0, -1) == "EACCES"
+
+
 @pytest.mark.parametrize(("name", "config", "fits"), [("sapphire-2s", 0x81D0, 8), ("turin-2s", 0xC2, 6)])
 def test_a_group_larger_than_the_pmu_is_refused(name: str, config: int, fits: int) -> None:
     host, _ = machine(name)
@@ -155,10 +237,13 @@ def test_every_published_event_opens(name: str) -> None:
             continue
         for event in pmu.events:
             cpu = next(iter(sorted(pmu.cpumask or pmu.cpus or (0,))))
-            leader = group(host, cpu, [named(host, folder, event)])
+            led = [named(host, folder, "slots")] if event.startswith("topdown-") else []
+            members = [host.perf_event_open(attr, -1, cpu, -1) for attr in led or [named(host, folder, event)]]
+            members += [host.perf_event_open(named(host, folder, event), -1, cpu, members[0]) for _attr in led]
             clock.advance(0.01)
-            assert len(values(host, leader)[2]) == 1
-            host.close(leader)
+            assert len(values(host, members[0])[2]) == len(members)
+            for member in reversed(members):
+                host.close(member)
             opened += 1
     assert opened > 10
     assert host.open_descriptors == 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from turbotui.machine.host import HostError
+from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
@@ -77,9 +78,10 @@ def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unav
         return explain_msr_open(error, cpu, facts)
     machine.host.close(descriptor)
     try:
-        return read_once(machine.host, cpu, address)
+        raw = read_once(machine.host, cpu, address)
     except HostError as error:
         return explain_msr_read(error, f"MSR {address:#x}", facts)
+    return invented(f"MSR {address:#x}") if raw == 0 and invents_zeros(machine.host, cpu) else raw
 
 
 def rapl_units(machine: Machine, facts: Circumstances) -> RaplUnits | Unavailable:

@@ -10,8 +10,8 @@ from turbotui.errors import UsageError
 MAX_CPUS = 8192
 """turbostat's bound on CPU numbers of a --cpu set (turbostat-spec 1.5), and the kernel's largest NR_CPUS on x86."""
 
-_KERNEL_END = 1 << 20
-"""Far above any NR_CPUS; a list that goes beyond is damaged, and is not expanded."""
+MOST_CPUS = 1 << 16
+"""Eight times the largest NR_CPUS of any architecture; a list or mask that goes beyond is damaged, and not expanded."""
 
 _KERNEL_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?\Z", re.ASCII)
 _SET_ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z", re.ASCII)
@@ -37,7 +37,7 @@ def parse_cpulist(text: str) -> frozenset[int]:
             raise ValueError(f"{item!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
         first = int(found[1])
         last = first if found[2] is None else int(found[2])
-        if last >= _KERNEL_END:
+        if last >= MOST_CPUS:
             raise ValueError(f"{item!r} is beyond any CPU in the CPU list {stripped[:80]!r}")
         if last < first:
             raise ValueError(f"the range {item!r} runs backwards in the CPU list {stripped[:80]!r}")
@@ -75,7 +75,10 @@ def parse_cpumask(text: str) -> frozenset[int]:
     if not stripped:
         return frozenset()
     bits = 0
-    for group in stripped.split(","):
+    groups = stripped.split(",")
+    if len(groups) * 32 > MOST_CPUS:
+        raise ValueError(f"{len(groups)} groups of 32 are beyond any CPU in the CPU mask {stripped[:80]!r}")
+    for group in groups:
         if _MASK_GROUP.match(group) is None:
             raise ValueError(f"{group!r} is not a group of the CPU mask {stripped[:80]!r}")
         bits = bits << 32 | int(group, 16)

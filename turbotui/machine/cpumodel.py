@@ -8,6 +8,10 @@ from dataclasses import dataclass, replace
 
 from turbotui.machine.arm_parts import ARM_IMPLEMENTERS, ARM_PARTS
 from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
+
+AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
+"""Whose processors are AMD's, or AMD's under licence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def _first_values(text: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
         key, separator, value = line.partition(":")
         if not separator:
             continue
-        key, value = key.strip(), value.strip()
+        key, value = key.strip(), one_line(value)
         processors += key == "processor"
         if processors == 1:
             block.setdefault(key, value)
@@ -246,7 +250,7 @@ def _in_guest(host: Host) -> bool:
 
     def text(path: str) -> str:
         try:
-            return host.read_text(path).strip(" \t\n\0")
+            return host.read_text(path).strip(" \t\n␀")  # a string of a device tree ends with NUL
         except HostError:
             return ""
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class HostKind(Enum):
@@ -101,17 +101,17 @@ class Host(Protocol):
 
     @property
     def name(self) -> str:
-        """A word for the title line: the host name, or the simulated machine's name."""
+        """A word for the title line, made visible: the host name, or the simulated machine's name."""
 
     def read_text(self, path: str) -> str:
-        """The whole of a text file, decoded as UTF-8 with replacement.
+        """The whole of a text file, made visible (`turbotui.untrusted`); TABs and line breaks stay.
 
         Raises:
             HostError: ENOENT, EACCES, ENODEV, EIO ...
         """
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, sorted.
+        """Names in a directory, sorted and made visible; every path that is given to a host may be made of such names.
 
         Raises:
             HostError: ENOENT, ENOTDIR, EACCES ...
@@ -183,3 +183,15 @@ class Host(Protocol):
 
     def wall_ns(self) -> int:
         """Wall-clock time in ns since the epoch."""
+
+
+@runtime_checkable
+class TimeStamped(Protocol):
+    """A host whose CPUs this process runs on, so that it can execute instructions there."""
+
+    def read_tsc(self) -> int:
+        """The time-stamp counter of the CPU that the calling thread runs on.
+
+        Raises:
+            HostError: ENOSYS where there is no such instruction, EPERM or EACCES where it is not allowed.
+        """

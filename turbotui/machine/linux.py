@@ -10,17 +10,26 @@ import contextlib
 import errno
 import os
 import posixpath
+import re
 import resource
+import stat
 import time
 from collections.abc import Callable, Sequence
 
 from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
 from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.given_files import REFUSED, unsuitable
 from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
 _CHUNK = 1 << 16
+_LARGEST = 1 << 26  # bytes of a text: /proc/interrupts of 4,096 CPUs is a quarter; a recorded tree may hold anything
+_KERNELS = re.compile(r"/(?:proc|sys)/(?!.*(?:\.\.|/fd/|/root/|/cwd/|/map_files/))")
+"""Files of the kernel's own, whose opening does nothing; the links of proc(5) that lead out of it are none of them."""
+_DEVICES = re.compile(r"/dev/(?:cpu/\d+/(?:msr|cpuid)|msr\d+|cpu_dma_latency)\Z", re.ASCII)
+"""The devices that are read; no other one is opened: that may do something, or wait for ever."""
 _ONLINE = "/sys/devices/system/cpu/online"
 _PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 _CGROUP_ROOTS = (
@@ -34,6 +43,8 @@ _DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_
 _SOFTWARE = 1  # PERF_TYPE_SOFTWARE
 _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW
 _CLOCKS = (0, 1)  # PERF_COUNT_SW_CPU_CLOCK, TASK_CLOCK: PMUs of their own, unlike the other software events
+DESCRIPTORS_AT_START = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+"""The soft RLIMIT_NOFILE that this process was started with, before `LinuxHost.raise_descriptors`."""
 
 
 class LinuxHost:
@@ -48,7 +59,7 @@ class LinuxHost:
     """
 
     def __init__(self, sysroot: str = "/", live: bool = False) -> None:
-        root = os.path.realpath(sysroot)
+        root = os.path.realpath(original(sysroot))
         try:
             os.scandir(root).close()
         except OSError as error:
@@ -69,13 +80,13 @@ class LinuxHost:
     def name(self) -> str:
         """The host name; for a tree without one, the directory's name."""
         if self._live and not self._prefix:
-            return os.uname().nodename
+            return one_line(decoded(os.fsencode(os.uname().nodename)))
         for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
             if self.exists(path):
-                text = self.read_text(path).strip()
+                text = one_line(self.read_text(path))
                 if text:
                     return text
-        return os.path.basename(self._prefix)
+        return one_line(visible(os.path.basename(self._prefix)))
 
     @property
     def pins(self) -> bool:
@@ -83,47 +94,72 @@ class LinuxHost:
         return self._live
 
     def read_text(self, path: str) -> str:
-        """The whole of a text file, decoded as UTF-8 with replacement.
+        """The whole of a text file, made visible.
 
         Raises:
-            HostError: whatever open(2) or read(2) says.
+            HostError: whatever open(2) or read(2) says; EFBIG for one without an end.
         """
         descriptor = self.open_file(path)
         try:
             parts = []
-            while part := os.read(descriptor, _CHUNK):
+            left = _LARGEST
+            while left >= 0 and (part := os.read(descriptor, _CHUNK)):
                 parts.append(part)
+                left -= len(part)
         except OSError as error:
             raise HostError(error.errno or errno.EIO, path) from error
         finally:
             os.close(descriptor)
-        return b"".join(parts).decode("utf-8", "replace")
+        if left < 0:
+            raise HostError(errno.EFBIG, path)
+        return decoded(b"".join(parts))
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        """Names in a directory, sorted.
+        """Names in a directory, sorted and made visible.
 
         Raises:
             HostError: ENOENT, ENOTDIR, EACCES.
         """
         try:
-            return tuple(sorted(os.listdir(self._prefix + path)))
+            return tuple(sorted(in_cell(visible(name)) for name in os.listdir(self._path(path))))
         except OSError as error:
             raise HostError(error.errno or errno.EIO, path) from error
 
     def exists(self, path: str) -> bool:
         """Whether the path leads to something; a dangling link does not."""
-        return os.path.exists(self._prefix + path)
+        return os.path.exists(self._path(path))
 
     def open_file(self, path: str) -> int:
-        """Open a file read-only, closed on exec.
+        """Open a file or directory read-only, closed on exec.
+
+        A person may name any path, and a recorded tree may hold anything, so nothing is opened that would wait.
 
         Raises:
-            HostError: whatever open(2) says.
+            HostError: whatever open(2) says; ENOTSUP for a FIFO, a socket, and any device that is not a processor's.
         """
+        full = self._path(path)
         try:
-            return os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise HostError(error.errno or errno.EIO, path) from error
+            if self._prefix or not _KERNELS.match(path):
+                self._refuse(os.stat(full), path)  # before it is opened: the opening of a device may do something
+            descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        except HostError:
+            raise
+        except (OSError, ValueError) as error:  # ValueError: the name has a NUL
+            number = error.errno if isinstance(error, OSError) else errno.EINVAL
+            raise HostError(number or errno.EIO, path) from error
+        try:
+            self._refuse(os.fstat(descriptor), path)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    @staticmethod
+    def _refuse(status: os.stat_result, path: str) -> None:
+        mode = status.st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (stat.S_ISCHR(mode) and _DEVICES.match(path)):
+            return
+        raise HostError(REFUSED, f"{path} ({unsuitable(mode)})")
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         """Up to `size` bytes at `offset`.
@@ -203,6 +239,18 @@ class LinuxHost:
         except OSError as error:
             raise HostError(error.errno or errno.EINVAL, what) from error
 
+    def read_tsc(self) -> int:
+        """See `TimeStamped.read_tsc`.
+
+        Raises:
+            HostError: see there; ENOSYS for a tree of files.
+        """
+        if not self._live:
+            raise HostError(errno.ENOSYS, "rdtsc")
+        from turbotui.machine.code.timestamp import read_timestamp  # noqa: PLC0415 - where nothing else reads it
+
+        return read_timestamp()
+
     def usable_cpus(self) -> frozenset[int] | None:
         """CPUs this process may run on now, by its affinity and its cgroup's cpuset; both may change while it runs.
 
@@ -247,6 +295,10 @@ class LinuxHost:
     def wall_ns(self) -> int:
         """CLOCK_REALTIME in ns since the epoch."""
         return time.time_ns()
+
+    def _path(self, path: str) -> str:
+        """Where a path of the machine is, with the names that `list_dir` made visible as they are."""
+        return self._prefix + original(path)
 
     def _online(self) -> frozenset[int]:
         try:
@@ -313,8 +365,8 @@ def _effective_capabilities(status: str) -> int:
 def _read_or_empty(path: str) -> str:
     """A file of the process's own machine, "" when it cannot be read: absence and emptiness mean the same here."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        with open(original(path), "rb") as file:
+            return decoded(file.read())
     except OSError:
         return ""
 

@@ -45,7 +45,7 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
     model = read_cpu_model(host)
     return Machine(
         host=host,
-        topology=read_topology(host, cpus),
+        topology=read_topology(host, cpus, model),
         model=model,
         platform=platform_of(model),
         privileges=host.privileges(),

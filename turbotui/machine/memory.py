@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import decoded, one_line
 
 _ENTRIES: Final = "/sys/firmware/dmi/entries"
 _CONTROLLERS: Final = "/sys/devices/system/edac/mc"
@@ -99,7 +100,7 @@ def parse_module(raw: bytes) -> Module | None:
 
     def text(offset: int) -> str:
         number = body[offset]
-        return texts[number - 1].decode("utf-8", "replace").strip() if 0 < number <= len(texts) else ""
+        return one_line(decoded(texts[number - 1])) if 0 < number <= len(texts) else ""
 
     locators = [text(0x10), text(0x11)]
     named = (_CHANNEL.match(one) for one in locators)
@@ -167,6 +168,6 @@ def _names(host: Host, path: str) -> tuple[str, ...]:
 
 def _text(host: Host, path: str) -> str:
     try:
-        return host.read_text(path).strip()
+        return one_line(host.read_text(path))
     except HostError:
         return ""

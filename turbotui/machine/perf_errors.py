@@ -6,16 +6,15 @@ The meanings are those of perf_event_open(2) and of kernel/events/core.c, arch/x
 from __future__ import annotations
 
 import errno
-import gzip
 import os
-import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Host, HostError, HostKind, Privileges
+from turbotui.machine.kernel_build import build_option
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
+from turbotui.machine.remedies import PARANOID, SUDO, own_copy, ways
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _CORE_TYPES = (0, 3, 4)  # PERF_TYPE_HARDWARE, HW_CACHE, RAW: answered by a core PMU (uapi linux/perf_event.h)
@@ -51,7 +50,7 @@ class Circumstances:
         known = {"MSR": self.msr_config, "CPUID": self.cpuid_config}.get(driver)
         if known is not None:
             return known
-        return "" if self.host is None or not self.x86 else _driver_config(self.host, driver)
+        return "" if self.host is None or not self.x86 else build_option(self.host, f"X86_{driver}", driver.lower())
 
 
 def circumstances(machine: Machine) -> Circumstances:
@@ -138,20 +137,6 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
     return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
 
 
-_CAPABILITIES = ((CAP_PERFMON, "cap_perfmon"), (CAP_SYS_RAWIO, "cap_sys_rawio"))  # capabilities(7)
-
-
-def _interpreter() -> str:
-    """The file that capabilities have to be given to; the kernel ignores them on links."""
-    return os.path.realpath(sys.executable)
-
-
-def _setcap(facts: Circumstances, *wanted: int) -> str:
-    """The line that gives the interpreter capabilities, with those of ours that it has: setcap(8) replaces the set."""
-    kept = [name for number, name in _CAPABILITIES if number in wanted or facts.privileges.has(number)]
-    return f"setcap {','.join(kept)}+ep {_interpreter()}"
-
-
 def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
     rights, level = facts.privileges, facts.privileges.perf_paranoid
     if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
@@ -160,19 +145,19 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
             f"{what}: refused although this process has the capability",
             "allow perf_event_open in the container's seccomp profile, or in the security module's policy",
         )
-    setcap = _setcap(facts, CAP_PERFMON)
+    copy = own_copy(rights, CAP_PERFMON)
     if level is None:
-        return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", f"run as root, or: {setcap}")
+        return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", ways(SUDO, copy))
     if level <= 0:
         return Unavailable(
             Reason.NOT_PERMITTED,
             f"{what}: refused although kernel.perf_event_paranoid is {level}",
-            f"allow perf_event_open in the container's seccomp profile, or: {setcap}",
+            ways("allow perf_event_open in the container's seccomp profile", SUDO, copy),
         )
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{what}: kernel.perf_event_paranoid is {level}, and counting a whole CPU needs 0 or CAP_PERFMON",
-        f"sysctl kernel.perf_event_paranoid=0, or: {setcap}",
+        ways(SUDO, PARANOID, copy),
     )
 
 
@@ -287,7 +272,7 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",
         # cap_perfmon too: whoever takes the remedies of a report one after the other keeps what perf needs
-        f"run as root, or: {_setcap(facts, CAP_PERFMON, CAP_SYS_RAWIO)} (and read permission on the device)",
+        ways(SUDO, f"{own_copy(facts.privileges, CAP_PERFMON, CAP_SYS_RAWIO)} and read permission on the device"),
     )
 
 
@@ -299,10 +284,8 @@ def _no_mode(device: str, facts: Circumstances) -> Unavailable:
         f"&& udevadm trigger --subsystem-match={kind}"
     )
     if kind == "msr" and not facts.privileges.has(CAP_SYS_RAWIO):
-        lines += f", and {_setcap(facts, CAP_PERFMON, CAP_SYS_RAWIO)}"
-    return Unavailable(
-        Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", f"run as root, or {lines}"
-    )
+        lines += f", and {own_copy(facts.privileges, CAP_PERFMON, CAP_SYS_RAWIO)}"
+    return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", ways(SUDO, lines))
 
 
 def _cpu_gone(device: str, _facts: Circumstances) -> Unavailable:
@@ -321,55 +304,3 @@ _MSR_OPEN: dict[int, Callable[[str, Circumstances], Unavailable]] = {
     errno.ENODEV: _cpu_gone,
     errno.EMFILE: _msr_descriptors,
 }
-
-
-def _driver_config(host: Host, name: str) -> str:
-    """CONFIG_X86_<name> by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read."""
-    try:
-        release = host.read_text("/proc/sys/kernel/osrelease").strip()
-    except HostError:
-        return ""
-    for read in (_running_config, _boot_config):
-        text = read(host, release)
-        if text is not None:
-            return next(
-                (line.partition("=")[2] for line in text.splitlines() if line.startswith(f"CONFIG_X86_{name}=")), "n"
-            )
-    folder = f"/lib/modules/{release}"
-    try:
-        builtin = host.read_text(f"{folder}/modules.builtin")
-        modules = host.read_text(f"{folder}/modules.dep")
-    except HostError:
-        return ""
-    module = f"/{name.lower()}.ko"
-    if module in builtin:
-        return "y"
-    return "m" if module in modules else "n"
-
-
-def _running_config(host: Host, _release: str) -> str | None:
-    """/proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None where it is not there or not gzip."""
-    try:
-        descriptor = host.open_file("/proc/config.gz")
-    except HostError:
-        return None
-    packed = bytearray()
-    try:
-        while part := host.read_at(descriptor, 1 << 16, len(packed)):
-            packed += part
-        return gzip.decompress(packed).decode("utf-8", "replace")
-    except (HostError, OSError, EOFError, zlib.error):
-        return None
-    finally:
-        host.close(descriptor)
-
-
-def _boot_config(host: Host, release: str) -> str | None:
-    """The configuration that distributions install beside the kernel; None where there is none."""
-    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
-        if host.exists(path):
-            try:
-                return host.read_text(path)
-            except HostError:
-                continue
-    return None

@@ -226,7 +226,7 @@ class KernelEvents:
         cstate_pkg: of the PMU cstate_pkg.
         cstate_module: of the PMU cstate_module.
         power: domains of the MSR-based power PMU, as "pkg" for energy-pkg; the TPMI-based one needs no table.
-        power_quirk: "HSW": the kernel scales RAM by the fixed 15.3 uJ; "SPR": it also takes psys as 1 J; "" none.
+        power_quirk: "HSW": perf scales RAM by the fixed 2^-16 J; "SPR": it also takes psys as 1 J; "" none.
     """
 
     cstate_core: tuple[str, ...] = ()

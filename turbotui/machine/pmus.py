@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
 
 DEVICES = "/sys/bus/event_source/devices"
 
@@ -181,6 +182,6 @@ def _cpus(host: Host, path: str) -> tuple[int, ...]:
 def _text(host: Host, path: str) -> str:
     """A file's text without surrounding blanks, "" when it is not there."""
     try:
-        return host.read_text(path).strip()
+        return one_line(host.read_text(path))
     except HostError:
         return ""

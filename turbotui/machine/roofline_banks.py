@@ -12,10 +12,20 @@ from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.pmus import Pmu, read_pmu
-from turbotui.quantities.recipes import Event, Recipe
+from turbotui.quantities.recipes import Event, Recipe, without_half
 from turbotui.quantities.recipes_amd import ZEN2_ZEN3, ZEN4, ZEN5
 from turbotui.quantities.recipes_arm import NEOVERSE, NEOVERSE_LATER, NEOVERSE_N1, OLYMPUS
-from turbotui.quantities.recipes_intel import BROADWELL_ON, CLIENT_E, GRACEMONT, HASWELL, INTEL_E, IVY_BRIDGE
+from turbotui.quantities.recipes_intel import (
+    BROADWELL_ON,
+    CLIENT_E,
+    DARKMONT,
+    GRACEMONT,
+    HASWELL,
+    INTEL_E,
+    IVY_BRIDGE,
+    SAPPHIRE_RAPIDS,
+    SKYMONT,
+)
 from turbotui.quantities.roofline import VECTOR_UNIT
 
 _RECIPES: Final[tuple[tuple[str, Recipe | None], ...]] = (
@@ -24,6 +34,7 @@ _RECIPES: Final[tuple[tuple[str, Recipe | None], ...]] = (
     ("HASWELL", HASWELL),
     ("ATOM_CRESTMONT", INTEL_E),
     ("ATOM_GRACEMONT", GRACEMONT),
+    ("ATOM_DARKMONT", DARKMONT),
     ("ATOM", None),
     ("NEHALEM", None),
     ("WESTMERE", None),
@@ -31,16 +42,23 @@ _RECIPES: Final[tuple[tuple[str, Recipe | None], ...]] = (
     ("LAKEFIELD", None),
     ("DIAMONDRAPIDS", None),
     ("NOVALAKE", None),
+    ("SAPPHIRERAPIDS", SAPPHIRE_RAPIDS),
+    ("EMERALDRAPIDS", SAPPHIRE_RAPIDS),
+    ("GRANITERAPIDS", SAPPHIRE_RAPIDS),
     ("", BROADWELL_ON),
 )
 """Recipes by the beginning of Intel's model symbol; the first that fits. None: no facts here."""
 
-_E_CORES: Final[tuple[tuple[str, Recipe], ...]] = (
-    ("ALDERLAKE", GRACEMONT),
-    ("RAPTORLAKE", GRACEMONT),
-    ("", CLIENT_E),
+_E_CORES: Final[tuple[tuple[str, str, Recipe | None], ...]] = (
+    ("ALDERLAKE", "", GRACEMONT),
+    ("RAPTORLAKE", "", GRACEMONT),
+    ("METEORLAKE", "", CLIENT_E),
+    ("ARROWLAKE_U", "", CLIENT_E),
+    ("", "cpu_lowpower", CLIENT_E),
+    ("NOVALAKE", "", None),  # Intel perfmon, novalake 1.00, lists no floating-point event of these cores
+    ("", "", SKYMONT),
 )
-"""Recipes of a hybrid's E cores, likewise."""
+"""Recipes of a hybrid's E cores, likewise, by their PMU too where it is named; "" stands for every one."""
 
 _ARM: Final[Mapping[tuple[int, int], Recipe]] = MappingProxyType(
     {
@@ -89,8 +107,8 @@ def banks_of(machine: Machine) -> Iterator[Bank]:
     """The kinds of core that are measured, have a recipe, and whose PMU the kernel has."""
     measured = frozenset(machine.topology.cpus)
     main = recipe_of(machine.model)
-    small = e_core_recipe(machine.model)
     for name in _HYBRID_E:
+        small = e_core_recipe(machine.model, name)
         pmu = read_pmu(machine.host, name)
         if pmu is not None and small is not None and measured & frozenset(pmu.cpus):
             yield Bank(small, pmu, frozenset(pmu.cpus))
@@ -122,10 +140,18 @@ def recipe_of(model: CpuModel) -> Recipe | None:
     return _ARM.get((model.implementer or 0, model.part or 0))
 
 
-def e_core_recipe(model: CpuModel) -> Recipe | None:
-    """The recipe for a hybrid Intel processor's E cores."""
+def task_recipe_of(model: CpuModel) -> Recipe | None:
+    """The recipe by which tasks are counted, whose sets of events are as few as they can be."""
+    recipe = recipe_of(model)
+    return None if recipe is None else without_half(recipe)
+
+
+def e_core_recipe(model: CpuModel, pmu: str = "cpu_atom") -> Recipe | None:
+    """The recipe for a hybrid Intel processor's E cores, which a PMU of this name counts."""
     symbol = platform_of(model).symbol if model.vendor == "GenuineIntel" else ""
-    return next((recipe for start, recipe in _E_CORES if symbol.startswith(start)), None) if symbol else None
+    if not symbol:
+        return None
+    return next(recipe for start, name, recipe in _E_CORES if symbol.startswith(start) and name in ("", pmu))
 
 
 def zen_generation(model: CpuModel) -> int:

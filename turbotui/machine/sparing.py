@@ -6,7 +6,7 @@ import errno
 import re
 from collections.abc import Sequence
 
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, TimeStamped
 
 _MSR_DEVICE = re.compile(r"/dev/(?:cpu/\d+/msr|msr\d+)\Z", re.ASCII)
 
@@ -36,6 +36,16 @@ class SparingHost:
     def pins(self) -> bool:
         """Of the host itself."""
         return self._host.pins
+
+    def read_tsc(self) -> int:
+        """See `TimeStamped.read_tsc`.
+
+        Raises:
+            HostError: also ENOSYS where the host executes nothing.
+        """
+        if not isinstance(self._host, TimeStamped):
+            raise HostError(errno.ENOSYS, "rdtsc")
+        return self._host.read_tsc()
 
     def read_text(self, path: str) -> str:
         """See `Host.read_text`."""

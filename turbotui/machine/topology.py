@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.host import Host
-from turbotui.machine.topology_groups import Groups, all_groups, unique_keys
-from turbotui.machine.topology_kinds import TYPE_ORDER, core_kinds
+from turbotui.machine.topology_groups import Groups, all_groups, distinct, unique_keys
+from turbotui.machine.topology_kinds import Answer, CoreKinds, core_kinds, type_rank
 from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, MachineFacts, read_facts
 from turbotui.quantities.scope import RowId, Scope
 
@@ -122,7 +123,10 @@ class Topology:
         offline: present CPUs that are not online, ascending.
         present: CPUs that are plugged in, ascending.
         possible: CPUs that the kernel could ever bring up, ascending.
-        core_types: the kinds of core among the measured CPUs, strongest first; empty when there is one kind.
+        core_types: the kinds of core among the measured CPUs, strongest first; empty when no kinds are known.
+        kinds: whether the machine has several kinds of core, whatever is measured, and by what evidence.
+        ids: for each scope the ids that the machine gives its online CPUs, measured or not.
+        nodes_together: the most NUMA nodes that one package has, measured or not.
         notes: sentences about what the machine did not say, and what was taken instead.
     """
 
@@ -133,14 +137,19 @@ class Topology:
     present: tuple[int, ...] = ()
     possible: tuple[int, ...] = ()
     core_types: tuple[str, ...] = ()
+    kinds: CoreKinds = field(default_factory=CoreKinds)
+    ids: Mapping[Scope, frozenset[int]] = field(default_factory=dict)
+    nodes_together: int = 1
     notes: tuple[str, ...] = ()
     _levels: Mapping[Scope, _Level] = field(init=False, repr=False, compare=False)
-    _parts: dict[tuple[RowId, Scope], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+    _parts: dict[tuple[Scope, Scope], Mapping[Key, tuple[int, ...]]] = field(init=False, repr=False, compare=False)
+    _readers: dict[tuple[Scope, tuple[int, ...]], tuple[int, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Index every scope once, so that all later questions are dictionary lookups."""
         object.__setattr__(self, "_levels", {scope: self._level(scope) for scope in Scope})
         object.__setattr__(self, "_parts", {})
+        object.__setattr__(self, "_readers", {})
 
     def _level(self, scope: Scope) -> _Level:
         members: dict[Key, list[int]] = {}
@@ -194,21 +203,36 @@ class Topology:
 
         An instance belongs where its first CPU does, so nothing is counted twice where levels do not nest.
         """
-        cached = self._parts.get((outer, scope))
-        if cached is not None:
-            return cached
-        holder = self.instance(outer)
-        if holder is None:
-            return ()
-        inside = frozenset(holder.cpus)
-        instances = self._levels[scope].instances
-        found = tuple(position for position, part in enumerate(instances) if part.cpus[0] in inside)
-        self._parts[(outer, scope)] = found
-        return found
+        cached = self._parts.get((outer.scope, scope))
+        if cached is None:  # of all at once: to look through all parts for each of a thousand cores takes seconds
+            keys = self.keys[outer.scope]
+            inside: dict[Key, list[int]] = {}
+            for position, part in enumerate(self._levels[scope].instances):
+                inside.setdefault(keys[part.cpus[0]], []).append(position)
+            cached = self._parts[outer.scope, scope] = {key: tuple(found) for key, found in inside.items()}
+        return cached.get(outer.key, ())
+
+    def readers(self, scope: Scope, named: tuple[int, ...]) -> tuple[int, ...]:
+        """The CPU that reads for each instance of a scope: one of those named, else the instance's first CPU.
+
+        Found once and kept: it is asked for cell by cell.
+        """
+        cached = self._readers.get((scope, named))
+        if cached is None:
+            allowed = frozenset(named)
+            cached = self._readers[scope, named] = tuple(
+                next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
+                for instance in self._levels[scope].instances
+            )
+        return cached
 
     def varies(self, scope: Scope) -> bool:
-        """Whether the machine gives more than one id of this kind, so that a column of ids is worth showing."""
+        """Whether the measured CPUs have more than one id of this kind."""
         return len({instance.label for instance in self.instances(scope) if instance.label >= 0}) > 1
+
+    def has_several(self, scope: Scope) -> bool:
+        """Whether the machine gives more than one id of this kind, whatever is measured: a column is worth showing."""
+        return len(self.ids.get(scope, ())) > 1
 
 
 def topology_of(
@@ -218,6 +242,8 @@ def topology_of(
     offline: Sequence[int] = (),
     present: Sequence[int] | None = None,
     possible: Sequence[int] | None = None,
+    kinds: CoreKinds | None = None,
+    everywhere: Iterable[CpuPlace] | None = None,
     notes: Sequence[str] = (),
 ) -> Topology:
     """Order the measured CPUs and build their topology.
@@ -228,6 +254,8 @@ def topology_of(
         offline: present CPUs that are not online.
         present: None: the measured and the offline ones.
         possible: None: the present ones.
+        kinds: None: those that `places` have.
+        everywhere: the places of all online CPUs; None: `places`.
         notes: see `Topology.notes`.
     """
     by_cpu = {place.cpu: place for place in sorted(places, key=lambda place: place.cpu)}
@@ -238,7 +266,13 @@ def topology_of(
         cores.setdefault(keys[Scope.CORE][cpu], []).append(cpu)
     if present is None:
         present = sorted({*by_cpu, *offline})
-    types = {place.core_type for place in by_cpu.values() if place.core_type is not None}
+    online = tuple(by_cpu.values() if everywhere is None else everywhere)
+    nodes: dict[int, set[int]] = {}
+    for place in online:
+        nodes.setdefault(place.package, set()).add(place.node)
+    own = {cpu: place.core_type for cpu, place in by_cpu.items() if place.core_type is not None}
+    if kinds is None:
+        kinds = CoreKinds(Answer.SEVERAL, own, "what was given") if own else CoreKinds(Answer.ONE)
     return Topology(
         cpus=tuple(cpu for siblings in cores.values() for cpu in siblings),
         places=MappingProxyType(by_cpu),
@@ -246,23 +280,21 @@ def topology_of(
         offline=tuple(offline),
         present=tuple(present),
         possible=tuple(present if possible is None else possible),
-        core_types=tuple(sorted(types, key=_type_rank)),
+        core_types=tuple(sorted(set(own.values()), key=type_rank)),
+        kinds=kinds,
+        ids={scope: frozenset(label for place in online if (label := place.label(scope)) >= 0) for scope in Scope},
+        nodes_together=max(map(len, nodes.values()), default=1),
         notes=tuple(notes),
     )
 
 
-def _type_rank(core_type: str) -> tuple[int, int]:
-    if core_type in TYPE_ORDER:
-        return (TYPE_ORDER.index(core_type), 0)
-    return (len(TYPE_ORDER), int(core_type[1:]) if core_type[1:].isdecimal() else 0)
-
-
-def read_topology(host: Host, cpus: frozenset[int] | None) -> Topology:
+def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | None = None) -> Topology:
     """Find out where the CPUs of a machine are. A missing or odd file never fails; `Topology.notes` tells of it.
 
     Args:
         host: the machine.
         cpus: measure only these; None: every online CPU that this process may use.
+        model: what the processor says it is; None: /proc/cpuinfo is asked.
 
     Raises:
         MachineError: not one CPU can be found.
@@ -276,8 +308,9 @@ def read_topology(host: Host, cpus: frozenset[int] | None) -> Topology:
         )
     measured = _measured(host, facts, cpus)
     groups = all_groups(facts.cpus)
-    kinds = core_kinds(host, facts.cpus)
-    places = {cpu: _place(fact, groups, kinds.get(cpu)) for cpu, fact in facts.cpus.items()}
+    kinds = core_kinds(host, facts.cpus, read_cpu_model(host) if model is None else model)
+    thread = {cpu: at for core in distinct(groups[Scope.CORE]) for at, cpu in enumerate(core)}
+    places = {cpu: _place(fact, groups, kinds.of.get(cpu), thread[cpu]) for cpu, fact in facts.cpus.items()}
     keys: dict[Scope, Mapping[int, Key]] = {}
     for scope in Scope:
         of_ids = {cpu: place.key(scope) for cpu, place in places.items()}
@@ -288,6 +321,8 @@ def read_topology(host: Host, cpus: frozenset[int] | None) -> Topology:
         offline=sorted(facts.present - facts.cpus.keys()),
         present=sorted(facts.present),
         possible=sorted(facts.possible),
+        kinds=kinds,
+        everywhere=places.values(),
         notes=(*facts.notes, *_notes(facts.cpus, groups)),
     )
 
@@ -317,7 +352,7 @@ def _measured(host: Host, facts: MachineFacts, wanted: frozenset[int] | None) ->
     return sorted(allowed if wanted is None else wanted)
 
 
-def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None) -> CpuPlace:
+def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None, smt: int) -> CpuPlace:
     l3 = fact.l3
     if fact.has_l3 and l3 == UNSAID:
         l3 = groups[Scope.L3][fact.cpu][0]
@@ -330,7 +365,7 @@ def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None) -> 
         module=fact.module,
         core=fact.core,
         core_type=kind,
-        smt=groups[Scope.CORE][fact.cpu].index(fact.cpu),
+        smt=smt,
     )
 
 
@@ -345,10 +380,10 @@ def _notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> lis
     if silent:
         how = "what sibling masks say" if all(facts[cpu].core_mask for cpu in silent) else "a core for each"
         notes.append(f"no core id for CPUs {format_cpulist(silent)}; {how} was taken instead")
-    by_id: dict[tuple[object, ...], set[tuple[int, ...]]] = {}
+    by_id: dict[tuple[int, int], set[int]] = {}
     for cpu, fact in facts.items():
         if fact.core != UNSAID:
-            by_id.setdefault((groups[Scope.DIE][cpu], fact.core), set()).add(groups[Scope.CORE][cpu])
+            by_id.setdefault((groups[Scope.DIE][cpu][0], fact.core), set()).add(groups[Scope.CORE][cpu][0])
     if any(len(cores) > 1 for cores in by_id.values()):
         notes.append("core ids repeat where sibling masks tell the cores apart; the masks were believed")
     if not any(fact.has_l3 for fact in facts.values()):

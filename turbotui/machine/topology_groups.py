@@ -13,7 +13,10 @@ from turbotui.quantities.scope import Scope
 
 Group = tuple[int, ...]
 Groups = Mapping[int, Group]
-"""For every CPU the ascending CPUs it shares something with, itself included."""
+"""For every CPU the ascending CPUs it shares something with, itself included; one tuple a group, however large.
+
+Groups are told apart by their first CPU: a tuple of thousands is hashed anew each time it is a key.
+"""
 
 Key = tuple[int, ...]
 
@@ -40,7 +43,12 @@ class _Union:
         members: dict[int, list[int]] = {}
         for cpu in sorted(self._parent):
             members.setdefault(self.find(cpu), []).append(cpu)
-        return {cpu: tuple(group) for group in members.values() for cpu in group}
+        return {cpu: group for group in map(tuple, members.values()) for cpu in group}
+
+
+def distinct(groups: Groups) -> Iterable[Group]:
+    """Every group once."""
+    return {group[0]: group for group in groups.values()}.values()
 
 
 def share(
@@ -98,14 +106,14 @@ def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
 
 def die_groups(facts: Mapping[int, CpuFacts], packages: Groups) -> Groups:
     """Dies: only where there is an id. A kernel without dies says -1 and gives each CPU a mask of itself (arm64)."""
-    ids = {cpu: (packages[cpu], fact.die) for cpu, fact in facts.items()}
+    ids = {cpu: (packages[cpu][0], fact.die) for cpu, fact in facts.items()}
     masks = {cpu: fact.die_mask if fact.die != UNSAID else None for cpu, fact in facts.items()}
     return share(masks, ids, within=lambda first, second: ids[first] == ids[second])
 
 
 def core_groups(facts: Mapping[int, CpuFacts], dies: Groups) -> Groups:
     """Cores: SMT siblings by mask, else by id within the die; a CPU that says neither is a core of its own."""
-    ids = {cpu: None if fact.core == UNSAID else (dies[cpu], fact.core) for cpu, fact in facts.items()}
+    ids = {cpu: None if fact.core == UNSAID else (dies[cpu][0], fact.core) for cpu, fact in facts.items()}
     return share({cpu: fact.core_mask for cpu, fact in facts.items()}, ids)
 
 
@@ -115,7 +123,7 @@ def module_groups(facts: Mapping[int, CpuFacts], dies: Groups, cores: Groups) ->
     masks: dict[int, Mask] = {}
     for cpu, fact in facts.items():
         unsaid = fact.module == UNSAID
-        ids[cpu] = None if unsaid else (dies[cpu], fact.module)
+        ids[cpu] = None if unsaid else (dies[cpu][0], fact.module)
         masks[cpu] = frozenset(cores[cpu]) if unsaid else fact.module_mask
     return share(masks, ids)
 
@@ -125,11 +133,11 @@ def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> 
     ids: dict[int, Hashable | None] = {}
     for cpu, fact in facts.items():
         if not fact.has_l3:
-            ids[cpu] = ("none", dies[cpu])
+            ids[cpu] = ("none", dies[cpu][0])
         elif fact.l3 != UNSAID:
-            ids[cpu] = ("id", packages[cpu], fact.l3)
+            ids[cpu] = ("id", packages[cpu][0], fact.l3)
         else:
-            ids[cpu] = ("die", dies[cpu])
+            ids[cpu] = ("die", dies[cpu][0])
     masks = {cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}
     return share(masks, ids)
 
@@ -148,9 +156,9 @@ def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict
         alone: a CPU without an id is a group of its own (cores), so its key has the CPU from the start and stays when
             another one comes online.
     """
-    holders: dict[Key, set[Group]] = {}
-    for group in set(groups.values()):
-        holders.setdefault(base[group[0]], set()).add(group)
+    holders: dict[Key, list[Group]] = {}
+    for group in distinct(groups):
+        holders.setdefault(base[group[0]], []).append(group)
     # All keys or none are made longer: otherwise the last of two equals would be renamed when the other goes offline.
     collide = any(len(same) > 1 for same in holders.values())
     keys: dict[int, Key] = {}

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
+from turbotui.errors import MachineError
+from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.host import Host, HostError
 
 CPUS = "/sys/devices/system/cpu"
@@ -51,7 +52,7 @@ class CpuFacts:
     l3_mask: Mask = None
     node: int = UNSAID
     capacity: int = UNSAID
-    part: str = ""
+    part: str = ""  # what the core says it is in /proc/cpuinfo, whole: implementer and part, or RISC-V's ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class SysfsReader:
     def text(self, path: str) -> str | None:
         """A file without its surrounding blanks, None if it cannot be read."""
         try:
-            return self._host.read_text(path).strip(" \t\n\0")
+            return self._host.read_text(path).strip(" \t\n␀")  # a string of a device tree ends with NUL
         except HostError:
             return None
 
@@ -128,25 +129,75 @@ def read_facts(host: Host) -> MachineFacts:
     read = SysfsReader(host)
     blocks = cpuinfo_blocks(read.text("/proc/cpuinfo") or "")
     listed = _numbered(read.names(CPUS), "cpu")
-    online = _online(read, listed, blocks)
+    notes = [] if listed else [f"{CPUS} lists no CPU; /proc was asked instead"]
+    online = _online(read, listed, blocks, notes)
     present = (read.cpus(f"{CPUS}/present") or listed) | online
     possible = (read.cpus(f"{CPUS}/possible") or present) | present
-    nodes = _nodes(read, online)
-    notes = [] if listed else [f"{CPUS} lists no CPU; /proc was asked instead"]
-    facts = {cpu: _cpu_facts(read, cpu, nodes.get(cpu, UNSAID), blocks.get(cpu, {})) for cpu in sorted(online)}
+    nodes = _nodes(read, online, listed)
+    facts: dict[int, CpuFacts] = {}
+    for cpu in sorted(online):
+        node, block = nodes.get(cpu, UNSAID), blocks.get(cpu, {})
+        facts[cpu] = _cpu_facts(read, cpu, node, block) if cpu in listed else _without_files(cpu, node, block)
     return MachineFacts(facts, present, possible, tuple(notes))
 
 
-def _online(read: SysfsReader, listed: frozenset[int], blocks: Mapping[int, Mapping[str, str]]) -> frozenset[int]:
-    """Online CPUs: the kernel's list, else each CPU's own files, else the rows of /proc/stat, else /proc/cpuinfo."""
-    online = read.cpus(f"{CPUS}/online")
+def _online(
+    read: SysfsReader, listed: frozenset[int], blocks: Mapping[int, Mapping[str, str]], notes: list[str]
+) -> frozenset[int]:
+    """Online CPUs: the kernel's list, else each CPU's own files, else the rows of /proc/stat, else /proc/cpuinfo.
+
+    Args:
+        read: the machine's files.
+        listed: CPUs with a directory of their own.
+        blocks: /proc/cpuinfo by CPU.
+        notes: is told what of the kernel's list was not believed.
+
+    Raises:
+        MachineError: more CPUs are named than any kernel can have.
+    """
+    path = f"{CPUS}/online"
+    online = read.cpus(path)
+    counted = _numbered((line.split(" ", 1)[0] for line in (read.text("/proc/stat") or "").splitlines()), "cpu")
     if online:
-        return online
-    if listed:
-        # cpu0 often has no file of its own: it cannot be taken offline, and a CPU without the file is online.
-        return frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
-    lines = (read.text("/proc/stat") or "").splitlines()
-    return _numbered((line.split(" ", 1)[0] for line in lines), "cpu") or frozenset(blocks)
+        # Every online CPU has a directory and is in each of these lists: who is in none of them is not there. Where
+        # there is no list beside this one, a directory may be missing from a recording, but not most of them.
+        lists = counted | frozenset(blocks) | (read.cpus(f"{CPUS}/present") or frozenset())
+        made_up = online - listed - lists
+        if not made_up or made_up == online or (not lists and 2 * len(made_up) <= len(online)):
+            return online
+        notes.append(f"{path} names CPUs {format_cpulist(made_up)}, which nothing else knows; they were left out")
+        return online - made_up
+    said = read.text(path)
+    if said:
+        notes.append(f"{path} is no list of CPUs up to {MOST_CPUS - 1} ({said[:40]!r}); other files were asked instead")
+    # cpu0 often has no file of its own: it cannot be taken offline, and a CPU without the file is online.
+    own = frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
+    found = own or counted or frozenset(blocks)
+    if said and not found:
+        raise MachineError(
+            f"{path} says {said[:40]!r}, which is no list of CPUs up to {MOST_CPUS - 1}, and neither {CPUS} nor /proc "
+            "names one; the file is damaged"
+        )
+    if found and (len(found) > MOST_CPUS or max(found) >= MOST_CPUS):
+        raise MachineError(
+            f"{len(found)} CPUs up to number {max(found)} are named by {CPUS} or /proc: no kernel has more than "
+            f"{MOST_CPUS}; the files are damaged"
+        )
+    return found
+
+
+_PARTS = (("CPU implementer", "CPU part"), ("mvendorid", "marchid"))
+
+
+def _part(block: Mapping[str, str]) -> str:
+    """What a core says it is, without variant and revision: Arm's MIDR_EL1, RISC-V's mvendorid and marchid."""
+    return next((f"{block[maker]} {block[part]}" for maker, part in _PARTS if maker in block and part in block), "")
+
+
+def _without_files(cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:
+    """A CPU that has no directory: what /proc/cpuinfo says of it."""
+    return CpuFacts(cpu, package=_decimal(block.get("physical id")), core=_decimal(block.get("core id")), node=node,
+                    part=_part(block))
 
 
 def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
@@ -156,13 +207,13 @@ def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
     )
 
 
-def _nodes(read: SysfsReader, online: frozenset[int]) -> dict[int, int]:
+def _nodes(read: SysfsReader, online: frozenset[int], listed: frozenset[int]) -> dict[int, int]:
     """The NUMA node of each online CPU, from the nodes' lists or masks, else from the nodeM entry beside each CPU."""
     found: dict[int, int] = {}
     for node in sorted(_numbered(read.names(NODES), "node")):
         for cpu in read.first_mask(f"{NODES}/node{node}", ("cpulist", "cpumap")) or ():
             found.setdefault(cpu, node)
-    for cpu in online - found.keys():
+    for cpu in (online & listed) - found.keys():
         beside = _numbered(read.names(f"{CPUS}/cpu{cpu}"), "node")
         if beside:
             found[cpu] = min(beside)
@@ -192,7 +243,7 @@ def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str])
         l3_mask=l3_mask,
         node=node,
         capacity=read.number(f"{base}/cpu_capacity"),
-        part=block.get("CPU part", ""),
+        part=_part(block),
     )
 
 

@@ -1,4 +1,9 @@
-"""Pinned threads that run a kernel at the same time, round by round, each timed by itself with the clock beside."""
+"""Pinned threads that run a kernel at the same time, round by round, each timed by its own CPU time.
+
+A thread's CPU time (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)) stands while other work has its CPU, so that a busy
+machine does not make a core look slow. What several threads share can only be measured while all of them run: there a
+round in which one of them was off its CPU is no measurement.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,15 @@ _CALIBRATION_NS: Final = 1_000_000
 _CLOCK_NS: Final = 150_000  # of one look at the clock; the fastest look counts, since a disturbance only slows it
 _CLOCK_LOOKS: Final = 3  # before a kernel, and as many after it
 _LEAST_PASSES: Final = 4  # over a working set: what the caches still hold back or hold ready must not count for much
-_UNDISTURBED: Final = 0.97  # share of its time on the CPU from which on a round's length tells about the kernel
+UNDISTURBED: Final = 0.97
+"""Share of its time on the CPU from which on the length of a thread's round tells about the kernel."""
 _LONG_SECONDS: Final = 0.1  # of walks over a working set: fewer than `_LEAST_PASSES` do then
+_PIECE: Final = 1 << 20
+_LARGE: Final = 64 << 20
+"""Bytes from which on a working set is not walked whole in every round: a round goes on where the one before ended, and
+is as short as wanted. What it meets has left the caches since, while the rest of the set was walked."""
+AGREEING: Final = 0.03
+"""Rounds whose rates differ by no more than this share are the same."""
 _MOST_ITERATIONS: Final = 1 << 40
 # A signal that comes just before a wait begins is only seen after it, so no wait is for ever. Longer than most rounds
 # together, so that waking up does not take time from what is measured.
@@ -33,17 +45,23 @@ class Round:
     """One round of all threads.
 
     Attributes:
-        rate: work per second of all threads. Each over its own time where they share nothing; where they do, all work
-            over the time from the first start to the last end, since a thread that runs on alone is faster than it was
-            among the others, and the sum would be more than the shared part can do.
+        rate: work per second of all threads. Each over its own CPU time where they share nothing; where they do, all
+            work over the time from the first start to the last end, since a thread that runs on alone is faster than
+            it was among the others, and the sum would be more than the shared part can do.
         hertz: mean clock of the CPUs around the kernel, by a chain of dependent additions.
-        share: the smallest share of its own time that a thread was on its CPU (CLOCK_THREAD_CPUTIME_ID); below 1 the
-            CPU worked for somebody else. A hypervisor's theft is not seen by it.
+        share: the smallest share of the round that a thread was on its CPU; below 1 the CPU worked for somebody else.
+        together: whether the rate needs all threads at the same time.
     """
 
     rate: float
     hertz: float
     share: float
+    together: bool = False
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a thread was off its CPU in a round that needs all of them: the rate is too low then."""
+        return self.together and self.share < UNDISTURBED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +78,14 @@ class Rounds:
 
     @property
     def best(self) -> Round:
-        """The fastest round: what the machine can do when nothing else wants it."""
-        return max(self.rounds, key=lambda one: one.rate)
+        """The fastest round, of those that nothing disturbed where there are any: what the machine can do."""
+        return max(self.rounds, key=lambda one: (not one.disturbed, one.rate))
+
+    @property
+    def agreeing(self) -> int:
+        """How many undisturbed rounds come within `AGREEING` of the best one, itself among them."""
+        least = self.best.rate * (1.0 - AGREEING)
+        return sum(one.rate >= least for one in self.rounds if not one.disturbed)
 
     @property
     def median(self) -> float:
@@ -75,9 +99,9 @@ class Rounds:
 
     @property
     def spread(self) -> float:
-        """(best - worst) / best."""
-        best = self.best.rate
-        return (best - min(one.rate for one in self.rounds)) / best
+        """(highest - lowest) / highest."""
+        rates = [one.rate for one in self.rounds]
+        return (max(rates) - min(rates)) / max(rates)
 
     def with_more(self, other: Rounds) -> Rounds:
         """The same kernel's rounds and those of another run."""
@@ -90,6 +114,7 @@ class _Task:
 
     page: CodePage
     size: int
+    step: int
     work: int
     seconds: float
     rounds: int
@@ -99,11 +124,17 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Timing:
+    """A thread's part of a round: by the wall clock when it started and how long it took, and its CPU time, in ns."""
+
     start: int
     ns: int
+    cpu_ns: int
     work: int
     hertz: float
-    share: float
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.cpu_ns / max(1, self.ns))
 
 
 class _Job:
@@ -171,6 +202,7 @@ class Crew:
         self._clock_page = CodePage(clock.code)
         self._workers = [_Worker(host, cpu) for cpu in cpus]
         self._buffers: dict[int, Buffer] = {}
+        self._places: dict[int, int] = {}  # where the next piece of a large working set begins
         for worker in self._workers:
             worker.start()
 
@@ -229,10 +261,10 @@ class Crew:
         self.prepare(max(whole, len(data)))
         work = whole if size else kernel.work
         with CodePage(kernel.code) as page:
-            task = _Task(page, whole, work, seconds, rounds, data, threading.Barrier(len(self._workers)))
+            task = _Task(page, whole, kernel.work, work, seconds, rounds, data, threading.Barrier(len(self._workers)))
 
             def make(cpu: int) -> Callable[[], object]:
-                return lambda: self._rounds(task, self._buffers[cpu])
+                return lambda: self._rounds(task, self._buffers[cpu], cpu)
 
             # Whoever leaves early breaks the barrier, so that nobody starts another round.
             found = self._all([make(worker.cpu) for worker in self._workers], task.barrier.abort)
@@ -265,55 +297,91 @@ class Crew:
         for last in lasts:
             last.answer()
 
-    def _rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
+    def _rounds(self, task: _Task, buffer: Buffer, cpu: int) -> list[_Timing]:
         try:
             # Held for all rounds at once: a lock around each kernel would be part of its time.
             with task.page.held(), buffer.held(), self._clock_page.held():
-                return self._held_rounds(task, buffer)
+                return self._held_rounds(task, buffer, cpu)
         except Exception:
             task.barrier.abort()  # or the others would wait for ever
             raise
 
-    def _held_rounds(self, task: _Task, buffer: Buffer) -> list[_Timing]:
+    def _held_rounds(self, task: _Task, buffer: Buffer, cpu: int) -> list[_Timing]:
         buffer.write(task.data)
-        passes = self._calibrate(task.page, buffer, task.size, _LONG_SECONDS)
+        walk = _Walk(task, buffer, self._places.get(cpu, 0))
+        passes = _calibrate(walk, _LONG_SECONDS)
         # A set so large that one walk over it is long leaves its caches as it found them, round after round.
-        least = min(_LEAST_PASSES, passes) if task.size else 1
+        least = min(_LEAST_PASSES, passes) if task.size and not walk.large else 1
         iterations = max(least, round(passes * task.seconds / _LONG_SECONDS))
-        beats = self._calibrate(self._clock_page, buffer, 0, _CLOCK_NS / 1e9)
+        clock = _Walk(_Task(self._clock_page, 0, 1, self._clock.work, 0.0, 0, b"", task.barrier), buffer, 0)
+        beats = _calibrate(clock, _CLOCK_NS / 1e9)
         timings = []
         for _ in range(task.rounds):
             task.barrier.wait()
-            timings.append(self._round(task, buffer, iterations, beats))
-            if timings[-1].share >= _UNDISTURBED:
-                # All should end together, so the next round goes by how long this one was among the others.
-                factor = min(2.0, max(0.5, task.seconds * 1e9 / timings[-1].ns))
-                iterations = max(least, round(iterations * factor))
+            timings.append(self._round(walk, clock, iterations, beats))
+            # All should end together, so the next round goes by how long this one was among the others.
+            factor = min(2.0, max(0.5, task.seconds * 1e9 / max(1, timings[-1].cpu_ns)))
+            iterations = max(least, round(iterations * factor))
+        self._places[cpu] = walk.place
         return timings
 
-    def _calibrate(self, page: CodePage, buffer: Buffer, size: int, seconds: float) -> int:
-        """How many iterations last `seconds`; runs a few, which also warms caches and clock."""
-        iterations = 1
-        while True:
-            elapsed = self._time(page, iterations, buffer, size)
-            if elapsed >= _CALIBRATION_NS or iterations >= _MOST_ITERATIONS:
-                return max(1, round(iterations * seconds * 1e9 / max(1, elapsed)))
-            iterations *= 4
-
-    def _time(self, page: CodePage, iterations: int, buffer: Buffer, size: int) -> int:
+    def _round(self, walk: _Walk, clock: _Walk, iterations: int, beats: int) -> _Timing:
+        looks = [clock.cpu_ns(beats) for _ in range(_CLOCK_LOOKS)]
         start = self._host.now_ns()
-        page.run(iterations, buffer.address, size)
-        return self._host.now_ns() - start
+        on_cpu = walk.cpu_ns(iterations)
+        elapsed = self._host.now_ns() - start
+        looks += [clock.cpu_ns(beats) for _ in range(_CLOCK_LOOKS)]
+        hertz = clock.work * beats * 1e9 / max(1, min(looks))
+        return _Timing(start, elapsed, on_cpu, walk.work * iterations, hertz)
 
-    def _round(self, task: _Task, buffer: Buffer, iterations: int, beats: int) -> _Timing:
-        looks = [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
-        on_cpu = time.thread_time_ns()
-        start = self._host.now_ns()
-        elapsed = self._time(task.page, iterations, buffer, task.size)
-        on_cpu = time.thread_time_ns() - on_cpu
-        looks += [self._time(self._clock_page, beats, buffer, 0) for _ in range(_CLOCK_LOOKS)]
-        hertz = self._clock.work * beats * 1e9 / max(1, min(looks))
-        return _Timing(start, elapsed, task.work * iterations, hertz, min(1.0, on_cpu / elapsed))
+
+class _Walk:
+    """Iterations of a kernel, over all of its working set or, where that is large, over the next part of it.
+
+    Args:
+        task: the kernel and the size of its set.
+        buffer: holds the set.
+        place: where the next part of a large set begins.
+
+    Attributes:
+        large: whether an iteration is a part of the set only.
+        work: of one iteration.
+        place: where the next part begins.
+    """
+
+    def __init__(self, task: _Task, buffer: Buffer, place: int) -> None:
+        self.large = task.size > _LARGE
+        self._page = task.page
+        self._buffer = buffer
+        self._part = max(1, _PIECE // task.step) * task.step if self.large else task.size
+        self._end = task.size // self._part * self._part if self.large else task.size
+        self.work = self._part if self.large else task.work
+        # A kernel only stops at a whole number of its steps, and another one's parts may be of another size.
+        self.place = place // self._part * self._part % self._end if self.large else 0
+
+    def cpu_ns(self, iterations: int) -> int:
+        """CPU time of so many iterations in ns, by the thread that runs them."""
+        start = time.thread_time_ns()
+        if not self.large:
+            self._page.run(iterations, self._buffer.address, self._part)
+            return time.thread_time_ns() - start
+        left = iterations * self._part
+        while left:
+            length = min(left, self._end - self.place)
+            self._page.run(1, self._buffer.address + self.place, length)
+            self.place = (self.place + length) % self._end
+            left -= length
+        return time.thread_time_ns() - start
+
+
+def _calibrate(walk: _Walk, seconds: float) -> int:
+    """How many iterations take `seconds`; runs a few, which also warms caches and clock."""
+    iterations = 1
+    while True:
+        elapsed = walk.cpu_ns(iterations)
+        if elapsed >= _CALIBRATION_NS or iterations >= _MOST_ITERATIONS:
+            return max(1, round(iterations * seconds * 1e9 / max(1, elapsed)))
+        iterations *= 4
 
 
 def _combine(timings: Sequence[_Timing], shared: bool) -> Round:
@@ -321,9 +389,10 @@ def _combine(timings: Sequence[_Timing], shared: bool) -> Round:
         first, last = min(one.start for one in timings), max(one.start + one.ns for one in timings)
         rate = sum(one.work for one in timings) * 1e9 / (last - first)
     else:
-        rate = sum(one.work * 1e9 / one.ns for one in timings)
+        rate = sum(one.work * 1e9 / max(1, one.cpu_ns) for one in timings)
     return Round(
         rate=rate,
         hertz=statistics.fmean(one.hertz for one in timings),
         share=min(one.share for one in timings),
+        together=shared,
     )

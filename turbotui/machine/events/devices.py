@@ -15,9 +15,10 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.events.names import HARDWARE, HW_CACHE, RAW
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
+from turbotui.untrusted import one_line
 
 # A number at the end tells instances apart; a hexadecimal one only from three digits on, else "_e" of a word would do.
-_INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
+INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
 _UNCORE = "uncore_"
 _PATTERN_CHARACTERS = frozenset("*?[")
 _CORE_TYPES = (HARDWARE, HW_CACHE, RAW)
@@ -145,7 +146,7 @@ def names_instance(word: str, name: str) -> bool:
     if not _PATTERN_CHARACTERS.isdisjoint(word):
         return any(fnmatch.fnmatchcase(name, each) for each in spellings[:2])
     return any(
-        each and name.startswith(each) and (name == each or _INSTANCE.fullmatch(name, len(each)) is not None)
+        each and name.startswith(each) and (name == each or INSTANCE.fullmatch(name, len(each)) is not None)
         for each in spellings
     )
 
@@ -161,7 +162,7 @@ def find_event(pmu: Pmu, name: str) -> PmuEvent | None:
 def _text(host: Host, path: str) -> str:
     """A small file's text, "" where it is not there: most PMUs have no such file."""
     try:
-        return host.read_text(path).strip()
+        return one_line(host.read_text(path))
     except HostError:
         return ""
 

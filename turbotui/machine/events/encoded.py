@@ -44,7 +44,8 @@ class EncodedEvent:
     A string that names several PMUs (a wildcard, a hybrid machine's kinds of core) gives one of these for each.
 
     Attributes:
-        string: the event as written; the instances of one event have it in common, and are summed.
+        string: the event as written; the instances of one event have it in common, and are summed. Of a pattern that
+            stands for unlike events (sched:sched_*) each has a string of its own, which names only that one.
         fstr: the same in full: the PMU's own name, every term and modifier.
         pmu: name in sysfs of the PMU that counts it; "" where the kernel chooses the core PMU.
         attr: for perf_event_open. The own engine sets no exclude bit that was not asked for: guests and hosts are both
@@ -68,6 +69,7 @@ class EncodedEvent:
         options: terms that only sampling or perf's own output use, as written.
         cpu: what libpfm's cpu= gave, -1 otherwise.
         index: libpfm's number of the event, None for the own engine.
+        needs_leader: the event that has to lead its group; None where it may be alone.
     """
 
     string: str
@@ -93,6 +95,7 @@ class EncodedEvent:
     options: tuple[tuple[str, str], ...] = ()
     cpu: int = -1
     index: int | None = None
+    needs_leader: PerfAttr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from turbotui.machine.events.errors import (
     nearest,
 )
 from turbotui.machine.events.grouping import regroup
+from turbotui.machine.events.leaders import required_leader
 from turbotui.machine.events.modifiers import Modifiers, parse_modifiers
 from turbotui.machine.events.names import (
     HARDWARE,
@@ -33,8 +34,9 @@ from turbotui.machine.events.names import (
     cache_names,
     generic_event,
 )
+from turbotui.machine.events.patterns import alike
 from turbotui.machine.events.syntax import Term, Written, WrittenGroup, is_modifiers, parse
-from turbotui.machine.events.terms import Settings, read_number, set_option, settings_of
+from turbotui.machine.events.terms import Settings, check_config, check_once, read_number, set_option, settings_of
 from turbotui.machine.events.tracepoints import Tracepoints
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import EventError, Pmu
@@ -69,14 +71,18 @@ class EventEncoder:
         groups = 0
         for item in parse(text):
             if isinstance(item, WrittenGroup):
-                members = [self._event(member, item.modifiers) for member in item.members]
+                alone = [one for member in item.members for one in self._alike(member)]
+                members = [self._event(member, item.modifiers) for member in alone]
                 grouped = regroup(item, members, groups)
                 self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
                 found += grouped
             else:
-                found += self._event(item, "")
+                found += [event for one in self._alike(item) for event in self._event(one, "")]
         return tuple(found)
+
+    def _alike(self, written: Written) -> list[Written]:
+        return alike(written, self.devices, self.tracepoints)
 
     def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
         """Refuse filters that a PMU cannot have at the same time, which the kernel does without a word."""
@@ -115,10 +121,12 @@ class EventEncoder:
 
     def _options(self, written: Written) -> Settings:
         """The terms of an event that is no PMU's: only those that every event knows."""
-        settings = Settings()
+        settings = Settings(event=written.head)
+        check_once(written.terms or ())
         for term in written.terms or ():
             if not set_option(settings, term):
                 raise UnknownTermError(f"The event {written.head} takes no term {term.name!r}; a PMU's events do.")
+        check_config(settings)
         return settings
 
     def _of_pmus(self, written: Written, group: str) -> list[EncodedEvent]:
@@ -190,6 +198,7 @@ class EventEncoder:
             bpf=modifiers.bpf,
             retire_latency=modifiers.retire_latency,
             options=tuple(settings.options),
+            needs_leader=required_leader(pmu, attr),
         )
 
     def _generic(

@@ -66,7 +66,7 @@ class GroupError(EventError):
 
 
 class ConflictError(EventError):
-    """Two names in one event that each bring a unit or a scale of their own."""
+    """Terms of one event that say the same thing twice: two names, two values of one field or of the same bits."""
 
 
 class DescriptionError(EventError):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from turbotui.machine.events.encoded import FLAGS, EncodedEvent
 from turbotui.machine.events.errors import GroupError
+from turbotui.machine.events.leaders import led
 from turbotui.machine.events.names import BREAKPOINT, SOFTWARE, TRACEPOINT
 from turbotui.machine.events.syntax import WrittenGroup
 
@@ -49,7 +50,7 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     for index in range(len(pmus)):
         own = [events[index] for events in hardware]
         joined = [replace(event, cpus=own[0].cpus) for event in free]
-        found += _numbered(written, [*own, *joined], first + index)
+        found += _numbered(written, [event for event in led([*own, *joined]) if event.string], first + index)
     return found
 
 

@@ -10,6 +10,7 @@ from turbotui.machine.events.devices import Devices
 from turbotui.machine.events.encoded import EncodedEvent
 from turbotui.machine.events.engines import LibpfmEngine, OwnEngine
 from turbotui.machine.events.errors import TracepointError
+from turbotui.machine.events.leaders import led
 from turbotui.machine.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.libpfm.errors import PfmError
@@ -134,10 +135,15 @@ def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[
     usable = [cpu for cpu in event.cpus or cpus if cpu in cpus] or list(event.cpus)
     if not usable:
         return Unavailable(Reason.OFFLINE, f"{event.string}: no CPU of its PMU {event.pmu} is online")
+    opened: list[int] = []
     try:
-        host.close(host.perf_event_open(event.attr, -1, usable[0], -1))
+        for one in led((event,)):
+            opened.append(host.perf_event_open(one.attr, -1, usable[0], opened[0] if opened else -1))
     except HostError as error:
         return explain_perf(error, f"perf {event.string}", facts, event.attr.type)
+    finally:
+        for descriptor in reversed(opened):
+            host.close(descriptor)
     return None
 
 

@@ -20,7 +20,8 @@ class Modifiers:
 
     Attributes:
         rings: the letters of "ukh" that are counted, None where none was written: all are.
-        sides: the letters of "GH" that are counted, None where none was written.
+        sides: the letters of "GH" that are counted, None where none was written: then guests and hosts both are, with
+            u and p too, as by perf since 6.13 ("perf tools: Don't set attr.exclude_guest by default").
         precise: 0 to 3.
         most_precise: P: as precise as the PMU can.
     """
@@ -55,9 +56,6 @@ class Modifiers:
         if self.sides is not None:
             word |= ("H" not in self.sides) << FLAGS["exclude_host"]
             word |= ("G" not in self.sides) << FLAGS["exclude_guest"]
-        elif self.precise or (self.rings is not None and "u" in self.rings):
-            # Precise counting of guests does not work, and perf's u means this system's user code.
-            word |= 1 << FLAGS["exclude_guest"]
         word |= self.idle_excluded << FLAGS["exclude_idle"]
         if leader:
             word |= self.pinned << FLAGS["pinned"] | self.exclusive << FLAGS["exclusive"]

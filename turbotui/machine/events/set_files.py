@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 from turbotui.errors import UsageError
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.own_files import config_folder
+from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.expressions import ExpressionError, parse_expression
 
 _FOLDER = "sets"
-_USERS = "turbotui/events.toml"
+_USERS = "events.toml"
 """The person's own sets, below $XDG_CONFIG_HOME (XDG Base Directory Specification)."""
 _SET_KEYS = frozenset({"title", "column"})
 _SHOWN_KEYS = ("unit", "help", "document")
@@ -102,12 +104,13 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
         SetError: it is no TOML, or not in the form that sets have; with the line.
     """
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tables = parse_toml(text)
+    except DocumentError as error:
         last = max(1, len(text.splitlines()))
         where = str(error).replace("at end of document", f"at the end, line {last}")
-        raise SetError(f"{origin} is no TOML: {where}") from error
-    return {name: _Reader(text, origin, name).whole(table) for name, table in tables.items()}
+        raise SetError(f"{origin} cannot be used: {where}") from error
+    lines = text.splitlines()
+    return {name: _Reader(lines, origin, name).whole(table) for name, table in tables.items()}
 
 
 def shipped_sets() -> dict[str, EventSet]:
@@ -127,12 +130,9 @@ def read_sets(path: str) -> dict[str, EventSet]:
         SetError: it cannot be read or used.
     """
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
-        raise SetError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SetError(f"{path} is no text: byte {error.start + 1} is not UTF-8") from error
+        text = read_given(path).text()
+    except GivenFileError as error:
+        raise SetError(f"{path} cannot be read: {error.why}") from error
     return parse_sets(text, path)
 
 
@@ -142,10 +142,9 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
     Raises:
         SetError: a file cannot be used.
     """
-    home = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", ""), ".config")
-    users = os.path.join(home, _USERS)
+    users = os.path.join(config_folder(environment), _USERS) if environment.keys() & {"HOME", "XDG_CONFIG_HOME"} else ""
     found = shipped_sets()
-    if os.path.isabs(users) and os.path.exists(users):
+    if os.path.exists(users):
         found |= read_sets(users)
     return found | (read_sets(file) if file else {})
 
@@ -153,8 +152,8 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
 class _Reader:
     """Turns one table into a set, or says on which line it cannot."""
 
-    def __init__(self, text: str, origin: str, name: str) -> None:
-        self._lines = text.splitlines()
+    def __init__(self, lines: Sequence[str], origin: str, name: str) -> None:
+        self._lines = lines
         self._origin = origin
         self._name = name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from turbotui.machine.events.errors import EventSyntaxError
 from turbotui.machine.events.modifiers import LETTERS
 
-_TERM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.*?\-:]*|@[^,/=]+|[0-9][A-Za-z0-9_.\-]*")
+_TERM_NAME = re.compile(r"[A-Za-z_*][A-Za-z0-9_.*?\-:]*|@[^,/=]+|[0-9][A-Za-z0-9_.\-]*")
 _BARE_VALUE = re.compile(r"[^,/'{}\s]+")
 _WORD = re.compile(r"[^,/{}:\s]+")
 _NUMERIC = re.compile(r"(0[xX][0-9a-fA-F]+|\d+):(0[xX][0-9a-fA-F]+|\d+)(?=[:,}]|\s|$)", re.ASCII)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from turbotui.machine.events.devices import find_event
@@ -27,7 +27,10 @@ WORDS = ("config", "config1", "config2", "config3", "config4")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+", re.ASCII)
 _RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
 _WORD_BITS = 64
+_EVERY_BIT = (1 << _WORD_BITS) - 1
 _LONGEST_PERIOD = 63  # bits: the kernel refuses bit 63 (perf_event_open(2))
+_OPPOSITES = {"no-inherit": "inherit", "no-overwrite": "overwrite", "freq": "period"}
+"""Terms that say something about the same thing as another one."""
 _BRANCHES = (
     # bit number = place: uapi linux/perf_event.h, enum perf_branch_sample_type_shift; names: perf-record(1) -j
     "u", "k", "hv", "any", "any_call", "any_ret", "ind_call", "abort_tx", "in_tx", "no_tx", "cond", "stack", "ind_jmp",
@@ -46,6 +49,8 @@ class Settings:
         fields: other members of the attribute.
         shown: the terms in full, for the canonical string.
         cpu: the one CPU that `cpu=` asks for.
+        event: the one event that is named, by the PMU's name or the kernel's.
+        whole_config: whether `config=` says which event it is.
     """
 
     kind: int | None = None
@@ -60,6 +65,8 @@ class Settings:
     snapshot: bool = False
     per_package: bool = False
     cpu: int | None = None
+    event: str = ""
+    whole_config: bool = False
 
 
 def read_number(text: str, what: str, bits: int = _WORD_BITS) -> int:
@@ -119,24 +126,88 @@ def settings_of(pmu: Pmu, terms: Sequence[Term], *, core: bool, extended: bool) 
     Raises:
         EventError: one of its classes, for each kind of fault.
     """
+    check_once(terms)
     settings = Settings()
     written: dict[str, int] = {}
-    aliases: list[PmuEvent] = []
+    alias: PmuEvent | None = None
     for term in terms:
-        alias = _alias(pmu, term)
-        if alias is not None:
-            aliases.append(alias)
+        found = _alias(pmu, term)
+        if found is not None:
+            _take_event(settings, f"{pmu.name}/{found.name}/")
+            alias = found
         elif term.name in pmu.formats:
             written[term.name] = _written(pmu, term)
         elif not set_option(settings, term):
             _generic(pmu, term, settings, core=core, extended=extended)
-    merged = _merge_aliases(pmu, aliases, written, settings)
+    check_config(settings)
+    explicit = tuple(settings.words)
+    merged = written if alias is None else _under(pmu, alias, written, settings)
     check(pmu, merged)
-    for name, number in merged.items():
-        where = pmu.formats[name]
-        settings.words[where.word] |= place(pmu.name, where, number)
+    _pour(pmu, merged, settings, explicit)
     settings.shown = [*(f"{name}={number:#x}" for name, number in merged.items()), *settings.shown]
     return settings
+
+
+def check_once(terms: Sequence[Term]) -> None:
+    """Refuse what is said twice: the kernel has one place for it, and of two values neither is meant.
+
+    Raises:
+        ConflictError: a term is written twice, or one beside its opposite.
+    """
+    seen: dict[str, str] = {}
+    for term in terms:
+        subject = _OPPOSITES.get(term.name, term.name)
+        before = seen.get(subject)
+        if before is not None:
+            said = f"the term {term.name!r} twice" if before == term.name else f"both {before!r} and {term.name!r}"
+            raise ConflictError(f"An event cannot have {said}: write one of them.")
+        seen[subject] = term.name
+
+
+def _take_event(settings: Settings, name: str) -> None:
+    """Note the one event that the terms name.
+
+    Raises:
+        ConflictError: they name a second one.
+    """
+    if settings.event:
+        raise ConflictError(f"{settings.event} and {name} are two events, and one was to be counted: write each with "
+                            "slashes of its own.")
+    settings.event = name
+
+
+def check_config(settings: Settings) -> None:
+    """Refuse an event's name beside `config=`, which says the same.
+
+    Raises:
+        ConflictError: both are there.
+    """
+    if settings.event and settings.whole_config:
+        raise ConflictError(f"The event {settings.event} is not counted with another config: both say which event is "
+                            "meant, so write one of them.")
+
+
+def _pour(pmu: Pmu, merged: Mapping[str, int], settings: Settings, explicit: Sequence[int]) -> None:
+    """Place the fields in their words, beside what was written as a whole word.
+
+    Raises:
+        TermRangeError: a value is too large.
+        ConflictError: two of them want other values of the same bits.
+    """
+    claims = [(WORDS[word], word, number, _EVERY_BIT) for word, number in enumerate(explicit) if number]
+    for name, number in merged.items():
+        where = pmu.formats[name]
+        if where.word == 0 and settings.kind is not None:
+            raise UnknownTermError(f"The event {settings.event} is the kernel's own and takes no term {name!r}.")
+        value, mask = place(pmu.name, where, number), sum(1 << bit for bit in where.bits)
+        for other, word, theirs, bits in claims:
+            shared = mask & bits if word == where.word else 0
+            # a field of 0 adds nothing to another field, but contradicts a whole word that has bits there
+            if theirs & shared and (theirs ^ value) & shared and (value & shared or bits == _EVERY_BIT):
+                raise ConflictError(f"The terms {other!r} and {name!r} of the PMU {pmu.name} share bits of "
+                                    f"{WORDS[word]} and want other values of them: write one of them.")
+        claims.append((name, where.word, value, mask))
+        settings.words[where.word] |= value
 
 
 def _alias(pmu: Pmu, term: Term) -> PmuEvent | None:
@@ -159,25 +230,18 @@ def _written(pmu: Pmu, term: Term) -> int:
     return read_number(term.value, what)
 
 
-def _merge_aliases(
-    pmu: Pmu, aliases: Sequence[PmuEvent], written: dict[str, int], settings: Settings
-) -> dict[str, int]:
-    """Values of all format fields: those of the named events, under those written out."""
-    merged: dict[str, int] = {}
-    owner = ""
-    for alias in aliases:
-        if not math.isfinite(alias.scale):
-            raise DescriptionError(f"The scale of the event {alias.name} of the PMU {pmu.name} cannot be read.")
-        if alias.unit or alias.scale != 1.0 or alias.snapshot:
-            if owner:
-                raise ConflictError(
-                    f"The events {owner} and {alias.name} of the PMU {pmu.name} each have a unit or scale of their own."
-                )
-            owner = alias.name
-            settings.unit, settings.scale, settings.snapshot = alias.unit, alias.scale, alias.snapshot
-        settings.per_package |= alias.per_package
-        merged |= _alias_terms(pmu, alias, written, settings)
-    return merged | written
+def _under(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Settings) -> dict[str, int]:
+    """Values of all format fields: those of the named event, under those written out.
+
+    Raises:
+        DescriptionError: the PMU's description of the event cannot be used.
+        MissingParameterError: it leaves a field open.
+    """
+    if not math.isfinite(alias.scale):
+        raise DescriptionError(f"The scale of the event {alias.name} of the PMU {pmu.name} cannot be read.")
+    settings.unit, settings.scale, settings.snapshot = alias.unit, alias.scale, alias.snapshot
+    settings.per_package = alias.per_package
+    return _alias_terms(pmu, alias, written, settings) | written
 
 
 def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Settings) -> dict[str, int]:
@@ -216,11 +280,13 @@ def _generic(pmu: Pmu, term: Term, settings: Settings, *, core: bool, extended: 
     if term.value is None:
         raw = _RAW.fullmatch(term.name)
         if raw is not None:
+            _take_event(settings, term.name)
             settings.words[0] |= int(raw[1], 16)
             settings.shown.append(f"config={int(raw[1], 16):#x}")
             return
         generic = generic_event(term.name) if core else None
         if generic is not None and generic[0] in (HARDWARE, HW_CACHE):
+            _take_event(settings, term.name)
             settings.kind = generic[0]
             settings.words[0] |= generic[1] | (pmu.type << 32 if extended else 0)
             settings.shown.append(term.name)
@@ -262,6 +328,7 @@ def _needed(term: Term, bits: int = _WORD_BITS) -> int:
 def _word(settings: Settings, term: Term) -> None:
     number = _needed(term)
     settings.words[WORDS.index(term.name)] |= number
+    settings.whole_config |= term.name == WORDS[0]
     settings.shown.append(f"{term.name}={number:#x}")
 
 
@@ -272,8 +339,6 @@ def _name(settings: Settings, term: Term) -> None:
 
 
 def _period(settings: Settings, term: Term) -> None:
-    if "sample_period" in settings.fields:
-        raise ConflictError("A period or a frequency is given twice.")
     number = _needed(term, _LONGEST_PERIOD)
     settings.fields["sample_period"] = number
     if term.name == "freq":

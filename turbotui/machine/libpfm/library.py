@@ -17,7 +17,15 @@ from enum import Enum
 from typing import Final
 
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.libpfm.errors import ERRORS, LibpfmAbsentError, PfmError, PfmInvalidError, PfmNotSupportedError
+from turbotui.machine.libpfm.attributes import MOST, AttributeLimit
+from turbotui.machine.libpfm.errors import (
+    ERRORS,
+    LibpfmAbsentError,
+    PfmError,
+    PfmInvalidError,
+    PfmNotSupportedError,
+    PfmTooManyError,
+)
 from turbotui.machine.libpfm.structures import (
     OS_NONE,
     OS_PERF_EVENT,
@@ -30,11 +38,13 @@ from turbotui.machine.libpfm.structures import (
     RawArgument,
 )
 from turbotui.machine.perf_abi import PUBLISHED_SIZE, PerfEventAttr
+from turbotui.untrusted import decoded, one_line
 
 SONAME: Final = "libpfm.so.4"
 FORCE: Final = "LIBPFM_FORCE_PMU"
 _INVALID: Final = -2
 _UNIT_MASK: Final = 1  # PFM_ATTR_UMASK
+_SHOWN: Final = 80  # characters of a refused string
 
 
 class PmuKind(Enum):
@@ -89,13 +99,14 @@ class PfmPmu:
 
 @dataclass(frozen=True, slots=True)
 class PfmAttribute:
-    """A unit mask or a modifier of an event."""
+    """A unit mask or a modifier of an event; `equivalent` is what it stands for, attributes by colons."""
 
     name: str
     description: str
     code: int
     unit_mask: bool
     default: bool
+    equivalent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +153,7 @@ class Libpfm:
         if force is not None:
             os.environ[FORCE] = force
         self.forced = os.environ.get(FORCE, "")
+        self._limit = AttributeLimit(self._equivalents)
         with self._lock:
             self._check(library.pfm_initialize(), "pfm_initialize")
 
@@ -160,7 +172,7 @@ class Libpfm:
     def error_text(self, code: int) -> str:
         """pfm_strerror(3)."""
         text: bytes | None = self._library.pfm_strerror(code)
-        return (text or b"").decode("utf-8", "replace")
+        return one_line(decoded(text or b""))
 
     def _check(self, code: int, what: str) -> None:
         if code == 0:
@@ -191,6 +203,7 @@ class Libpfm:
         else:
             array = (ctypes.c_uint64 * max(slots, 1))()
             argument.codes, argument.count = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint64)), slots
+        self._refuse(string)
         with self._lock:
             self._encode(string, plm, OS_NONE, argument)
             codes = tuple(int(argument.codes[place]) for place in range(argument.count))
@@ -214,6 +227,7 @@ class Libpfm:
         argument = PerfArgument(
             attr=ctypes.pointer(attr), fstr=ctypes.pointer(name), size=ctypes.sizeof(PerfArgument), cpu=-1
         )
+        self._refuse(string)
         with self._lock:
             self._encode(string, plm, OS_PERF_EVENT_EXT if extended else OS_PERF_EVENT, argument)
             fstr = self._taken(name)
@@ -223,10 +237,30 @@ class Libpfm:
         )  # fmt: skip
         return PerfEncoding(found, fstr, argument.idx, argument.cpu, argument.flags)
 
-    def _encode(self, string: str, plm: int, system: int, argument: ctypes.Structure) -> None:
+    def _refuse(self, string: str) -> None:
+        """Refuse what the library would get wrong, or which would end the process.
+
+        Raises:
+            PfmInvalidError: C would see only what is before a NUL.
+            PfmTooManyError: it has, or stands for, more attributes than the library has places for.
+        """
         if "\0" in string:
-            # C would see only what is before it.
             raise PfmInvalidError(string, self.error_text(_INVALID))
+        if self._limit.exceeded(string):
+            shown = string if len(string) <= _SHOWN else f"{string[:_SHOWN]}..."
+            raise PfmTooManyError(shown, f"it stands for more than {MOST} attributes")
+
+    def _equivalents(self) -> Iterator[tuple[str, str]]:
+        for pmu in self.pmus():
+            for event in self.events(pmu):
+                defaults = sum(attribute.default for attribute in event.attributes)
+                # what an event stands for is added to whatever the string has
+                yield "", ":".join(["_"] * (defaults + len(event.equivalent.replace(".", ":").split(":"))))
+                for attribute in event.attributes:
+                    if attribute.equivalent:
+                        yield attribute.name, attribute.equivalent
+
+    def _encode(self, string: str, plm: int, system: int, argument: ctypes.Structure) -> None:
         self._check(
             self._library.pfm_get_os_event_encoding(
                 string.encode("utf-8", "replace"), plm, system, ctypes.cast(ctypes.byref(argument), ctypes.c_void_p)
@@ -238,7 +272,7 @@ class Libpfm:
         """A string that the library allocated, which is freed."""
         if not name.value:
             return ""
-        text = ctypes.string_at(name.value).decode("utf-8", "replace")
+        text = one_line(decoded(ctypes.string_at(name.value)))
         self._free(name)
         return text
 
@@ -287,7 +321,8 @@ class Libpfm:
                 if self._library.pfm_get_event_attr_info(index, place, OS_PERF_EVENT_EXT, ctypes.byref(each)) == 0:
                     attributes.append(
                         PfmAttribute(
-                            _text(each.name), _text(each.desc), each.code, each.type == _UNIT_MASK, bool(each.flags & 1)
+                            _text(each.name), _text(each.desc), each.code, each.type == _UNIT_MASK,
+                            bool(each.flags & 1), _text(each.equiv),
                         )
                     )
         return PfmEvent(
@@ -314,4 +349,4 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def _text(value: bytes | None) -> str:
-    return (value or b"").decode("utf-8", "replace")
+    return one_line(decoded(value or b""))

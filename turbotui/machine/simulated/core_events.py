@@ -107,7 +107,7 @@ _BIG_FIXED: Final = frozenset({0x003C, 0x00C0, 0x0300, 0x0400, 0x8000, 0x8100, 0
 
 _GOLDEN_COVE: Final = CoreEvents(
     exact={**_BIG_CORE, 0xDF24: "l2-hits"},
-    additive={0xC7: _FP_ARITH_512},
+    additive={0xC7: _FP_ARITH_512, 0xCE: {0x01: "zero", 0x02: "zero"}, 0xCF: dict.fromkeys((1, 2, 4, 8, 16), "zero")},
     fixed=_BIG_FIXED,
     names={**_INTEL_NAMES, **_TOPDOWN_NAMES},
 )
@@ -149,7 +149,7 @@ _SMALL_NAMES: Final = {
     "mem-stores": "event=0xd0,umask=0x6",
 }
 _E_FLOATING: Final[Mapping[int, Mapping[int, str]]] = {
-    # FP_INST_RETIRED, 256-bit single has no mask; FP_FLOPS_RETIRED, already weighted (Intel perfmon, sierraforest)
+    # FP_INST_RETIRED; FP_FLOPS_RETIRED, already weighted (Intel perfmon, sierraforest)
     0xC7: {0x01: "fp-scalar-single", 0x02: "fp-scalar-double", 0x04: "zero", 0x08: "zero", 0x20: "fp-wide-double"},
     0xC8: {0x01: "flops-double", 0x02: "flops-single"},
 }
@@ -161,7 +161,8 @@ _CRESTMONT: Final = CoreEvents(
 )
 _SKYMONT: Final = CoreEvents(
     exact={**_SMALL_CORE, 0x0724: "l2-references"},
-    additive=_E_FLOATING,
+    # with a mask for 256-bit single (Intel perfmon, lunarlake), which Crestmont lacks
+    additive={**_E_FLOATING, 0xC7: {**_E_FLOATING[0xC7], 0x10: "fp-wide-single"}},
     fixed=frozenset({0x003C, 0x00C0, 0x0300}),
     names=_SMALL_NAMES,
 )
@@ -254,6 +255,9 @@ _NEOVERSE: Final = {
     0x75: "fp-scalar-ops",
     0x8005: "zero",
     0x8006: "fp-wide-double",
+    0x8014: "zero",
+    0x8018: "fp-single",
+    0x801C: "fp-double",
     # FP_SCALE_OPS_SPEC counts per 128 bits of vector length, which is what these cores have.
     0x80C0: "fp-wide-ops",
     0x80C1: "fp-scalar-ops",

@@ -22,6 +22,7 @@ def leaves(shape: Shape, place: Place) -> Mapping[int, tuple[int, int, int, int]
     table = {
         0x0: (0x23 if shape.isa is Isa.INTEL else 0x10, *vendor),
         0x1: (signature, (place.apic & 0xFF) << 24, 0x7EFA_320B & ~(1 << 31) | hypervisor, 0x178B_FBFF),
+        0xB: (0, 0, 0, place.apic),
         0x7: (0, 0, 0, int(shape.hybrid) << 15),
     }
     if shape.isa is Isa.INTEL:

@@ -99,6 +99,8 @@ def counts(kind: CoreType) -> Mapping[str, Form]:
         "fp-scalar-single": scalar_single,
         "fp-wide-double": wide_double,
         "fp-wide-single": wide_single,
+        "fp-double": sum_of(scalar_double, wide_double),
+        "fp-single": sum_of(scalar_single, wide_single),
         "fp-scalar-ops": sum_of(scalar_double, scalar_single),
         "fp-wide-ops": sum_of(scaled(wide_double, double_lanes), scaled(wide_single, single_lanes)),
         "fp-instructions": scaled(sum_of(scalar_double, scalar_single, wide_double, wide_single), 1.0 / _FMA),

@@ -26,6 +26,7 @@ from turbotui.machine.simulated.threads import Threads
 from turbotui.machine.simulated.tree import Device, File, Folder, find
 from turbotui.machine.simulated.truth import Truth
 from turbotui.machine.tasks.sets import Choice
+from turbotui.untrusted import decoded, visible
 
 _FULL: Final = (1 << 41) - 1
 """Every capability there is (linux/capability.h: 0 to 40)."""
@@ -127,7 +128,7 @@ class SimulatedHost:
         """
         with self._model.lock:
             content = self._content(self._file(path), path)
-        return content if isinstance(content, str) else content.decode("utf-8", "replace")
+        return visible(content) if isinstance(content, str) else decoded(content)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
         """Names in a directory, sorted.

@@ -7,14 +7,21 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, HostError, PerfAttr, Privileges
+from turbotui.machine.host import HostError, PerfAttr, Privileges
 from turbotui.machine.simulated.basis import Form
 from turbotui.machine.simulated.model import Model
+from turbotui.machine.simulated.perf_rules import (
+    CORE_TYPES,
+    refused_below,
+    refused_bits,
+    refused_by_pmu,
+    refused_cpu,
+)
 from turbotui.machine.simulated.pmu import Context, Counter, Pmu
-from turbotui.machine.simulated.pmus_core import EXCLUDE_KERNEL, EXCLUDE_USER, HARDWARE, HW_CACHE, RAW
+from turbotui.machine.simulated.pmus_core import RAW
+from turbotui.machine.simulated.shapes import Isa
 
 _DISABLED = 1
-_EXCLUDES = 0b1111 << 4 | 0b11 << 19  # user, kernel, hv, idle; host, guest
 _ENABLED_TIME, _RUNNING_TIME, _ID, _GROUP, _LOST = 1, 2, 4, 8, 16
 _PMU_TYPE_SHIFT = 32
 """Generic events carry a hybrid core PMU's type in the upper half (PERF_PMU_TYPE_SHIFT)."""
@@ -86,6 +93,12 @@ class Group:
         return enabled, enabled if self.share == 1.0 and self.running == self.enabled else running, events, values
 
 
+def _refuse(number: int, what: str) -> None:
+    """Raise an errno, 0 for none."""
+    if number:
+        raise HostError(number, what)
+
+
 class PerfEvents:
     """All perf descriptors of one simulated machine. The caller holds the model's lock."""
 
@@ -106,22 +119,27 @@ class PerfEvents:
             HostError: as perf_event_open(2); perf-spec section 7.
         """
         what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
-        self._permit(attr, rights, what)
-        if pid != -1:
+        _refuse(refused_bits(attr, rights), what)
+        if pid > 0:
             raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
-        if not 0 <= cpu < len(self._model.online):
+        if (pid == -1 and cpu == -1) or cpu >= len(self._model.online):
+            raise HostError(errno.EINVAL, what)
+        if pid == 0:
+            pmu = self._pmu_for(attr, max(cpu, 0), what)
+            # this process runs beside the simulated machine; a PMU that has no tasks refuses each of them
+            raise HostError(errno.EINVAL if pmu.context is Context.UNCORE else errno.ESRCH, what)
+        if cpu < 0:
             raise HostError(errno.EINVAL, what)
         pmu = self._pmu_for(attr, cpu, what)
-        if not self._model.online[cpu]:
-            raise HostError(errno.ENODEV, what)
-        if pmu.context is Context.UNCORE or pmu.name == "msr":
-            if attr.flags & _EXCLUDES:
-                raise HostError(errno.EINVAL, what)
-        elif not pmu.modes and attr.flags & (EXCLUDE_USER | EXCLUDE_KERNEL):
-            raise HostError(errno.EINVAL, what)
+        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
+        members = [] if leader is None else leader.group.members
+        _refuse(refused_below(pmu, attr, [(member.pmu, member.attr) for member in members]), what)
         found = pmu.resolve(attr, cpu)
         if isinstance(found, int):
             raise HostError(found, what)
+        _refuse(refused_cpu(rights), what)
+        if not self._model.online[cpu]:
+            raise HostError(errno.ENODEV, what)
         event = Event(attr, pmu, found, self._next_identity, now)
         if leader is None:
             group = Group(cpu, now, stopped=bool(attr.flags & _DISABLED))
@@ -150,20 +168,10 @@ class PerfEvents:
             raise HostError(found, what)
         return found.form
 
-    def _permit(self, attr: PerfAttr, rights: Privileges, what: str) -> None:
-        """kernel.perf_event_paranoid (kernel Documentation/admin-guide/sysctl/kernel.rst)."""
-        if rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN):
-            return
-        level = 2 if rights.perf_paranoid is None else rights.perf_paranoid
-        if level > 1 and not attr.flags & EXCLUDE_KERNEL:
-            raise HostError(errno.EACCES, what)
-        if level > 0:
-            raise HostError(errno.EACCES, what)
-
     def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> Pmu:
-        if attr.type in (HARDWARE, HW_CACHE, RAW):
+        if attr.type in CORE_TYPES:
             wanted = attr.config >> _PMU_TYPE_SHIFT if attr.type != RAW else 0
-            pmu = self._by_type.get(wanted) if wanted else (self._cores[0] if self._cores else None)
+            pmu = self._by_type.get(wanted) if wanted else self._unnamed_core(attr, cpu)
             if pmu is None or pmu.context is not Context.CORE:
                 raise HostError(errno.ENOENT, what)
         else:
@@ -174,6 +182,17 @@ class PerfEvents:
         if pmu.cpus is not None and cpu not in pmu.cpus:
             raise HostError(errno.ENOENT if pmu.context is Context.CORE else errno.EINVAL, what)
         return pmu
+
+    def _unnamed_core(self, attr: PerfAttr, cpu: int) -> Pmu | None:
+        """The core PMU of an event that names none: the first one, and for generic events else the CPU's own.
+
+        linux kernel/events/core.c, perf_init_event: PERF_TYPE_RAW belongs to the first core PMU of a hybrid; where that
+        PMU says ENOENT, the generic types are offered to every other one.
+        """
+        if attr.type == RAW or not self._cores:
+            return self._cores[0] if self._cores else None
+        fitting = (pmu for pmu in self._cores if pmu.cpus is None or cpu in pmu.cpus)
+        return next(fitting, self._cores[0])
 
     def _check_group(self, group: Group, leader: Event, event: Event, cpu: int, what: str) -> None:
         if group.members[0] is not leader or group.cpu != cpu:

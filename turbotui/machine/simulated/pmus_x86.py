@@ -22,6 +22,9 @@ _JOULE_SCALE = "2.3283064365386962890625e-10"
 _MEBIBYTE_SCALE = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines (linux arch/x86/events/intel/uncore_snbep.c)."""
 _CHANNELS = 8
+_SUBCHANNELS = (0xAD, 0xAE, 0xAF, 0xDD)
+"""Granite Rapids, Sierra Forest, Clearwater Forest: their kernel names the subchannels apart (uncore_snbep.c)."""
+_FIRST_HALF = 0.6  # of a channel's traffic, on its first subchannel: unequal, so that one taken for both is seen
 
 Make = Callable[[Place], Value]
 
@@ -208,6 +211,7 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[Pmu]:
     channels = 1 if shape.client else _CHANNELS
     part = 1.0 / 64.0 / channels
     codes: dict[int, b.Form]
+    files: dict[str, EventFile]
     if shape.client:
         codes = {0x20FF: ((reads, part),), 0x30FF: ((writes, part),), 0x10FF: ((reads, part), (writes, part))}
         files = {
@@ -216,13 +220,15 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[Pmu]:
             "data_total": EventFile("event=0xff,umask=0x10", _MEBIBYTE_SCALE, "MiB"),
         }
     else:
+        halves = (("_sch0", 0, _FIRST_HALF), ("_sch1", 1, 1.0 - _FIRST_HALF))
+        names = halves if shape.model in _SUBCHANNELS else (("", 0, 1.0),)
         # DDR5-4800: the controller's clock runs at 2.4 GHz.
-        codes = {0xCF05: ((reads, part),), 0xF005: ((writes, part),), 0x0001: ((b.PKG_SECONDS, 2.4e9),)}
-        files = {
-            "cas_count_read": EventFile("event=0x05,umask=0xcf", _MEBIBYTE_SCALE, "MiB"),
-            "cas_count_write": EventFile("event=0x05,umask=0xf0", _MEBIBYTE_SCALE, "MiB"),
-            "clockticks": EventFile("event=0x01"),
-        }
+        codes, files = {0x0001: ((b.PKG_SECONDS, 2.4e9),)}, {"clockticks": EventFile("event=0x01")}
+        for suffix, number, share in names:
+            for way, mask, form in (("read", 0xCF, reads), ("write", 0xF0, writes)):
+                codes[mask << 8 | 5 + number] = ((form, part * share),)
+                text = f"event=0x0{5 + number},umask={mask:#x}"
+                files[f"cas_count_{way}{suffix}"] = EventFile(text, _MEBIBYTE_SCALE, "MiB")
 
     def resolve(attr: PerfAttr, cpu: int) -> Counter | int:
         form = codes.get(attr.config)

@@ -29,13 +29,15 @@ def powercap(model: Model) -> Mapping[str, Node]:
         }
 
     def zone(name: str, unit: float, joules: Callable[[float], float], more: Mapping[str, Node]) -> Folder:
-        top = int(unit * 2**32 * 1e6)
+        # the driver multiplies counts of the dram register by 15.3 uJ where they are of 2^-16 J (intel_rapl_common.c)
+        rounded = 15.3e-6 if name == "dram" and shape.ram_unit == 2.0**-16 else unit
+        top = int(rounded * (2**32 - 1) * 1e6) if rounded != unit else int(unit * 2**32 * 1e6)
         return folder(
             {
                 "name": fixed(name),
                 "enabled": fixed(1),
                 # 0400 since the power side channel of 2020 (CVE-2020-8694)
-                "energy_uj": whole(lambda now: int(joules(now) * 1e6) % top, mode=0o400),
+                "energy_uj": whole(lambda now: int(joules(now) / unit * rounded * 1e6) % top, mode=0o400),
                 "max_energy_range_uj": fixed(top),
                 **more,
             }
@@ -44,6 +46,10 @@ def powercap(model: Model) -> Mapping[str, Node]:
     def reader(package: int, index: int) -> Callable[[float], float]:
         one = model.package[package]
         return lambda now: one.at(index, now)
+
+    def first_core(core: int) -> Callable[[float], float]:
+        one = model.core[core]
+        return lambda now: one.at(b.CORE_JOULES, now)
 
     limits: dict[str, Node] = {}
     if shape.isa is Isa.INTEL:
@@ -62,6 +68,10 @@ def powercap(model: Model) -> Mapping[str, Node]:
             if domain in shape.domains:
                 child = f"intel-rapl:{package}:{len(inner)}"
                 inner[child] = zone(name, unit, reader(package, index), constraint(0, "long_term", 0.0, 976))
+        if "core" in shape.domains:
+            # AMD's zone "core" is the register of the package's first core alone (intel_rapl_msr.c, rapl_msr_priv_amd)
+            lead = next(place.core for place in model.layout.places if place.package == package)
+            inner[f"intel-rapl:{package}:0"] = zone("core", energy_unit(shape), first_core(lead), {})
         outer = zone(f"package-{package}", energy_unit(shape), reader(package, b.PKG_JOULES), {**limits, **inner})
         zones[f"intel-rapl:{package}"] = controller[f"intel-rapl:{package}"] = outer
         zones.update(inner)

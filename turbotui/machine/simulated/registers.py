@@ -165,6 +165,11 @@ def _power_limit(model: Model, place: Place, now: float) -> int:
     return first | second << 32
 
 
+def _peak_limit(model: Model, place: Place, now: float) -> int:
+    """PL4 in bits 12:0, in eighths of a watt (Intel SDM vol. 4, MSR_VR_CURRENT_CONFIG)."""
+    return 912 if model.shape.client else min(0x1FFF, round(model.shape.power.pl2 * 1.5 * 2**_POWER_UNIT))
+
+
 def _power_info(model: Model, place: Place, now: float) -> int:
     power = model.shape.power
     return _watts(power.tdp) | _watts(power.tdp * 0.5) << 16 | _watts(power.tdp * 1.2) << 32
@@ -222,12 +227,15 @@ _INTEL: Final = (
     Register(0x1FC, "MSR_POWER_CTL", _constant(0x2C_005D)),
     Register(0x3F9, "MSR_PKG_C6_RESIDENCY", _package_ticks(b.PKG_C6)),
     Register(0x3FD, "MSR_CORE_C6_RESIDENCY", _core_c6),
+    Register(0x601, "MSR_VR_CURRENT_CONFIG", _peak_limit),
     Register(
         0x606,
         "MSR_RAPL_POWER_UNIT",
         lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
     ),
+    Register(0x60A, "MSR_PKGC3_IRTL", _constant(0x884E)),
     Register(0x60B, "MSR_PKGC6_IRTL", _constant(0x8876)),
+    Register(0x60C, "MSR_PKGC7_IRTL", _constant(0x8894)),
     Register(0x60D, "MSR_PKG_C2_RESIDENCY", _package_ticks(b.PKG_C2)),
     Register(0x610, "MSR_PKG_POWER_LIMIT", _power_limit),
     Register(0x611, "MSR_PKG_ENERGY_STATUS", _energy(b.PKG_JOULES, energy_unit)),
@@ -252,20 +260,34 @@ _INTEL: Final = (
     Register(0x770, "IA32_PM_ENABLE", _constant(1)),
     Register(0x771, "IA32_HWP_CAPABILITIES", _capabilities),
     Register(0x772, "IA32_HWP_REQUEST_PKG", _constant(0x8000_FF01)),
+    Register(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
     Register(0x774, "IA32_HWP_REQUEST", _request),
     Register(0x777, "IA32_HWP_STATUS", _constant(0)),
 )
 
 _INTEL_SERVER: Final = (Register(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),)
 
+_SANDY_BRIDGE_SERVERS: Final = (0x2D, 0x3E)
+_BEFORE_SKYLAKE: Final = (*_SANDY_BRIDGE_SERVERS, 0x3F, 0x4F, 0x56)
+_OLDER_SERVERS: Final = (
+    # (models, registers): Intel SDM vol. 4, tables of the Xeon E5 to v4 and Xeon D
+    (_BEFORE_SKYLAKE, Register(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3))),
+    (_BEFORE_SKYLAKE, Register(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7))),
+    (_BEFORE_SKYLAKE, Register(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3))),
+    (_BEFORE_SKYLAKE, Register(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7))),
+    (_SANDY_BRIDGE_SERVERS, Register(0x638, "MSR_PP0_POWER_LIMIT", _constant(0))),
+    (_SANDY_BRIDGE_SERVERS, Register(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit))),
+    (_SANDY_BRIDGE_SERVERS, Register(0x63A, "MSR_PP0_POLICY", _constant(0))),
+    ((0x3F,), Register(0x1AF, "MSR_TURBO_RATIO_LIMIT2", _constant(0))),
+    ((0x3F,), Register(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _constant(0))),
+    ((0x3F,), Register(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0))),
+)
+
 _INTEL_CLIENT: Final = (
     Register(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3)),
     Register(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7)),
     Register(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3)),
     Register(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7)),
-    Register(0x601, "MSR_VR_CURRENT_CONFIG", _constant(912)),
-    Register(0x60A, "MSR_PKGC3_IRTL", _constant(0x884E)),
-    Register(0x60C, "MSR_PKGC7_IRTL", _constant(0x8894)),
     Register(0x630, "MSR_PKG_C8_RESIDENCY", _package_ticks(b.PKG_C8)),
     Register(0x631, "MSR_PKG_C9_RESIDENCY", _package_ticks(b.PKG_C9)),
     Register(0x632, "MSR_PKG_C10_RESIDENCY", _package_ticks(b.PKG_C10)),
@@ -286,7 +308,6 @@ _INTEL_CLIENT: Final = (
     Register(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
     Register(0x6B0, "MSR_GFX_PERF_LIMIT_REASONS", _constant(0)),
     Register(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0)),
-    Register(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
 )
 
 _HYBRID: Final = (Register(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),)
@@ -329,7 +350,8 @@ def register_map(shape: Shape) -> Mapping[int, Read]:
         return {}
     rows = _EVERY_X86 + (_AMD if shape.isa is Isa.AMD else _INTEL)
     if shape.isa is Isa.INTEL:
-        rows += _INTEL_CLIENT if shape.client else _INTEL_SERVER
+        older = tuple(register for models, register in _OLDER_SERVERS if shape.model in models)
+        rows += _INTEL_CLIENT if shape.client else _INTEL_SERVER + older
         rows += _HYBRID if shape.hybrid else ()
         rows += _MODULES if shape.module_register else ()
     return {row.address: row.read for row in rows}

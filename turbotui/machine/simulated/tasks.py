@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.machine.perf_ring import Named, Reading, Record, Sample
+from turbotui.machine.perf_records import Named, Reading, Record, Sample
 from turbotui.machine.simulated.basis import CPU_BUSY, KINDS, Form
 from turbotui.machine.simulated.kernel_counts import SWITCHES
 from turbotui.machine.simulated.threads import Threads, of_kind
@@ -107,8 +107,9 @@ class SimulatedTasks:
             raise MachineError("a simulated machine has no control groups")
         self._add(range(KINDS))
 
-    def look(self, pids: Iterable[int]) -> None:
+    def look(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
         """No threads come or go."""
+        return frozenset()
 
     def take(self) -> list[Taken]:
         """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""

@@ -43,14 +43,14 @@ class Feed(Protocol):
         """
 
     def add_cpus(self, cgroup: int | None = None) -> None:
-        """Watch all switches on the CPUs; with a cgroup's descriptor only its threads.
+        """Watch all switches on the CPUs; with a cgroup's descriptor, which is closed in the end, only its threads.
 
         Raises:
             MachineError: not permitted, or there are not enough descriptors or memory.
         """
 
-    def look(self, pids: Iterable[int]) -> None:
-        """Find threads that came since the last look, where the kernel does not hand them on."""
+    def look(self, pids: Iterable[int]) -> frozenset[int]:
+        """Find threads that came since the last look, where the kernel does not hand them on; says who has ended."""
 
     def take(self) -> list[Taken]:
         """Records that came since the last time."""

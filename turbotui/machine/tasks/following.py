@@ -8,27 +8,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.errors import MachineError
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
-from turbotui.machine.perf_ring import (
-    WHOLE_GROUP,
-    Reading,
-    Record,
-    Ring,
-    event_id,
-    parse_reading,
-)
+from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.perf_records import Reading, Record, Reopened, parse_reading
+from turbotui.machine.perf_ring import WHOLE_GROUP, Ring, event_id
+from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
 from turbotui.machine.tasks.pace import LOOK_NS, Pace
 from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import Choice, CounterSet, Mode, When, open_set
 from turbotui.machine.tasks.waiting import Waiting
 
-_PAGES_CPU: Final = 512  # 2 MiB: 100 ms of 200,000 switches a second at about 100 bytes each
-_PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
-_PAGES_LEAST: Final = 32  # 128 KiB: 50 ms of 25,000 switches a second on one CPU
 _PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
 _SEARCH: Final = 0.05  # seconds between two looks for new threads in /proc (mode A)
 _TAKE: Final = 0.2  # seconds between two looks at rings that wake their reader when they are half full
+_REPLUG_NS: Final = 1_000_000_000  # between two looks at which CPUs are online
+_ONLINE: Final = "/sys/devices/system/cpu/online"
 _SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
 
 
@@ -64,10 +60,18 @@ class Follower:
                  waiting: Waiting | None = None) -> None:
         self._host = host
         self._cpus = tuple(cpus)
-        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else pages_for(len(self._cpus)))
+        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else
+                                affordable(host, pages_for(len(self._cpus)), len(self._cpus), ends=choice.last))
         self._sets: list[CounterSet] = []
         self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
         self._ring_cpu: dict[int, int] = {}
+        self._decoders: dict[int, Decoder] = {}
+        self._ends: dict[int, Ring] = {}  # of those that end, by the descriptor that reports them
+        self._ends_cpu: dict[int, int] = {}
+        self._rings_of_ends = 0  # that there may be
+        self._cgroup: int | None = None
+        self._heard: set[int] = set()  # CPUs whose rings had something since the last look at who is online
+        self._replug_ns = 0
         self._paces: dict[int, Pace] = {}  # by the same; of sets that follow threads
         self._waiting = Waiting() if waiting is None else waiting
         self._own_waiting = self._waiting if waiting is None else None
@@ -77,7 +81,11 @@ class Follower:
         self.choice = choice
         self.roots: dict[int, int] = {}
         """By the identifier that a sample carries: the thread whose set took it."""
-        self.damaged = 0  # records that could not be understood
+
+    @property
+    def damaged(self) -> int:
+        """Records that could not be understood."""
+        return sum(one.damaged for one in self._decoders.values())
 
     @property
     def followed(self) -> frozenset[int]:
@@ -110,6 +118,7 @@ class Follower:
         for _ in range(_SCANS):
             threads = threads_of(self._host, pid)
             fresh = sorted(threads - self._known)
+            self._rings_of_ends = max(self._rings_of_ends, len(threads) * len(self._cpus))
             seen |= bool(threads & self._known)
             if not fresh:
                 break
@@ -120,21 +129,38 @@ class Follower:
         return added
 
     def add_cpus(self, cgroup: int | None = None) -> None:
-        """Watch all switches on the CPUs; with a cgroup's descriptor only its threads.
+        """Watch all switches on the CPUs; with a cgroup's descriptor, which is closed in the end, only its threads.
 
         Raises:
             MachineError: not permitted, or descriptors or memory do not suffice.
         """
+        self._cgroup = cgroup
+        self._replug_ns = self._host.now_ns() + _REPLUG_NS
         for cpu in self._cpus:
-            target = -1 if cgroup is None else cgroup
-            self._keep([self._open(target, cpu, cgroup=cgroup is not None)], enable=True)
+            self._add_cpu(cpu)
 
-    def look(self, pids: Iterable[int]) -> None:
-        """Mode A: find threads that came since the last look."""
+    def _add_cpu(self, cpu: int) -> None:
+        cgroup = self._cgroup
+        self._keep([self._open(-1 if cgroup is None else cgroup, cpu, cgroup=cgroup is not None)], enable=True)
+
+    def look(self, pids: Iterable[int]) -> frozenset[int]:
+        """Mode A: find threads that came since the last look.
+
+        Returns:
+            Processes that have ended.
+        """
+        over: set[int] = set()
         if self.choice.mode is Mode.THREADS:
             for pid in pids:
-                for tid in sorted(threads_of(self._host, pid) - self._known):
-                    self._add_thread(tid, on_exec=False)
+                threads = threads_of(self._host, pid)
+                if not threads:
+                    over.add(pid)
+                try:
+                    for tid in sorted(threads - self._known):
+                        self._add_thread(tid, on_exec=False)
+                except MachineError:  # another user's, or no descriptor is left: it is among those that were missed
+                    over.add(pid)
+        return frozenset(over)
 
     def wait(self, seconds: float) -> None:
         """Until a ring is half full or a target ended, at most so long."""
@@ -145,19 +171,57 @@ class Follower:
         self._waiting.add(descriptor)
 
     def take(self) -> list[Taken]:
-        """What came since the last time, one entry a ring."""
+        """What came since the last time, one entry a ring.
+
+        Last counts are taken first: what was written before them, the thread's birth and its end, is then taken after.
+        """
         found = []
         now = self._host.now_ns()
+        for descriptor, ring in self._ends.items():
+            data = ring.take()
+            if data:
+                found.append(Taken(self._ends_cpu[descriptor], tuple(self._decoders[descriptor].records(data))))
         for descriptor, ring in self._rings.items():
-            records, damaged = ring.records(self.choice.read_format, len(self.choice.names))
-            self.damaged += damaged
+            data = ring.take()
+            decoder = self._decoders[descriptor]
             pace = self._paces.get(descriptor)
-            if pace is not None and pace.look(now, len(records)):
+            if pace is not None and pace.look(now, len(data) // decoder.sample_bytes):
                 self._rest(descriptor, pace)
-            if records:
-                found.append(Taken(self._ring_cpu[descriptor], tuple(records)))
+            if data:
+                self._heard.add(self._ring_cpu[descriptor])
+                found.append(Taken(self._ring_cpu[descriptor], tuple(decoder.records(data))))
         self._release()
+        if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
+            found += self._replug(now)
         return found
+
+    def _replug(self, now: int) -> list[Taken]:
+        """Open the counters of CPUs that came, and close those of CPUs that went.
+
+        The kernel takes a CPU's events off for good when the CPU goes (perf_event_exit_cpu()), and breaks their group
+        up. One that went and came between two looks has a silent ring.
+        """
+        online = parse_cpulist(self._host.read_text(_ONLINE))
+        have = {one.cpu for one in self._sets}
+        news = []
+        for cpu in sorted(set(online) - have):
+            try:
+                self._add_cpu(cpu)
+            except HostError:  # ENODEV: it has gone again
+                continue
+            news.append(Taken(cpu, (Reopened(0),)))
+        gone = [one for one in self._sets if one.cpu not in online
+                or (one.cpu not in self._heard and one.cpu in have and self._is_cut(one))]
+        for one in gone:
+            self._closed.append(self._last_read(one))
+            self._drop(one)
+        self._heard.clear()
+        self._replug_ns = now if gone else now + _REPLUG_NS  # what came back is opened by the next look
+        return news
+
+    def _is_cut(self, one: CounterSet) -> bool:
+        data = self._host.read_counter(one.leader, self._bytes)
+        return len(parse_reading(data, self.choice.read_format)[0].values) < self.choice.width
 
     def rest(self) -> None:
         """Count nothing until `wake`; sets that threads hand on rest in those too."""
@@ -189,10 +253,14 @@ class Follower:
 
     def close(self) -> None:
         """Unmap the rings and give every descriptor back."""
-        for descriptor, ring in self._rings.items():
+        for descriptor, ring in (*self._rings.items(), *self._ends.items()):
             self._waiting.remove(descriptor)
             ring.close()
         self._rings.clear()
+        self._ends.clear()
+        if self._cgroup is not None:
+            self._host.close(self._cgroup)
+            self._cgroup = None
         for one in self._sets:
             one.close(self._host)
         self._sets.clear()
@@ -200,9 +268,23 @@ class Follower:
             self._own_waiting.close()
             self._own_waiting = None
 
+    @property
+    def _bytes(self) -> int:
+        """Of the largest reading: three words, then at most three for each event."""
+        return 24 + 24 * self.choice.width
+
     def _last_read(self, one: CounterSet) -> Closing:
-        data = self._host.read_counter(one.leader, 24 + 24 * len(self.choice.names))
-        return Closing(one.root, one.cpu, parse_reading(data, self.choice.read_format)[0])
+        """The whole set; event by event where the kernel has broken the group up, for its CPU went offline."""
+        reading = self._read(one.leader)
+        if len(reading.values) < self.choice.width:
+            parts = [reading, *map(self._read, one.descriptors[1:])]
+            reading = Reading(reading.enabled, reading.running, tuple(part.values[0] for part in parts),
+                              tuple(lost for part in parts for lost in part.lost[:1]))
+        return Closing(one.root, one.cpu, reading)
+
+    def _read(self, descriptor: int) -> Reading:
+        data = self._host.read_counter(descriptor, self._bytes)
+        return parse_reading(data, self.choice.read_format)[0]
 
     def _release(self) -> None:
         """Mode A: a thread that ended is read for good, and its descriptors serve others."""
@@ -210,13 +292,17 @@ class Follower:
             for one in [one for one in self._sets if self._waiting.has_hung_up(one.leader)]:
                 if self._rings[one.leader].waiting:
                     continue  # the next round takes what came in between
-                self._waiting.remove(one.leader)
                 self._closed.append(self._last_read(one))
-                self._rings.pop(one.leader).close()
-                del self._ring_cpu[one.leader]
-                self._paces.pop(one.leader, None)
-                self._sets.remove(one)
-                one.close(self._host)
+                self._drop(one)
+
+    def _drop(self, one: CounterSet) -> None:
+        """Give the descriptors of a set with a ring of its own back."""
+        self._waiting.remove(one.leader)
+        self._rings.pop(one.leader).close()
+        del self._ring_cpu[one.leader]
+        self._paces.pop(one.leader, None)
+        self._sets.remove(one)
+        one.close(self._host)
 
     def _rest(self, ring: int, pace: Pace) -> None:
         cpu = self._ring_cpu[ring]
@@ -255,21 +341,24 @@ class Follower:
     def _keep(self, sets: list[CounterSet], *, enable: bool) -> None:
         self._sets += sets
         for one in sets:
+            if one.reporter >= 0:
+                self._ends[one.reporter] = self._mapped(one.reporter, pages_of_ends(self._pages, self._rings_of_ends))
+                self._ends_cpu[one.reporter] = one.cpu
             home = next((fd for fd, cpu in self._ring_cpu.items() if cpu == one.cpu and cpu >= 0), None)
             if home is None:
                 self._map(one)
                 home = one.leader
             one.write_into(home)
-            self.roots.update({event_id(descriptor): one.root for descriptor in one.samplers})
+            self.roots.update({event_id(descriptor): one.root for descriptor in (*one.samplers, one.reporter)
+                               if descriptor >= 0})
         if enable and not self._resting:
             for one in sets:
                 control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
 
-    def _map(self, one: CounterSet) -> None:
-        pages = self._pages
+    def _mapped(self, descriptor: int, pages: int) -> Ring:
         while True:
             try:
-                self._rings[one.leader] = Ring(one.leader, pages)
+                ring = Ring(descriptor, pages)
                 break
             except HostError as error:
                 # EPERM: beyond kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; a smaller ring may still do
@@ -279,16 +368,16 @@ class Follower:
                         "raise ulimit -l or kernel.perf_event_mlock_kb, or watch fewer threads"
                     ) from error
                 pages //= 2
+        self._decoders[descriptor] = Decoder(self.choice.read_format, self.choice.width,
+                                             shared=self.choice.mode is Mode.CPUS)
+        self._waiting.add(descriptor)
+        return ring
+
+    def _map(self, one: CounterSet) -> None:
+        self._rings[one.leader] = self._mapped(one.leader, self._pages)
         self._ring_cpu[one.leader] = one.cpu
         if self.choice.mode is not Mode.CPUS and self.choice.when is When.SWITCHES:
             self._paces[one.leader] = Pace(self._host.now_ns())
-        self._waiting.add(one.leader)
-
-
-def pages_for(cpus: int) -> int:
-    """Pages of each CPU's ring: fewer where there are many CPUs; a power of two."""
-    share = max(_PAGES_LEAST, min(_PAGES_CPU, _PAGES_ALL // max(1, cpus)))
-    return 1 << (share.bit_length() - 1)
 
 
 def sentence(error: HostError, what: str, counters: int) -> str:
@@ -301,6 +390,9 @@ def sentence(error: HostError, what: str, counters: int) -> str:
                 "watch fewer threads, or use --all")
     if error.errno == errno.ENOENT:
         return f"{what}: one of the {counters} counters does not exist here; turbotui events says which do"
+    if error.errno == errno.EOPNOTSUPP:
+        return (f"{what}: before Linux 6.12 the kernel counts no events for each thread of a command for this user; "
+                "run as root, or watch it by --pid")
     if error.errno == errno.E2BIG:
         return f"{what}: {counters} counters are too many events for one group; ask for fewer with --event"
     if error.errno == errno.EINVAL:

@@ -6,6 +6,7 @@ import errno
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
 
 
 def threads_of(host: Host, pid: int) -> frozenset[int]:
@@ -38,7 +39,7 @@ def processes(host: Host) -> tuple[int, ...]:
 def name_of(host: Host, pid: int, tid: int) -> str:
     """The name of a thread, at most 15 characters; "" when it has ended."""
     try:
-        return host.read_text(f"/proc/{pid}/task/{tid}/comm").rstrip("\n")
+        return one_line(host.read_text(f"/proc/{pid}/task/{tid}/comm"))
     except HostError:
         return ""
 

@@ -17,7 +17,9 @@ from typing import Final
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
-from turbotui.machine.perf_ring import SAMPLE_TYPE, SET_OUTPUT, ReadFormat
+from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
+from turbotui.machine.perf_ring import SET_OUTPUT
+from turbotui.machine.tasks.ends import last_counts_come
 from turbotui.machine.tasks.pace import LOOK_NS
 
 LONGEST_NS: Final = 50_000_000
@@ -27,6 +29,7 @@ TICK_NS: Final = LONGEST_NS - LOOK_NS
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
 _TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
 _CONTEXT_SWITCHES: Final = 3  # PERF_COUNT_SW_CONTEXT_SWITCHES
+_DUMMY: Final = 9  # PERF_COUNT_SW_DUMMY
 
 _GENERIC: Final = (0, 3)  # PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE
 _PMU_TYPE_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT: such an event may name the PMU that counts it
@@ -37,18 +40,20 @@ _INHERIT: Final = 1 << 1
 _EXCLUDE_KERNEL: Final = 1 << 5
 _EXCLUDE_HV: Final = 1 << 6
 _COMM: Final = 1 << 9
+_INHERIT_STAT: Final = 1 << 11
 _ENABLE_ON_EXEC: Final = 1 << 12
 _TASK: Final = 1 << 13
 _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
+_TRAILER: Final = int(SAMPLE_TYPE & ~SampleType.READ)  # of an event that takes no samples: what its records end with
 _FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
 
 
 class Mode(Enum):
     """How threads are followed; the value says it to people."""
 
-    THREADS = "A: one set a thread, threads found in /proc; those that end between two looks are missed"
+    THREADS = "A: one set a thread, threads and children found in /proc; those that end between two looks are missed"
     INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
     CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
 
@@ -58,9 +63,10 @@ class When(Enum):
 
     SWITCHES = "at each switch-out and at least every 50 ms of run time"
     TICKS = (
-        "every 50 ms of run time in user mode only: kernel.perf_event_paranoid hides switches from this user, "
-        "and counts leave the kernel out"
+        "every 50 ms of run time in user mode only, run time at each switch: kernel.perf_event_paranoid hides the rest "
+        "from this user, and counts leave the kernel out"
     )
+    ENDS = "run time at each switch; this kernel gives no other counts of threads that it handed counters on to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,8 @@ class Choice:
         read_format: of every counter; has LOST where the kernel knows it (6.0).
         counters: beside switches and run time, in the order of their values.
         kinds: by CPU the type of its core PMU, on machines that have several; generic events are opened on that one.
+        last: whether the kernel reports the counts of a thread when it ends (`ends.last_counts_come`).
+        user_only: whether counts leave the kernel out, for want of rights.
     """
 
     mode: Mode
@@ -105,6 +113,27 @@ class Choice:
     read_format: int
     counters: tuple[Counter, ...]
     kinds: Mapping[int, int] = field(default_factory=dict)
+    last: bool = False
+    user_only: bool = False
+
+    @property
+    def switch_records(self) -> bool:
+        """Whether the kernel writes down when a thread goes on and off a CPU.
+
+        Beside samples at each switch such records say twice the same, at twice the bytes: only where the time between
+        the last sample and the end of a thread would else be lost.
+        """
+        return self.when is not When.SWITCHES or (self.mode is Mode.INHERITED and not self.last)
+
+    @property
+    def width(self) -> int:
+        """How many values a reading has: one more than there are names where an event serves for `last` alone."""
+        return len(self.names) + self.needs_reporter
+
+    @property
+    def needs_reporter(self) -> bool:
+        """Whether an event has to be there that does not sample, for the counts at a thread's end."""
+        return self.last and not self.counters
 
     def on_cpu(self, cpu: int) -> tuple[Counter, ...]:
         """The counters as a CPU's own core PMU takes them."""
@@ -132,13 +161,15 @@ class CounterSet:
         root: the thread that it was opened for, -1 for a whole CPU.
         cpu: that it counts on, -1 for any.
         descriptors: leader first.
-        samplers: which of them write records.
+        samplers: which of them write records into the ring of their CPU or thread.
+        reporter: the one that writes the counts of threads that end, into a ring of its own; -1 where none does.
     """
 
     root: int
     cpu: int
     descriptors: tuple[int, ...]
     samplers: tuple[int, ...]
+    reporter: int = -1
 
     @property
     def leader(self) -> int:
@@ -171,21 +202,33 @@ class CounterSet:
 
 
 def attributes(choice: Choice, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
-    """What a set consists of, leader first."""
-    ticks = choice.when is When.TICKS
-    common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if ticks else 0)
+    """What a set consists of, leader first.
+
+    Where the kernel reports the counts of threads that end, the last event does it, which does not sample. Threads end
+    on any CPU, and a ring must have one writer at a time: so that event has a ring of its own, whose writers the kernel
+    keeps apart by a lock of the event (child_mutex in perf_event_exit_event(), kernel/events/core.c).
+    """
+    ticks = choice.when is not When.SWITCHES
+    common = (_INHERIT if choice.mode is Mode.INHERITED else 0) | (_EXCLUDE_KERNEL | _EXCLUDE_HV if choice.user_only
+                                                                   else 0)
     leads = _DISABLED | _SAMPLE_ID_ALL | _COMM | _TASK | (_ENABLE_ON_EXEC if on_exec else 0)
-    # Switch records would say again what the leader's samples say, at twice the bytes: only where there are none.
-    leads |= _CONTEXT_SWITCH if ticks else 0
+    leads |= _CONTEXT_SWITCH if choice.switch_records else 0
     period = LONGEST_NS if ticks or choice.mode is Mode.CPUS else TICK_NS
-    sampler = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
-                       sample_period=period, sample_type=int(SAMPLE_TYPE))
-    if ticks:
-        found = [replace(sampler, flags=common | leads)]
-    else:
-        found = [replace(sampler, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), sampler]
+    clock = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
+                     sample_period=period, sample_type=int(SAMPLE_TYPE))
+    match choice.when:
+        case When.ENDS:
+            found = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
+        case When.TICKS:
+            found = [replace(clock, flags=common | leads)]
+        case When.SWITCHES:
+            found = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
     found += [replace(one.attr, flags=one.attr.flags | common, read_format=choice.read_format)
               for one in choice.on_cpu(cpu)]
+    if choice.needs_reporter:
+        found.append(PerfAttr(_SOFTWARE, _DUMMY, flags=common, read_format=choice.read_format))
+    if choice.last:
+        found[-1] = replace(found[-1], flags=found[-1].flags | _INHERIT_STAT | _SAMPLE_ID_ALL, sample_type=_TRAILER)
     return [replace(one, target_flags=_PID_CGROUP) for one in found] if cgroup else found
 
 
@@ -213,11 +256,17 @@ def open_set(host: Host, choice: Choice, target: int, cpu: int, *, on_exec: bool
             host.close(descriptor)
         raise
     samplers = 2 if choice.when is When.SWITCHES else 1
-    return CounterSet(-1 if cgroup else target, cpu, tuple(opened), tuple(opened[:samplers]))
+    return CounterSet(-1 if cgroup else target, cpu, tuple(opened), tuple(opened[:samplers]),
+                      opened[-1] if choice.last else -1)
 
 
-def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool, target: int = 0) -> Choice:
+def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool, target: int = 0,
+           command: bool = False) -> Choice:
     """The feature test: the best of modes and moments that this kernel and this user's rights allow.
+
+    Before Linux 6.12 counters that are handed on cannot be sampled with their values (kernel/events/core.c: "inherit"
+    and PERF_SAMPLE_READ). A command's threads are then counted by watching whole CPUs, by those who may, or their run
+    time is taken from records of their switches.
 
     Args:
         host: this machine.
@@ -225,22 +274,32 @@ def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool,
         wanted: counters beside switches and run time; those that cannot be had are left out.
         whole_cpus: mode C is asked for.
         target: the thread to try on, 0 for the calling one.
+        command: what is watched is a command, all of whose descendants are wanted.
 
     Raises:
         HostError: no way works; what the last and humblest one answered.
     """
-    modes = [Mode.CPUS] if whole_cpus else [Mode.INHERITED, Mode.THREADS]
-    moments = [When.SWITCHES] if whole_cpus else [When.SWITCHES, When.TICKS]
+    switches, ticks, ends = When.SWITCHES, When.TICKS, When.ENDS
+    if whole_cpus:
+        ways = [(Mode.CPUS, switches, False)]
+    elif command:
+        ways = [(Mode.INHERITED, switches, False), (Mode.CPUS, switches, False), (Mode.INHERITED, ticks, True),
+                (Mode.INHERITED, ends, False), (Mode.INHERITED, ends, True)]
+    else:
+        ways = [(Mode.INHERITED, switches, False), (Mode.THREADS, switches, False), (Mode.INHERITED, ticks, True),
+                (Mode.THREADS, ticks, True)]
     refused = HostError(errno.EOPNOTSUPP, "sampling threads")
     kinds = core_kinds(host)
-    for when in moments:
-        for mode in modes:
-            for lost in (ReadFormat.LOST, ReadFormat(0)):
-                choice = Choice(mode, when, int(_FORMAT | lost), (), kinds)
-                error = _refusal(host, choice, cpu, target)
-                if error is None:
-                    return with_wanted(host, choice, cpu, wanted, target)
-                refused = error
+    for mode, when, user_only in ways:
+        for lost in (ReadFormat.LOST, ReadFormat(0)):
+            choice = Choice(mode, when, int(_FORMAT | lost), (), kinds, user_only=user_only)
+            error = _refusal(host, choice, cpu, target)
+            if error is None and when is ends:
+                return choice  # whose counts would be those of nobody
+            if error is None:
+                last = mode is Mode.INHERITED and last_counts_come(host, cpu)
+                return with_wanted(host, replace(choice, last=last), cpu, wanted, target)
+            refused = error
     raise refused
 
 
@@ -295,8 +354,11 @@ def with_required(host: Host, choice: Choice, cpu: int, required: Sequence[Count
     """The choice with these counters as well.
 
     Raises:
-        HostError: they cannot be had beside the others; E2BIG and EINVAL where they do not fit into one group.
+        HostError: they cannot be had beside the others; E2BIG and EINVAL where they do not fit into one group,
+            EOPNOTSUPP where the kernel has no counts of single threads.
     """
+    if required and choice.when is When.ENDS:
+        raise HostError(errno.EOPNOTSUPP, "events of single threads")
     whole = replace(choice, counters=(*choice.counters, *required))
     error = _refusal(host, whole, cpu, target)
     if error is not None:

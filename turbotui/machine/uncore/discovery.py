@@ -18,6 +18,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import DEVICES, Pmu
 from turbotui.quantities.uncore.tegra241 import GRACE_PCIE
 from turbotui.quantities.uncore.tegra410 import UNNAMED_FABRIC
+from turbotui.untrusted import one_line
 
 _NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
 _UNNAMED = "nvidia_uncore_pmu"
@@ -178,6 +179,6 @@ def _number(host: Host, path: str) -> int:
 def _text(host: Host, path: str) -> str:
     """A small file's text, "" where it is not there: most PMUs have no such file."""
     try:
-        return host.read_text(path).strip()
+        return one_line(host.read_text(path))
     except HostError:
         return ""

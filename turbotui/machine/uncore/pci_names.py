@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.uncore.root_ports import DEVICES
+from turbotui.untrusted import one_line
 
 _LISTS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")  # Debian's pciutils, and the others'
 
@@ -63,7 +64,7 @@ def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...
     for line in text.splitlines():
         if not line or line.startswith(("#", "\t\t")):
             continue
-        number, _, name = line.strip().partition("  ")
+        number, _, name = one_line(line).partition("  ")
         if not line.startswith("\t"):
             above = number
             if (number,) in wanted:

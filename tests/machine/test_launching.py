@@ -1,0 +1,83 @@
+"""Commands start as a shell would start them: what Python and turbotui changed is undone."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turbotui.machine.host import HostKind
+from turbotui.machine.launching import Held, NotRunError
+from turbotui.machine.linux import DESCRIPTORS_AT_START, LinuxHost
+
+ROOT = Path(__file__).parents[2]
+IGNORED = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1
+SHOW = 'while read -r key value; do [ "$key" != SigIgn: ] || echo "ignored $value"; done < /proc/$$/status; ulimit -n'
+
+
+@pytest.fixture
+def limit() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def printed(words: list[str]) -> str:
+    ear, mouth = os.pipe()
+    held = Held(words, mouth)
+    os.close(mouth)
+    held.go()
+    with open(ear, encoding="ascii") as lines:
+        text = lines.read()
+    assert held.wait() == 0
+    return text
+
+
+@pytest.mark.usefixtures("limit")
+def test_a_command_ignores_nothing_and_has_the_limit_that_turbotui_was_started_with() -> None:
+    host = LinuxHost()
+    assert host.kind is HostKind.REAL
+    host.raise_descriptors()
+    word, mask, files = printed(["sh", "-c", SHOW]).split()
+    assert word == "ignored"
+    assert not int(mask, 16) & IGNORED
+    assert int(files) == DESCRIPTORS_AT_START
+
+
+def test_a_writer_ends_when_its_reader_has_gone() -> None:
+    assert printed(["sh", "-c", "while :; do echo x; done | head -n 1"]) == "x\n"
+
+
+def test_a_command_that_cannot_be_run_says_why() -> None:
+    held = Held(["/no/such/program"])
+    with pytest.raises(NotRunError, match="/no/such/program cannot be run: No such file"):
+        held.go()
+
+
+def test_held_commands_are_given_up_in_any_order() -> None:
+    first, second = Held(["true"]), Held(["true"])
+    first.give_up()
+    second.give_up()
+
+
+def test_what_ended_a_command_is_told_by_signal() -> None:
+    held = Held(["sh", "-c", "kill -9 $$"])
+    held.go()
+    assert held.wait() == -9
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("verb", [
+    ("tasks", "--"), ("stat", "--quiet", "--show", "CPU"),
+])
+def test_every_verb_starts_its_command_so(verb: tuple[str, ...]) -> None:
+    done = subprocess.run([sys.executable, "-m", "turbotui", *verb, "sh", "-c", SHOW], capture_output=True,  # noqa: S603 - ours
+                          text=True, check=False, timeout=60, cwd=ROOT)
+    mask = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("ignored"))
+    assert not int(mask, 16) & IGNORED

@@ -1,0 +1,198 @@
+"""Files of our own: whole or not there, and under sudo those of the person who asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turbotui.machine.own_files import (
+    append_lines,
+    config_folder,
+    create_file,
+    data_folder,
+    open_output,
+    replace_file,
+    state_folder,
+)
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can work on behalf of somebody else")
+
+
+def limited(program: str, *words: str, size: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run Python where no file may grow beyond so many bytes (the interpreter ignores SIGXFSZ: writes fail)."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+    return subprocess.run([sys.executable, "-c", limit + program, *words], check=False, capture_output=True, text=True,  # noqa: S603 - ours
+                          cwd=ROOT, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+@pytest.mark.parametrize(("call", "argument"), [
+    ("create_file", "'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
+])
+def test_a_disk_that_is_full_leaves_nothing_that_stands_in_the_way(call: str, argument: str, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    path.parent.mkdir()
+    program = f"import sys; from turbotui.machine.own_files import {call}; {call}(sys.argv[1], {argument})"
+    failed = limited(program, str(path))
+    assert "OSError" in failed.stderr
+    assert [file.name for file in path.parent.iterdir() if file.stat().st_size or call != "append_lines"] == []
+    assert limited(program, str(path), size=1 << 20).stderr == ""
+    assert path.read_text() == "x" * 99
+
+
+def test_what_was_there_stays_when_the_disk_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before\n")
+    for call, argument in (("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99")):
+        assert "OSError" in limited(
+            f"import sys; from turbotui.machine.own_files import {call}; {call}(sys.argv[1], {argument})", str(path),
+            size=50).stderr
+        assert path.read_text() == "before\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("status", "words"), [
+    (1, ("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "0.5", "--machine", "guest")),
+    (0, ("score", "run", "--machine", "laptop-old+calculix", "-i", "0.2")),  # what was measured is said all the same
+])
+def test_commands_say_that_the_disk_is_full(status: int, words: tuple[str, ...], tmp_path: Path) -> None:
+    done = limited(f"""
+import os, sys
+os.environ.update(XDG_DATA_HOME={str(tmp_path)!r})
+from turbotui.cli import main
+sys.exit(main({list(words)!r}))""")
+    assert done.returncode == status
+    assert "File too large; set XDG_DATA_HOME" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file() and file.stat().st_size] == []
+    assert list(tmp_path.rglob("*.new")) == []
+
+
+def test_a_line_that_was_cut_off_ends_before_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    append_lines(str(path), b"one\ntw")
+    append_lines(str(path), b"three\n")
+    assert path.read_bytes() == b"one\ntw\nthree\n"
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    create_file(str(path), "a")
+    with pytest.raises(FileExistsError):
+        create_file(str(path), "b")
+    assert path.read_text() == "a"
+
+
+def test_places_follow_the_specification() -> None:
+    assert config_folder({"XDG_CONFIG_HOME": "/c"}) == "/c/turbotui"
+    assert data_folder({"HOME": "/h", "XDG_DATA_HOME": "relative"}) == "/h/.local/share/turbotui"
+    assert state_folder({"HOME": "/h"}) == "/h/.local/state/turbotui"
+
+
+@pytest.fixture
+def theirs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of the user nobody, who started us by sudo."""
+    folder = Path(tempfile.mkdtemp())
+    os.chown(folder, NOBODY, NOBODY)
+    folder.chmod(0o755)
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def owner(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_uid, status.st_gid
+
+
+@needs_root
+def test_files_and_their_folders_belong_to_who_called_sudo(theirs: Path) -> None:
+    gid = os.stat(theirs).st_gid
+    replace_file(str(theirs / "a" / "b" / "replaced"), "x")
+    append_lines(str(theirs / "c" / "appended"), b"x\n")
+    create_file(str(theirs / "created"), "x")
+    with open_output(str(theirs / "output")) as file:
+        file.write("x")
+    assert {owner(path) for path in theirs.rglob("*")} == {(NOBODY, gid)}
+    assert len(list(theirs.rglob("*"))) == 7
+    assert os.geteuid() == 0
+    with tempfile.NamedTemporaryFile() as ours:  # and root is root again
+        assert os.fstat(ours.fileno()).st_uid == 0
+
+
+@needs_root
+def test_a_link_of_theirs_leads_root_nowhere(theirs: Path) -> None:
+    ours = Path(tempfile.mkdtemp())
+    ours.chmod(0o755)
+    secret = ours / "secret"
+    secret.write_text("secret")
+    for name in ("output", "appended"):
+        (theirs / name).symlink_to(secret)
+    (theirs / "folder").symlink_to(ours)
+    for call in (lambda: open_output(str(theirs / "output")), lambda: append_lines(str(theirs / "appended"), b"x\n"),
+                 lambda: create_file(str(theirs / "folder" / "new"), "x"),
+                 lambda: replace_file(str(theirs / "folder" / "secret"), "x")):
+        with pytest.raises(PermissionError):
+            call()
+    assert secret.read_text() == "secret"
+    assert list(ours.iterdir()) == [secret]
+    shutil.rmtree(ours)
+
+
+@needs_root
+def test_groups_of_root_do_not_open_a_file(theirs: Path) -> None:
+    shared = theirs / "shared"
+    shared.write_text("roots")
+    os.chown(shared, 0, 0)
+    shared.chmod(0o664)
+    before = os.getgroups()
+    os.setgroups([0])
+    try:
+        with pytest.raises(PermissionError):
+            append_lines(str(shared), b"x\n")
+        assert os.getgroups() == [0]
+    finally:
+        os.setgroups(before)
+
+
+@needs_root
+def test_where_only_root_can_write_root_does_and_the_file_is_theirs(theirs: Path, tmp_path: Path) -> None:
+    with open_output(str(tmp_path / "log")) as file:
+        file.write("x")
+    assert owner(tmp_path / "log")[0] == NOBODY
+    tmp_path.chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "log")
+    os.chown(tmp_path / "log", 0, 0)
+    with pytest.raises(PermissionError):  # a folder where others can put links
+        open_output(str(tmp_path / "link"))
+
+
+@needs_root
+def test_places_are_those_of_who_called_sudo(theirs: Path) -> None:
+    import pwd  # noqa: PLC0415 - only here
+
+    home = pwd.getpwuid(NOBODY).pw_dir
+    assert data_folder({"HOME": "/root", "SUDO_UID": str(NOBODY)}) == f"{home}/.local/share/turbotui"
+    assert data_folder({"HOME": "/root", "SUDO_UID": "0"}) == "/root/.local/share/turbotui"
+    for odd in ("", "x", "-1", "99999999999999999999", "٣"):
+        assert data_folder({"HOME": "/root", "SUDO_UID": odd}) == "/root/.local/share/turbotui"
+
+
+@needs_root
+def test_a_kept_score_is_theirs(theirs: Path) -> None:
+    subprocess.run([sys.executable, "-m", "turbotui", "score", "baseline", "--name", "a", "--unit", "b", "--value", "1",
+                    "--ratio", "0.5", "--machine", "laptop-old"], check=True, cwd=ROOT, capture_output=True, timeout=60,
+                   env={**os.environ, "XDG_DATA_HOME": str(theirs / "data"), "PYTHONPATH": str(ROOT)})
+    files = list((theirs / "data").rglob("*"))
+    assert {owner(path)[0] for path in files} == {NOBODY}
+    assert [stat.S_ISREG(path.lstat().st_mode) for path in files].count(True) >= 1

@@ -1,0 +1,101 @@
+"""Where text comes in and where files are written: a few modules, so that nobody gets around them by accident."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "turbotui"
+
+TEXT_COMES_IN = {
+    "untrusted.py": "makes text visible, and JSON strings of it",
+    "quantities/documents.py": "parses files of persons, and makes every string in them visible",
+    "machine/given_files.py": "reads files of persons, which documents.py then parses",
+    "machine/linux.py": "the host: files and names of the machine",
+    "machine/identity.py": "the numbers in /proc/self/task/*/status",
+    "machine/libpfm/library.py": "the path of the library in /proc/self/maps",
+    "machine/own_files.py": "opens what it writes",
+    "analysis/score_history.py": "names of the files of scores",
+    "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",
+    "screens/failures.py": "names of the reports that turbotui itself wrote",
+    "commands/score_measuring.py": "what the load prints, which goes on to stderr",
+    "output/terminal_text.py": "opens standard streams",
+}
+"""Modules that make text of bytes, names of files, JSON or TOML, and what of."""
+
+FILES_ARE_WRITTEN = {
+    "machine/own_files.py": "every file that turbotui keeps",
+    "cli.py": "/dev/null in place of a stdout that is gone",
+    "commands/stat_streams.py": "as cli.py",
+    "output/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
+    "terminal/writer.py": "the terminal",
+    "screens/failures.py": "takes old reports of its own away",
+}
+WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
+WRITING_CALLS = {"mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "makedirs", "mkdir", "unlink", "rename",
+                 "rmtree", "symlink", "chown", "chmod", "truncate"}
+NEVER = {"swapon", "mount", "umount", "setns", "init_module", "finit_module", "delete_module"}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = str(path.relative_to(PACKAGE))
+        if not name.startswith("bench/"):  # measures turbotui, is no part of it
+            yield name, ast.parse(path.read_text("utf-8"))
+
+
+def called(node: ast.Call) -> tuple[str, str]:
+    """What a call is of: ("os", "open"), ("", "open")."""
+    if isinstance(node.func, ast.Name):
+        return "", node.func.id
+    if isinstance(node.func, ast.Attribute):
+        owner = node.func.value
+        return owner.id if isinstance(owner, ast.Name) else "?", node.func.attr
+    return "?", "?"
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    for name, tree in modules():
+        yield from ((name, node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def makes_text(node: ast.Call) -> bool:
+    owner, name = called(node)
+    if owner == "" and name == "open":
+        return True
+    if name == "read_text":  # of a host, which is the edge; of a path it is not
+        return False
+    if name in ("loads", "load", "dumps", "dump"):
+        return owner in ("json", "tomllib")
+    if name == "decode":
+        return owner != "" and not any(isinstance(one, ast.Call) and called(one)[1] == "read_at" for one in node.args)
+    return owner in ("os", "?") and name in ("listdir", "scandir", "readlink", "iterdir", "uname", "getxattr")
+
+
+def test_text_comes_in_at_the_edge_only() -> None:
+    strange = {name for name, node in calls() if makes_text(node)} - TEXT_COMES_IN.keys()
+    assert strange == set(), "these modules make text of what is outside: let the host or given_files do it"
+
+
+def writes(node: ast.Call) -> bool:
+    owner, name = called(node)
+    if name == "open" and owner in ("", "io"):
+        mode = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "mode"), None)
+        return mode is not None and not (isinstance(mode, ast.Constant) and set(str(mode.value)) <= set("rb"))
+    if (owner, name) == ("os", "open"):
+        return any(isinstance(one, ast.Attribute) and one.attr in WRITING for one in ast.walk(node))
+    return owner in ("os", "tempfile", "shutil", "?") and name in WRITING_CALLS
+
+
+def test_files_are_written_in_one_place() -> None:
+    strange = {name for name, node in calls() if writes(node)} - FILES_ARE_WRITTEN.keys()
+    assert strange == set(), "these modules write files: let own_files do it"
+
+
+def test_nothing_of_the_machine_is_changed() -> None:
+    for name, tree in modules():
+        words = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert words & NEVER == set(), name
+    host = (PACKAGE / "machine/linux.py").read_text("utf-8")
+    assert not any(word in host for word in WRITING)

@@ -1,0 +1,65 @@
+"""How long each CPU has worked, by /proc/stat (proc_stat(5)): whether others use a machine during a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+
+_PATH: Final = "/proc/stat"
+_IDLE: Final = (3, 4)  # idle and iowait
+_STEAL: Final = 7
+_FIELDS: Final = 8  # user to steal: guest time is in user time already
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """Ticks of one CPU since the start of the machine.
+
+    Attributes:
+        total: all of them.
+        idle: without work.
+        stolen: those in which the hypervisor ran others.
+    """
+
+    total: int
+    idle: int
+    stolen: int
+
+
+def read_cpu_times(host: Host) -> Mapping[int, CpuTime]:
+    """The times of all CPUs that are online; empty where they cannot be read."""
+    try:
+        text = host.read_text(_PATH)
+    except HostError:
+        return {}
+    found = {}
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if not word.startswith("cpu") or not word[3:].isdecimal():
+            continue
+        ticks = [int(part) for part in rest.split()[:_FIELDS] if part.isdecimal()]
+        if len(ticks) == _FIELDS:
+            found[int(word[3:])] = CpuTime(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
+    return found
+
+
+def busy_between(older: Mapping[int, CpuTime], newer: Mapping[int, CpuTime], cpus: Iterable[int]) -> float:
+    """How many of some CPUs worked between two readings, on average: 1.5 is one all the time and another half of it."""
+    return sum(_share(older[cpu], newer[cpu], idle=True) for cpu in cpus if cpu in older and cpu in newer)
+
+
+def stolen_between(older: Mapping[int, CpuTime], newer: Mapping[int, CpuTime], cpus: Iterable[int]) -> float:
+    """The largest share of the time between two readings that a hypervisor took from one of some CPUs, 0 to 1."""
+    return max((_share(older[cpu], newer[cpu], idle=False) for cpu in cpus if cpu in older and cpu in newer),
+               default=0.0)
+
+
+def _share(older: CpuTime, newer: CpuTime, *, idle: bool) -> float:
+    total = newer.total - older.total
+    if total <= 0:
+        return 0.0
+    share = (newer.idle - older.idle) / total if idle else (newer.stolen - older.stolen) / total
+    return min(1.0, max(0.0, 1.0 - share if idle else share))

@@ -1,0 +1,152 @@
+"""Files that a person names: only regular ones are read, up to a bound, and within a time.
+
+Opening a FIFO waits for a writer, opening a device may do something (a tape rewinds), /dev/zero has no end, and a file
+on a server that is gone answers never. Each of these is a `GivenFileError` here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from turbotui.untrusted import original
+
+LARGEST: Final = 1 << 20
+"""Bytes of a file that a person writes: a configuration of a thousand CPUs takes a hundredth."""
+PATIENCE: Final = 5.0
+"""Seconds after which a file that does not answer is given up."""
+REFUSED: Final = errno.ENOTSUP
+"""errno for a file that is not a regular one."""
+_CHUNK = 1 << 16
+_KINDS: Final = {
+    stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket",
+}  # fmt: skip
+T = TypeVar("T")
+
+
+class GivenFileError(Exception):
+    """A file that cannot be read.
+
+    Attributes:
+        why: without its name, to stand behind a colon.
+        missing: whether there is no file of that name.
+    """
+
+    def __init__(self, why: str, *, missing: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.missing = missing
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFile:
+    """What a file held, and its status when it was opened."""
+
+    data: bytes
+    status: os.stat_result
+
+    def text(self) -> str:
+        """The content as UTF-8.
+
+        Raises:
+            GivenFileError: it is not.
+        """
+        try:
+            return self.data.decode()
+        except UnicodeDecodeError as error:
+            raise GivenFileError(f"it is not UTF-8, at byte {error.start + 1}") from error
+
+
+def read_given(path: str, largest: int = LARGEST, seconds: float = PATIENCE) -> GivenFile:
+    """The whole of a regular file.
+
+    Args:
+        path: as the person named it; links are followed.
+        largest: bytes that it may have.
+        seconds: for which is waited.
+
+    Raises:
+        GivenFileError: it is not there, cannot be read, is no regular file, is larger, or does not answer in time.
+    """
+    return within(seconds, lambda: _read(path, largest))
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """What a call gives that may wait for a file for ever; the thread that waits is left behind then.
+
+    Raises:
+        GivenFileError: it did not return in time.
+        Exception: whatever the call raises.
+    """
+    outcome = _Outcome[T]()
+
+    def run() -> None:
+        try:
+            outcome.found.append(call())
+        except Exception as error:  # noqa: BLE001 - raised again by the caller's thread
+            outcome.failed.append(error)
+
+    thread = threading.Thread(target=run, name="given-file", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if outcome.failed:
+        raise outcome.failed[0]
+    if not outcome.found:
+        raise GivenFileError(f"it did not answer within {seconds:g} s")
+    return outcome.found[0]
+
+
+class _Outcome(Generic[T]):
+    """What a thread hands back."""
+
+    def __init__(self) -> None:
+        self.found: list[T] = []
+        self.failed: list[Exception] = []
+
+
+def unsuitable(mode: int) -> str:
+    """Why a file of this mode is not read: "it is a FIFO, not a regular file"; "" for a regular one."""
+    kind = stat.S_IFMT(mode)
+    return "" if kind == stat.S_IFREG else f"it is {_KINDS.get(kind, 'of an unknown kind')}, not a regular file"
+
+
+def _read(path: str, largest: int) -> GivenFile:
+    try:
+        path = original(path)
+        _refuse(os.stat(path))  # before it is opened: the opening of a device may do something
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise GivenFileError(os.strerror(error.errno or errno.ENOENT), missing=True) from error
+    except (OSError, ValueError) as error:  # ValueError: the name has a NUL
+        raise GivenFileError(_words(error)) from error
+    try:
+        status = os.fstat(descriptor)
+        _refuse(status)  # it may have been replaced in between
+        parts: list[bytes] = []
+        size = 0
+        while size <= largest and (part := os.read(descriptor, min(_CHUNK, largest + 1 - size))):
+            parts.append(part)
+            size += len(part)
+    except OSError as error:
+        raise GivenFileError(_words(error)) from error
+    finally:
+        os.close(descriptor)
+    if size > largest:
+        raise GivenFileError(f"it is larger than {largest} bytes")
+    return GivenFile(b"".join(parts), status)
+
+
+def _refuse(status: os.stat_result) -> None:
+    why = unsuitable(status.st_mode)
+    if why:
+        raise GivenFileError(why)
+
+
+def _words(error: OSError | ValueError) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,172 @@
+"""On whose behalf the program works.
+
+Under sudo(8) files are of the person who asked, not of root; and root can be given up for good once what needs it is
+open (--drop-privileges).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import pwd
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+
+_SETGROUPS: Final[Mapping[tuple[str, int], int]] = {
+    # (uname machine, pointer bytes): arch/*/entry/syscalls/syscall*.tbl; 159 is the generic table's number. libc's own
+    # setgroups() would change every thread of the process (nptl(7)); the system call changes the calling one.
+    ("x86_64", 8): 116,
+    ("aarch64", 8): 159,
+    ("riscv64", 8): 159,
+    ("loongarch64", 8): 159,
+    ("ppc64le", 8): 81,
+    ("i386", 4): 206,
+    ("i686", 4): 206,
+    ("x86_64", 4): 206,
+    ("armv7l", 4): 206,
+    ("aarch64", 4): 206,
+}
+_NO_NEW_PRIVS: Final = 38  # PR_SET_NO_NEW_PRIVS (uapi linux/prctl.h)
+_NOBODY: Final = 65534  # the overflow id of kernels and the user "nobody" of distributions
+_QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never takes: it answers which one is in force
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who started the program through sudo(8).
+
+    Attributes:
+        uid, gid: the user and the login group.
+        groups: the supplementary groups of the user, as at a login.
+        home: the home folder in the user database.
+    """
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+
+
+def invoking_user(environment: Mapping[str, str]) -> Person | None:
+    """The person behind a root process, by SUDO_UID of sudo(8); None without sudo, or when root itself called it.
+
+    Also after root was given up for that person, whose home the environment may still not name.
+    """
+    text = environment.get("SUDO_UID", "")
+    uid = int(text) if text.isascii() and text.isdecimal() else 0
+    if not uid or os.geteuid() not in (0, uid):
+        return None
+    try:
+        known = pwd.getpwuid(uid)
+    except (KeyError, OverflowError):  # an id that nobody has here
+        return None
+    return Person(uid, known.pw_gid, tuple(os.getgrouplist(known.pw_name, known.pw_gid)), known.pw_dir)
+
+
+@contextlib.contextmanager
+def as_invoking_user(environment: Mapping[str, str]) -> Iterator[None]:
+    """Touch files with the rights of the person behind sudo(8), in the calling thread alone.
+
+    The kernel then judges every path by what that person may do, links that lead elsewhere included, and gives new
+    files to that person (setfsuid(2)). Counters that other threads open meanwhile keep their rights.
+
+    Raises:
+        OSError: the identity cannot be taken.
+    """
+    person = invoking_user(environment)
+    if person is None or os.geteuid() == person.uid:
+        yield
+        return
+    before = os.getgroups(), os.getegid(), os.geteuid()
+    try:
+        _take(person.groups, person.gid, person.uid)
+        yield
+    finally:
+        _take(*before)
+
+
+def _take(groups: Sequence[int], gid: int, uid: int) -> None:
+    """The user last on the way down and first on the way up: only root may set the others."""
+    if uid == 0:
+        _filesystem_id("setfsuid", uid)
+    _set_groups(groups)
+    _filesystem_id("setfsgid", gid)
+    if uid != 0:
+        _filesystem_id("setfsuid", uid)
+
+
+def _set_groups(groups: Sequence[int]) -> None:
+    number = _SETGROUPS.get((platform.machine(), struct.calcsize("P")))
+    if number is None:
+        raise OSError(errno.ENOSYS, "setgroups of one thread is not known on this architecture")
+    array = (ctypes.c_uint32 * len(groups))(*groups)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(ctypes.c_long(number), ctypes.c_size_t(len(groups)), array) != 0:
+        raise OSError(ctypes.get_errno(), f"setgroups: {os.strerror(ctypes.get_errno())}")
+
+
+def _filesystem_id(call: str, wanted: int) -> None:
+    """setfsuid(2) or setfsgid(2), which tell no failure: they are asked again."""
+    change = getattr(ctypes.CDLL(None), call)
+    change(ctypes.c_uint32(wanted))
+    if change(ctypes.c_uint32(_QUERY)) & _QUERY != wanted:
+        raise PermissionError(errno.EPERM, f"{call} to {wanted} is refused")
+
+
+def forbid_new_privileges() -> None:
+    """Let no program that is run from now on gain rights, by a set-user-id bit or otherwise (no_new_privs, prctl(2)).
+
+    It holds for the calling thread and for every thread and process that it makes, so it comes before there are others.
+
+    Raises:
+        TurbotuiError: there is nothing that could be given up later, or the kernel refuses.
+    """
+    if os.geteuid() != 0 and _held_capabilities():
+        raise TurbotuiError("--drop-privileges gives up root, and this process has capabilities without being root: "
+                            "take them from the interpreter's file (setcap -r) and start turbotui by sudo")
+    if ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise TurbotuiError(f"--drop-privileges: no_new_privs cannot be set: {os.strerror(ctypes.get_errno())}")
+
+
+def give_up_privileges(environment: Mapping[str, str]) -> None:
+    """Become the person behind sudo(8), or nobody, in every thread and for good; nothing for whom is not root.
+
+    Groups go first and the user last, for only root may change groups. With the real, effective and saved user ids all
+    changed the kernel clears the capabilities of every thread (capabilities(7)); libc changes them together (nptl(7)).
+
+    Raises:
+        TurbotuiError: something of them is left. Then nothing may go on.
+    """
+    if os.geteuid() == 0:
+        person = invoking_user(environment)
+        uid, gid = (_NOBODY, _NOBODY) if person is None else (person.uid, person.gid)
+        try:
+            os.setgroups([])
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+        except OSError as error:
+            raise TurbotuiError(f"--drop-privileges: root cannot be given up: {error.strerror}") from error
+    left = _held_capabilities()
+    if left or 0 in os.getresuid():
+        raise TurbotuiError(f"root was not given up entirely: {left or 'a user id'} is left; nothing is measured")
+
+
+def _held_capabilities() -> str:
+    """The threads of this process that have or may take a capability, "" for none (proc_pid_status(5))."""
+    found = []
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/status", encoding="utf-8", errors="replace") as file:
+                sets = dict(line.split(":", 1) for line in file if line.startswith(("CapPrm:", "CapEff:", "CapAmb:")))
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
+        if any(int(value, 16) for value in sets.values()):
+            found.append(f"thread {thread} has capabilities {sets['CapPrm'].strip()}")
+    return ", ".join(found)

@@ -1,0 +1,122 @@
+"""What the running kernel was built with, what it was booted with, and which drivers it has loaded.
+
+So that a missing driver is explained by what the machine says, and no remedy is given that it contradicts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+
+from turbotui.machine.host import Host, HostError
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.untrusted import decoded, one_line
+
+
+def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str = "") -> Unavailable:
+    """Why a driver does not show itself, by what the kernel says of it.
+
+    Args:
+        host: the machine.
+        module: name of the driver's module.
+        option: that builds it, without "CONFIG_".
+        detail: what was looked for and not found.
+        remedy: what helps where the driver could be loaded; "": modprobe.
+    """
+    load = remedy or f"modprobe {module}"
+    newer = f"dmesg | grep -i {module}; a newer kernel may know this processor"
+    if is_loaded(host, module):
+        unknown = f"{detail}, although the driver {module} is loaded: it found nothing that it knows"
+        return Unavailable(Reason.NO_HARDWARE, unknown, newer)
+    built = build_option(host, option, module)
+    if built == "n":
+        without = f"{detail}: this kernel was built without the driver {module} (CONFIG_{option} is not set)"
+        return Unavailable(Reason.NO_DRIVER, without, f"use a kernel with CONFIG_{option}=m or y")
+    if built == "y":
+        unknown = f"{detail}, although the driver {module} is in the kernel: it found nothing that it knows"
+        return Unavailable(Reason.NO_HARDWARE, unknown, newer)
+    word = boot_word(host, "nomodule", rf"(?:modprobe|module)[._-]?blacklist=(?:\S*,)?{re.escape(module)}(?:,\S*)?")
+    if word:
+        return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
+    return Unavailable(Reason.NO_DRIVER, detail, load)
+
+
+def boot_word(host: Host, *patterns: str) -> str:
+    """The first word on the kernel's command line that one of the patterns matches whole; "" for none."""
+    try:
+        words = host.read_text("/proc/cmdline").split()
+    except HostError:
+        return ""
+    if "--" in words:  # what comes after is for init (Documentation/admin-guide/kernel-parameters.rst)
+        words = words[: words.index("--")]
+    return next((one_line(word) for word in words for pattern in patterns if re.fullmatch(pattern, word)), "")
+
+
+def is_loaded(host: Host, module: str) -> bool:
+    """Whether /proc/modules lists a module."""
+    try:
+        lines = host.read_text("/proc/modules").splitlines()
+    except HostError:
+        return False
+    wanted = f"{module.replace('-', '_')} "
+    return any(line.startswith(wanted) for line in lines)
+
+
+def build_option(host: Host, option: str, module: str = "") -> str:
+    """CONFIG_<option> by what the kernel and its modules say: "y", "m", "n"; "" where nothing can be read.
+
+    Args:
+        host: the machine.
+        option: without "CONFIG_".
+        module: that it builds; "" for an option that builds none.
+    """
+    try:
+        release = one_line(host.read_text("/proc/sys/kernel/osrelease"))
+    except HostError:
+        return ""
+    for read in (_running_config, _boot_config):
+        text = read(host, release)
+        if text is not None:
+            return next((line.partition("=")[2] for line in text.splitlines() if line.startswith(f"CONFIG_{option}=")),
+                        "n")
+    if not module:
+        return ""
+    folder = f"/lib/modules/{release}"
+    try:
+        builtin = host.read_text(f"{folder}/modules.builtin")
+        modules = host.read_text(f"{folder}/modules.dep")
+    except HostError:
+        return ""
+    file = re.compile(rf"/{re.escape(module).replace('_', '[_-]')}\.ko")
+    if file.search(builtin):
+        return "y"
+    return "m" if file.search(modules) else "n"
+
+
+def _running_config(host: Host, _release: str) -> str | None:
+    """/proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None where it is not there or not gzip."""
+    try:
+        descriptor = host.open_file("/proc/config.gz")
+    except HostError:
+        return None
+    packed = bytearray()
+    try:
+        while part := host.read_at(descriptor, 1 << 16, len(packed)):
+            packed += part
+        return decoded(gzip.decompress(packed))
+    except (HostError, OSError, EOFError, zlib.error):
+        return None
+    finally:
+        host.close(descriptor)
+
+
+def _boot_config(host: Host, release: str) -> str | None:
+    """The configuration that distributions install beside the kernel; None where there is none."""
+    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
+        if host.exists(path):
+            try:
+                return host.read_text(path)
+            except HostError:
+                continue
+    return None

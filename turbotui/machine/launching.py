@@ -1,0 +1,134 @@
+"""The one way in which turbotui starts somebody's command: held before exec(2), and as a shell would have started it.
+
+The interpreter ignores SIGPIPE and SIGXFSZ from its start (CPython, Python/pylifecycle.c), and turbotui raises its
+limit of open files; exec(2) hands both on. `while :; do echo x; done | head -1` would then never end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.machine.linux import DESCRIPTORS_AT_START
+from turbotui.untrusted import one_line, original
+
+_NOT_RUN: Final = 127  # what a shell answers for a command that it cannot run
+_IGNORED_BY_PYTHON: Final = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class NotRunError(TurbotuiError):
+    """A command that cannot be run.
+
+    Args:
+        command: its first word.
+        number: errno of exec(2).
+    """
+
+    def __init__(self, command: str, number: int) -> None:
+        super().__init__(f"{command} cannot be run: {os.strerror(number)}")
+        self.number = number
+
+
+class Held:
+    """A child that waits for `go`, then becomes the command.
+
+    It is a fork of this process, so it is made before there are threads.
+
+    Args:
+        words: the command and its arguments, looked up in PATH.
+        stdout: the descriptor that the command writes to; None for this process's own.
+        prepare: called in the child before it waits; a `TurbotuiError` of it keeps the command from being run.
+    """
+
+    def __init__(self, words: Sequence[str], stdout: int | None = None,
+                 prepare: Callable[[], None] | None = None) -> None:
+        self._words = [original(word) for word in words]
+        self.name = one_line(words[0])
+        self._stdout = stdout
+        self._prepare = prepare
+        gate, self._open = os.pipe()
+        self._told, tell = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            self._become(gate, tell)
+        os.close(gate)
+        os.close(tell)
+        self.descriptor = os.pidfd_open(self.pid)
+        """Readable once the command has ended (pidfd_open(2))."""
+
+    def go(self) -> None:
+        """Let it run.
+
+        Raises:
+            NotRunError: it cannot be run.
+        """
+        os.write(self._open, b"g")
+        os.close(self._open)
+        answer = os.read(self._told, 4)  # ends empty when exec closes the other end
+        os.close(self._told)
+        if answer:
+            os.waitpid(self.pid, 0)
+            os.close(self.descriptor)
+            raise NotRunError(self.name, int.from_bytes(answer, "little"))
+
+    def status(self) -> int | None:
+        """None while it runs; then its exit status, or 128 and the number of the signal that ended it."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid:
+            return None
+        os.close(self.descriptor)
+        code = os.waitstatus_to_exitcode(status)
+        return 128 - code if code < 0 else code
+
+    def wait(self) -> int:
+        """Wait for its end; its exit status, or the number of the signal that ended it as a negative number."""
+        _pid, status = os.waitpid(self.pid, 0)
+        os.close(self.descriptor)
+        return os.waitstatus_to_exitcode(status)
+
+    def send(self, number: int) -> None:
+        """Send it a signal; only while `status` gives None, for then its number cannot be another's yet."""
+        os.kill(self.pid, number)
+
+    def give_up(self) -> None:
+        """End the child without running the command.
+
+        It is killed: a child that was made later holds its pipe open, so closing that would tell it nothing.
+        """
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self._open)
+        os.close(self._told)
+        os.close(self.descriptor)
+        os.waitpid(self.pid, 0)
+
+    def _become(self, gate: int, tell: int) -> None:
+        try:
+            os.close(self._open)
+            if self._prepare is not None:
+                self._prepare()
+            if os.read(gate, 1):
+                if self._stdout is not None:
+                    os.dup2(self._stdout, 1)
+                _undo_python()
+                os.execvp(self._words[0], self._words)  # noqa: S606 - running it is what was asked for
+        except TurbotuiError:
+            os.write(tell, errno.EPERM.to_bytes(4, "little"))
+        except OSError as error:
+            os.write(tell, (error.errno or 1).to_bytes(4, "little"))
+        finally:
+            os._exit(_NOT_RUN)
+
+
+def _undo_python() -> None:
+    """Give the process back what a command expects and the interpreter or turbotui changed."""
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):  # a lower hard limit since the start: what there is stays
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS_AT_START, hard))

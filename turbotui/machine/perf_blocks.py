@@ -1,0 +1,266 @@
+"""Blocks of a ring as records: samples are unpacked many at a time, and thinned out where they are very many.
+
+Counters are cumulative. Of a thread's own counters the last sample holds all that those before it said, and samples of
+a CPU's counters can be put together by thread. So a reader that is behind loses moments and no counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbotui.machine.perf_records import (
+    COUNTS,
+    HEADER,
+    NOBODY,
+    PREEMPTED,
+    SAMPLE,
+    SAMPLE_KIND,
+    SWITCH_OUT,
+    TRAILER,
+    Exited,
+    Forked,
+    LastCounts,
+    Lost,
+    ReadFormat,
+    Reading,
+    Record,
+    RecordError,
+    RecordType,
+    Sample,
+    Switched,
+    parse_record,
+)
+
+_BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples, or 15,000 a second (`pace.LOOK_NS`)
+_TOGETHER: Final = 128  # records of such a block that are looked at together
+_FIRST: Final = 4  # records that are looked at first: where threads come and go, samples stand in short rows
+_AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time
+# places in an unpacked sample: header (3 words), `SAMPLE` (6), `COUNTS` (3), values
+_EVENT, _PID, _TID, _TIME, _CPU = 3, 4, 5, 6, 7
+_ENABLED, _RUNNING, _VALUES = 10, 11, 12
+_SWITCH: Final = struct.Struct(f"{HEADER.format}{TRAILER.format}")  # its words: type, misc, size, pid, tid, time, cpu
+_SWITCH_KIND: Final = int(RecordType.SWITCH)
+_READ_KIND: Final = int(RecordType.READ)
+# of births and ends: type, misc, size, pid, parent, tid, its creator, time, then the trailer
+_LIFE: Final = struct.Struct(f"{HEADER.format}IIIIQ{TRAILER.format}")
+_FORK_KIND: Final = int(RecordType.FORK)
+_EXIT_KIND: Final = int(RecordType.EXIT)
+
+Words = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Decoder:
+    """Turns the bytes of one ring into records.
+
+    Attributes:
+        read_format: of its events.
+        counters: in a complete set.
+        shared: whether the counters are a CPU's, which all its threads share, instead of each thread's own.
+        behind: bytes of a block from which samples are thinned out.
+        damaged: records that could not be understood.
+    """
+
+    read_format: int
+    counters: int
+    shared: bool = False
+    behind: int = _BEHIND
+    damaged: int = 0
+    _whole: struct.Struct = field(init=False)
+    _key: struct.Struct = field(init=False)
+    _end: struct.Struct = field(init=False)
+    _tells_lost: bool = field(init=False)
+    _stride: int = field(init=False)
+    _before: Words | None = None
+
+    def __post_init__(self) -> None:
+        self._stride = 1 + bool(self.read_format & ReadFormat.ID) + bool(self.read_format & ReadFormat.LOST)
+        self._whole = struct.Struct(f"{HEADER.format}{SAMPLE.format}{COUNTS.format}{self._stride * self.counters}Q")
+        self._end = struct.Struct(f"{HEADER.format}II{COUNTS.format}{self._stride * self.counters}Q{TRAILER.format}")
+        self._tells_lost = bool(self.read_format & ReadFormat.LOST)
+        # of a sample its type, length, event and thread; the rest is passed over
+        self._key = struct.Struct(f"I2xHQ4xI{self._whole.size - 24}x")
+
+    @property
+    def sample_bytes(self) -> int:
+        """Of a sample of a complete set."""
+        return self._whole.size
+
+    def records(self, data: bytes) -> list[Record]:
+        """All records of a block, which begins and ends with whole ones; what cannot be one ends it, and is counted."""
+        found: list[Record] = []
+        view = memoryview(data)
+        at, end, size = 0, len(data), self._whole.size
+        behind = end > self.behind
+        while at < end:
+            kind, _misc, length = HEADER.unpack_from(data, at) if end - at >= HEADER.size else (0, 0, 0)
+            if length < HEADER.size or length > end - at:
+                self.damaged += 1  # where the next one begins cannot be known; the next block begins with a whole one
+                break
+            if length == _LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
+                found.append(life(_LIFE.unpack_from(data, at)))
+                at += length
+                continue
+            if behind and not self.shared and length == size:
+                rows, taken = self._newest(view[at:])
+                if taken:
+                    at += taken * size
+                    found += map(self._sample, rows)
+                    continue
+            rows = rows_of(self._whole, SAMPLE_KIND, view[at:]) if length == size else []
+            if rows:
+                at += len(rows) * size
+                found += map(self._sample, self._by_thread(rows) if behind else rows)
+                self._before = rows[-1]
+                continue
+            rows = rows_of(self._end, _READ_KIND, view[at:]) if length == self._end.size else []
+            if rows:
+                at += len(rows) * length
+                found += self._ends(rows)
+                continue
+            rows = rows_of(_SWITCH, _SWITCH_KIND, view[at:]) if length == _SWITCH.size else []
+            if rows:
+                at += len(rows) * length
+                found += whole_slices(rows) if behind else map(switched, rows)
+                continue
+            try:
+                one = parse_record(data[at : at + length], self.read_format)
+            except RecordError:
+                self.damaged += 1
+            else:
+                found.append(one)
+                if type(one) is Lost:
+                    self._before = None  # what the next sample counted is of several threads
+            at += length
+        return found
+
+    def _sample(self, words: Words) -> Sample:
+        stride = self._stride
+        lost = words[_VALUES + stride - 1 :: stride] if self._tells_lost else ()
+        reading = Reading(words[_ENABLED], words[_RUNNING], words[_VALUES::stride], lost)
+        return Sample(words[_EVENT], words[_PID], words[_TID], words[_TIME], words[_CPU], reading)
+
+    def _ends(self, rows: Sequence[Words]) -> Iterator[LastCounts]:
+        """Last counts; damaged where two writers have mixed their words, or one of another set stands among them."""
+        stride = self._stride
+        for words in rows:
+            pid, tid, time, _cpu, _reserved, event = words[-6:]
+            if (pid, tid) != words[3:5] or words[5] != self.counters:
+                self.damaged += 1
+                continue
+            lost = words[8 + stride - 1 : -6 : stride] if self._tells_lost else ()
+            yield LastCounts(event, pid, tid, time, Reading(words[6], words[7], words[8:-6:stride], lost))
+
+    def _newest(self, view: memoryview) -> tuple[list[Words], int]:
+        """The last sample of each thread in each stretch of the samples that a block begins with, and their number."""
+        size = self._whole.size
+        there = min(_AT_ONCE, len(view) // size)
+        found: list[Words] = []
+        first, step = 0, _FIRST
+        while first < there:
+            part = list(self._key.iter_unpack(view[first * size : min(there, first + step) * size]))
+            last = dict(zip(part, range(first, first + len(part)), strict=True))
+            good = len(part)
+            if any(key[0] != SAMPLE_KIND or key[1] != size for key in last):
+                good = next(at for at, key in enumerate(part) if key[0] != SAMPLE_KIND or key[1] != size)
+                last = dict(zip(part[:good], range(first, first + good), strict=True))
+            found += [self._whole.unpack_from(view, at * size) for at in sorted(last.values())]
+            first += good
+            if good < len(part):  # from there on words are not where they seem
+                break
+            step = min(2 * step, _TOGETHER)
+        return found, first
+
+    def _by_thread(self, rows: Sequence[Words]) -> Iterator[Words]:
+        for first in range(0, len(rows), _TOGETHER):
+            part = rows[first : first + _TOGETHER]
+            before = rows[first - 1] if first else self._before
+            if before is None or before[_ENABLED] > part[0][_ENABLED]:  # the ring's first, or counters opened anew
+                yield from part
+            else:
+                yield from by_thread(part, before)
+
+
+def rows_of(layout: struct.Struct, kind: int, view: memoryview) -> list[Words]:
+    """The records of one type and length that a block begins with, one after the other, up to a bound of memory."""
+    size = layout.size
+    rows: list[Words] = []
+    for words in layout.iter_unpack(view[: min(_AT_ONCE, len(view) // size) * size]):
+        if words[2] != size or words[0] != kind:
+            break  # from here on words are not where they seem
+        rows.append(words)
+    return rows
+
+
+def life(words: Words) -> Forked | Exited:
+    """A record of a birth or an end; its time is that of the trailer, as everywhere."""
+    _pid, _tid, time, cpu, _reserved, event = words[-6:]
+    if words[0] == _FORK_KIND:
+        return Forked(words[3], words[4], words[5], words[6], time, event)
+    return Exited(words[3], words[5], time, cpu, event)
+
+
+def switched(words: Words) -> Switched:
+    """A record of a switch."""
+    misc = words[1]
+    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), words[5], words[8])
+
+
+def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:
+    """Records of switches with the slices of a thread put together, those that begin and end among these.
+
+    A thread then has one slice, as long as all of them, that ends when the last of them did.
+    """
+    for first in range(0, len(rows), _TOGETHER):
+        since: dict[tuple[int, int], Words] = {}
+        ran: dict[tuple[int, int], int] = {}
+        last: dict[tuple[int, int], Words] = {}
+        for words in rows[first : first + _TOGETHER]:
+            thread = (words[8], words[4])
+            if not words[1] & SWITCH_OUT:
+                since[thread] = words
+            elif thread in since:
+                ran[thread] = ran.get(thread, 0) + words[5] - since.pop(thread)[5]
+                last[thread] = words
+            else:
+                yield switched(words)  # it began before these
+        for thread, words in last.items():
+            yield Switched(words[3], words[4], words[6], out=False, preempted=False, time=words[5] - ran[thread],
+                           event=words[8])
+            yield switched(words)
+        yield from map(switched, since.values())
+
+
+def by_thread(rows: Sequence[Words], before: Words) -> Iterator[Words]:
+    """Samples of a CPU's counters as one sample a thread, each with what its slices together counted.
+
+    Args:
+        rows: one after the other.
+        before: the sample before them.
+
+    Returns:
+        Samples whose differences, one after the other from `before`, are those sums; the last has the values of the
+        last of `rows`. Slices of threads that have given their numbers back stay apart, for they are not one thread.
+    """
+    ends: dict[int, list[Words]] = {}
+    starts: dict[int, list[Words]] = {}
+    last: dict[int, Words] = {}
+    older = before[_ENABLED:]
+    for number, words in enumerate(rows):
+        key = words[_TID] if words[_TID] != NOBODY else -1 - number
+        newer = words[_ENABLED:]
+        if last.pop(key, None) is None:  # so that the order is that of the last slices
+            ends[key], starts[key] = [newer], [older]
+        else:
+            ends[key].append(newer)
+            starts[key].append(older)
+        last[key] = words
+        older = newer
+    total = list(before[_ENABLED:])
+    for key, words in last.items():  # sums of columns: what all slices ended with, less what they began with
+        sums = zip(total, map(sum, zip(*ends[key], strict=True)), map(sum, zip(*starts[key], strict=True)), strict=True)
+        total = [had + end - start for had, end, start in sums]
+        yield (*words[:_ENABLED], *total)

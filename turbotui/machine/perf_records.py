@@ -1,0 +1,278 @@
+"""What a sampling perf event writes into its ring: the records, and how their bytes are read.
+
+Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type. Everything here is pure.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Final, NamedTuple
+
+from turbotui.untrusted import decoded, one_line
+
+HEADER: Final = struct.Struct("IHH")  # perf_event_header: type, misc, size
+_EXEC: Final = 1 << 13  # PERF_RECORD_MISC_COMM_EXEC
+SWITCH_OUT: Final = 1 << 13  # PERF_RECORD_MISCSWITCH_OUT
+PREEMPTED: Final = 1 << 14  # PERF_RECORD_MISCSWITCH_OUT_PREEMPT
+SAMPLE: Final = struct.Struct("QIIQII")  # what SAMPLE_TYPE puts before the counters
+COUNTS: Final = struct.Struct("QQQ")  # a group's block: how many counters, ns enabled, ns running
+_PAIR: Final = struct.Struct("II")
+_FOUR: Final = struct.Struct("IIII")
+WORD: Final = struct.Struct("Q")
+TRAILER: Final = struct.Struct("IIQIIQ")  # what sample_id_all and SAMPLE_TYPE put after every other record
+NOBODY: Final = 0xFFFFFFFF
+"""The number of a thread that has given its number back (kernel/events/core.c)."""
+
+
+class SampleType(IntFlag):
+    """What a sample carries (enum perf_event_sample_format), as far as tasks need it."""
+
+    TID = 1 << 1
+    TIME = 1 << 2
+    READ = 1 << 4
+    CPU = 1 << 7
+    IDENTIFIER = 1 << 16
+
+
+class ReadFormat(IntFlag):
+    """What reading a counter gives (enum perf_event_read_format)."""
+
+    ENABLED = 1
+    RUNNING = 2
+    ID = 4
+    GROUP = 8
+    LOST = 16
+
+
+class RecordType(IntEnum):
+    """Records that are understood (enum perf_event_type)."""
+
+    LOST = 2
+    COMM = 3
+    EXIT = 4
+    THROTTLE = 5
+    UNTHROTTLE = 6
+    FORK = 7
+    READ = 8
+    SAMPLE = 9
+    LOST_SAMPLES = 13
+    SWITCH = 14
+
+
+SAMPLE_KIND: Final = int(RecordType.SAMPLE)
+SAMPLE_TYPE: Final = (
+    SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER
+)
+"""The one choice that turbotui samples with; the parser knows no other."""
+
+
+class RecordError(ValueError):
+    """Bytes that are no record of this layout."""
+
+
+class Reading(NamedTuple):
+    """A group's counters at one instant, in the order in which they were opened.
+
+    Attributes:
+        enabled: ns for which the group was enabled.
+        running: ns for which it was on the hardware; less than `enabled` means that it took turns.
+        values: counts since the group was opened.
+        lost: records of each event that found no room, () where the kernel does not tell (before 6.0).
+    """
+
+    enabled: int
+    running: int
+    values: tuple[int, ...]
+    lost: tuple[int, ...] = ()
+
+
+class Sample(NamedTuple):
+    """The counters of a thread at a switch or a tick; time in ns of the perf clock."""
+
+    event: int
+    pid: int
+    tid: int
+    time: int
+    cpu: int
+    reading: Reading
+
+
+class LastCounts(NamedTuple):
+    """The counters of a thread when it ended (PERF_RECORD_READ), those that `event` was handed on to."""
+
+    event: int
+    pid: int
+    tid: int
+    time: int
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Records that found no room in the ring since the one before."""
+
+    count: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A thread got a name, by exec(2) (`executed`) or by itself; `event` wrote it down."""
+
+    pid: int
+    tid: int
+    name: str
+    time: int
+    executed: bool = False
+    event: int = 0
+
+
+class Forked(NamedTuple):
+    """A thread came into being; `pid` differs from `parent_pid` for a new process. `event` wrote it down."""
+
+    pid: int
+    parent_pid: int
+    tid: int
+    parent_tid: int
+    time: int
+    event: int = 0
+
+
+class Exited(NamedTuple):
+    """A thread ended on a CPU; `event` wrote it down."""
+
+    pid: int
+    tid: int
+    time: int
+    cpu: int = -1
+    event: int = 0
+
+
+class Switched(NamedTuple):
+    """A thread went on (`out` false) or off a CPU; `preempted` where it could have run on. `event` wrote it down."""
+
+    pid: int
+    tid: int
+    cpu: int
+    out: bool
+    preempted: bool
+    time: int
+    event: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """The kernel held samples back (`on`), for more came than kernel.perf_event_max_sample_rate, or let them go."""
+
+    on: bool
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A record of a type that tasks do not need."""
+
+    type: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """The counters of a CPU that had gone begin at zero again; no record of the kernel's."""
+
+    time: int
+
+
+Record = Sample | LastCounts | Lost | Named | Forked | Exited | Switched | Throttled | Unread | Reopened
+
+
+_NOTHING: Final = Reading(0, 0, ())
+
+
+def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[Reading, int]:
+    """A group's block, as read(2) and samples give it.
+
+    Args:
+        data: holds the block.
+        read_format: has GROUP, ENABLED and RUNNING.
+        start: where the block begins.
+
+    Returns:
+        The reading, and where the block ends.
+
+    Raises:
+        RecordError: it does not fit into the bytes.
+    """
+    try:
+        count, enabled, running = COUNTS.unpack_from(data, start)
+        stride = 1 + bool(read_format & ReadFormat.ID) + bool(read_format & ReadFormat.LOST)
+        end = start + 24 + 8 * stride * count
+        if end > len(data):
+            raise RecordError(f"{count} counters do not fit into {len(data)} bytes")
+        words = struct.unpack_from(f"{stride * count}Q", data, start + 24)
+    except struct.error as error:
+        raise RecordError(str(error)) from error
+    lost = words[stride - 1 :: stride] if read_format & ReadFormat.LOST else ()
+    return Reading(enabled, running, words[::stride], lost), end
+
+
+def parse_record(data: bytes, read_format: int) -> Record:
+    """One whole record, header included, of events that have `SAMPLE_TYPE` and sample_id_all.
+
+    Raises:
+        RecordError: the bytes are not such a record.
+    """
+    try:
+        kind, misc, size = HEADER.unpack_from(data)
+        if size != len(data):
+            raise RecordError(f"a record of {size} bytes in {len(data)}")
+        if kind == RecordType.SAMPLE:
+            event, pid, tid, time, cpu, _reserved = SAMPLE.unpack_from(data, 8)
+            reading, end = parse_reading(data, read_format, 40)
+            if end != size:
+                raise RecordError(f"a sample of {size} bytes ends at {end}")
+            return Sample(event, pid, tid, time, cpu, reading)
+        # sample_id_all: the same words stand at the end of every other record, identifier last
+        pid, tid, time, cpu, _reserved, event = TRAILER.unpack_from(data, size - TRAILER.size)
+        if kind == RecordType.READ:
+            return _last_counts(data, read_format, Sample(event, pid, tid, time, cpu, _NOTHING))
+        return _other(kind, misc, data, (pid, tid, time, cpu, event))
+    except struct.error as error:
+        raise RecordError(str(error)) from error
+
+
+def _last_counts(data: bytes, read_format: int, trailer: Sample) -> LastCounts:
+    pid, tid = _PAIR.unpack_from(data, 8)
+    reading, end = parse_reading(data, read_format, 16)
+    if end + TRAILER.size != len(data) or (pid, tid) != (trailer.pid, trailer.tid):
+        raise RecordError(f"the last counts of thread {tid} end at {end} of {len(data)} bytes, and name {trailer.tid}")
+    return LastCounts(trailer.event, pid, tid, trailer.time, reading)
+
+
+def _other(kind: int, misc: int, data: bytes, trailer: tuple[int, int, int, int, int]) -> Record:
+    pid, tid, time, cpu, event = trailer
+    if len(data) < HEADER.size + TRAILER.size:
+        raise RecordError(f"a record of {len(data)} bytes has no room for its trailer")
+    match kind:
+        case RecordType.LOST:
+            return Lost(WORD.unpack_from(data, 16)[0], time)
+        case RecordType.LOST_SAMPLES:
+            return Lost(WORD.unpack_from(data, 8)[0], time)
+        case RecordType.COMM:
+            owner, thread = _PAIR.unpack_from(data, 8)
+            name = one_line(decoded(data[16 : len(data) - 32].partition(b"\0")[0]))
+            return Named(owner, thread, name, time, bool(misc & _EXEC), event)
+        case RecordType.FORK:
+            new, parent, thread, creator = _FOUR.unpack_from(data, 8)
+            return Forked(new, parent, thread, creator, time, event)
+        case RecordType.EXIT:
+            owner, _parent, thread, _creator = _FOUR.unpack_from(data, 8)
+            return Exited(owner, thread, time, cpu, event)
+        case RecordType.SWITCH:
+            return Switched(pid, tid, cpu, bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), time, event)
+        case RecordType.THROTTLE | RecordType.UNTHROTTLE:
+            return Throttled(kind == RecordType.THROTTLE, time)
+        case _:
+            return Unread(kind, time)

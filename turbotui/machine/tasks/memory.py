@@ -1,0 +1,59 @@
+"""How large rings of samples are: large enough for storms, within what this user may lock."""
+
+from __future__ import annotations
+
+import mmap
+import resource
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+
+_PAGES_CPU: Final = 2_048  # 8 MiB: 400 ms of 200,000 switches a second at about 100 bytes each
+_PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
+_PAGES_LEAST: Final = 32  # 128 KiB: 50 ms of 25,000 switches a second on one CPU
+SHARE_OF_ENDS: Final = 4
+"""How much larger the ring of a CPU is than the one of the last counts there, where 2 MiB hold 16,000 threads."""
+_MLOCK: Final = "/proc/sys/kernel/perf_event_mlock_kb"
+_IPC_LOCK: Final = 14  # CAP_IPC_LOCK
+
+
+def pages_for(cpus: int) -> int:
+    """Pages of each CPU's ring: fewer where there are many CPUs; a power of two."""
+    share = max(_PAGES_LEAST, min(_PAGES_CPU, _PAGES_ALL // max(1, cpus)))
+    return 1 << (share.bit_length() - 1)
+
+
+def pages_of_ends(pages: int, rings: int) -> int:
+    """Pages of each ring of last counts, beside rings of samples of so many pages, where there are so many of them."""
+    share = max(1, min(pages // SHARE_OF_ENDS, _PAGES_ALL // max(1, rings)))
+    return 1 << (share.bit_length() - 1)
+
+
+def locks_freely(host: Host) -> bool:
+    """Whether this user may lock as much memory as there is."""
+    return host.privileges().has(_IPC_LOCK) or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+
+
+def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
+    """As many of these pages, a power of two, as this user may lock in the rings of all CPUs.
+
+    perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
+    ring has a page more than its data. Rings that find no room all the same are made smaller (`Follower`).
+
+    Args:
+        host: this machine.
+        pages: wanted for each CPU.
+        cpus: how many.
+        ends: whether each has a ring of last counts as well.
+    """
+    if locks_freely(host):
+        return pages
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    try:
+        each = int(host.read_text(_MLOCK)) * 1024
+    except (HostError, ValueError):
+        return pages
+    room = (each + limit // max(1, cpus)) // mmap.PAGESIZE
+    while pages > 1 and (pages + 1) + (pages // SHARE_OF_ENDS + 1) * ends > room:
+        pages //= 2
+    return pages

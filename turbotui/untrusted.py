@@ -1,0 +1,173 @@
+"""Text that comes from outside: tasks, files, devices and command lines choose it, and a terminal would obey it.
+
+Whatever may move a cursor, set a title, turn the direction of a line or stand there unseen is written as a visible
+mark: a control character as its picture (U+2400 and following), anything else as its number in ⟪⟫, a byte that is no
+UTF-8 as ⟪xNN⟫. A text that holds such marks itself has these marked too, so that no two texts become the same and
+`original` gives back every byte.
+
+    visible, decoded    where text comes in: the host's files and names, perf's records, the command line, own files
+    one_line            where a text is one name or value: line breaks and TABs are marked too
+    original            where it goes back to the kernel: the path of a file, the words of a command
+    json_text           where a program reads it: JSON with the original text, every unsafe character escaped
+    guarded             where it goes out: a second lock that passes what is marked and marks what was forgotten
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+# The sets of The Unicode Standard 15: general categories Cc, Zl, Zp and Cs (with which Python stands for bytes that are
+# no UTF-8), the noncharacters, and all that DerivedCoreProperties.txt calls Default_Ignorable_Code_Point with the rest
+# of the format characters (Cf): directions (U+202A to 202E, 2066 to 2069), zero widths, variation selectors, tags.
+_UNSEEN: Final = (
+    "\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_MARKS: Final = "\u2400-\u241f\u2421\u27ea\u27eb"
+_PICTURES: Final = 0x2400  # "Control Pictures": the picture of control character N is U+2400 and N
+_DELETE, _DELETE_PICTURE = 0x7F, 0x2421
+_PLAIN_BYTES: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
+_BYTES: Final = range(0xDC80, 0xDD00)  # surrogateescape (PEP 383): byte 0x80 is U+DC80
+
+T = TypeVar("T")
+
+_UNSAFE: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}]")
+_UNSAFE_OR_BREAK: Final = re.compile(f"[\t\n{_CONTROLS}{_UNSEEN}]")
+_UNSAFE_OR_MARK: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}{_MARKS}]")
+_UNSAFE_OR_COLOUR: Final = re.compile(f"\x1b\\[[0-9;:]*m|[{_CONTROLS}{_UNSEEN}]")
+_MARK: Final = re.compile("[\u2400-\u241f\u2421]|\u27ea(x?)([0-9a-f]{2,6})\u27eb")
+
+
+def visible(text: str) -> str:
+    """A text from outside with everything that a terminal would obey or hide marked; TABs and line breaks stay."""
+    return _UNSAFE_OR_MARK.sub(_mark, text) if _may_hold(_UNSAFE_OR_MARK, text) else text
+
+
+def decoded(data: bytes) -> str:
+    """Bytes from outside as `visible` text: UTF-8, and marks for the bytes that are not."""
+    if not data.translate(None, _PLAIN_BYTES):  # most of what a kernel says, and some of it is long
+        return data.decode("ascii")
+    return visible(data.decode("utf-8", "surrogateescape"))
+
+
+def one_line(text: str) -> str:
+    """A name or value of one line, without blanks around it; TABs and line breaks inside it are marked.
+
+    Text that has been made visible stays as it is, so this may be done twice.
+    """
+    return in_cell(text.strip(" \t\n\u2400"))  # a string of a device tree ends with NUL
+
+
+def in_cell(text: str) -> str:
+    """A piece of a line that is about to be drawn: as `one_line`, with the blanks around it."""
+    if text.isprintable() and text.isascii():  # nearly always, and this is asked of every piece of a screen
+        return text
+    return _UNSAFE_OR_BREAK.sub(_mark, text)
+
+
+def guarded(text: str) -> str:
+    """What is about to be written, maybe to a terminal: marks what was not yet, except colours, TABs and line ends."""
+    return _UNSAFE_OR_COLOUR.sub(_mark_but_colours, text) if _may_hold(_UNSAFE, text) else text
+
+
+def original(text: str) -> str:
+    """The text as it came from outside; bytes that are no UTF-8 as `os.fsencode` wants them."""
+    return _MARK.sub(_unmark, text) if _MARK.search(text) else text
+
+
+def json_text(value: object, *, indent: int | None = None, compact: bool = False,
+              default: Callable[[object], object] | None = None) -> str:
+    r"""A value as JSON whose strings are the original ones; what is unsafe on a terminal is there as \uNNNN.
+
+    A number that is not finite, for which JSON has no word, is null.
+    """
+    separators = (",", ":") if compact else None
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=default,
+                          separators=separators)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, default=default,
+                          separators=separators)
+    if not _may_hold(_UNSAFE_OR_MARK, text):
+        return text
+    # A mark holds none of the characters that mean something in JSON, and none that need an escape.
+    return _UNSAFE.sub(_json_escape, _MARK.sub(_json_original, text))
+
+
+def visible_in(value: T) -> T:
+    """A value of JSON or TOML with every text in it made visible: the parsers turn escapes into what was escaped."""
+    made: Any = value
+    if isinstance(value, str):
+        made = visible(value)
+    elif isinstance(value, list):
+        made = [visible_in(item) for item in value]
+    elif isinstance(value, dict):
+        made = {visible_in(key): visible_in(item) for key, item in value.items()}
+    return cast("T", made)
+
+
+def toml_text(text: str) -> str:
+    """A basic string of TOML 1.0 that a parser reads as this visible text; no byte of it is unsafe."""
+    escaped = original(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{_UNSAFE_OR_BREAK.sub(_toml_escape, escaped)}"'
+
+
+def _may_hold(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern of single characters is in a text; a no, the usual answer, takes two nanoseconds a character.
+
+    A pattern of this size takes eighty: only what is left without plain ASCII is given to it.
+    """
+    left = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
+    return bool(left) and pattern.search(left.decode("utf-8", "surrogatepass")) is not None
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _mark(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    if number < 0x20:
+        return chr(_PICTURES + number)
+    if number == _DELETE:
+        return chr(_DELETE_PICTURE)
+    if number in _BYTES:
+        return f"\u27eax{number - _BYTES.start + 0x80:02x}\u27eb"
+    return f"\u27ea{number:02x}\u27eb"
+
+
+def _mark_but_colours(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else _mark(found)
+
+
+def _unmark(found: re.Match[str]) -> str:
+    if found[2] is None:
+        number = ord(found[0])
+        return chr(_DELETE if number == _DELETE_PICTURE else number - _PICTURES)
+    number = int(found[2], 16)
+    if found[1]:
+        number += _BYTES.start - 0x80
+    return chr(number) if number < 0x110000 else found[0]
+
+
+def _json_original(found: re.Match[str]) -> str:
+    return json.dumps(_unmark(found), ensure_ascii=False)[1:-1]
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]
+
+
+def _toml_escape(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return _mark(found) if 0xD800 <= number < 0xE000 else f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
