@@ -4,17 +4,24 @@ import errno
 from dataclasses import replace
 
 import pytest
-from fakehost import GUEST, ROOT, SAPPHIRE_RAPIDS, FakeHost, machine, place
+from fakehost import GUEST, ROOT, SAPPHIRE_RAPIDS, FakeHost, machine, place, pmu_files
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.analysis.machine_facts import MachineFacts
 from turbotui.errors import InternalError
+from turbotui.machine.calibration import package_limit
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
+from turbotui.machine.invented_zeros import RESERVED
 from turbotui.machine.machine import Machine
+from turbotui.machine.perf_errors import circumstances
+from turbotui.machine.platform_features import PackageLimit
+from turbotui.quantities.added import parse_added
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.added import added_source
 from turbotui.sources.msr import Msr
 from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.source import CpuGone, Probe
@@ -167,7 +174,7 @@ def test_servers_have_fixed_units() -> None:
     assert found["energy.psys"].scale == 1.0
     icelake_server = replace(SKYLAKE, model=0x6A)
     found = usable(Msr().probe(machine(host({0xE2: 7}), icelake_server, TWO)))
-    assert found["energy.ram"].scale == pytest.approx(15.3e-6)
+    assert found["energy.ram"].scale == 2.0**-16
     assert found["energy.pkg"].scale == 2.0**-14
 
 
@@ -188,6 +195,21 @@ def test_an_unknown_model_keeps_what_is_architectural() -> None:
     assert refused(probe)["energy.pkg"].reason is Reason.UNKNOWN_MODEL
     assert "assumed" in usable(probe)["temp.core"].origin
     assert probe.note
+
+
+@pytest.mark.parametrize(("files", "scope"), [
+    (pmu_files("power", 9, {"cpumask": "0\n"}), Scope.PACKAGE),
+    (pmu_files("power", 9, {"cpumask": "0-1\n"}), Scope.DIE),
+    ({"/sys/class/powercap/intel-rapl:0/name": "package-0\n"}, Scope.PACKAGE),
+    ({"/sys/class/powercap/intel-rapl:0/name": "package-0-die-0\n",
+      "/sys/class/powercap/intel-rapl:1/name": "package-0-die-1\n"}, Scope.DIE),
+    ({}, Scope.DIE),
+])
+def test_dies_share_their_energy_registers_where_the_kernel_says_so(files: dict[str, str | int], scope: Scope) -> None:
+    dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1)]
+    found = usable(Msr().probe(machine(host(files=files), SKYLAKE, dies)))
+    assert {found[name].scope for name in ("energy.pkg", "energy.cores", "energy.ram")} == {scope}
+    assert found["temp.pkg"].scope is Scope.DIE  # coretemp.c and cstate.c have them by die
 
 
 def test_dies_have_the_registers_of_a_package() -> None:
@@ -314,3 +336,39 @@ def test_constants_keep_nothing_open() -> None:
     reader.close()
     with pytest.raises(InternalError):
         source.open_shared(here, frozenset())
+
+
+STANDING = {0x3FD: 0, 0x3FE: 0, 0x658: 0, 0x659: 0, 0x65A: 0, 0x65B: 0, 0x1B1: 0}
+
+
+def test_a_hypervisor_that_invents_zeros_is_found_out_by_registers_that_no_processor_has() -> None:
+    lying = dict.fromkeys(RESERVED, 0)
+    guest = machine(host(STANDING | lying), SKYLAKE)
+    found = Msr().probe(guest)
+    for name in ("cstate.core.c6", "cstate.core.c7", "c0.pkg.total", "c0.pkg.any", "c0.pkg.gfx", "c0.pkg.both",
+                 "temp.pkg"):
+        why = refused(found).get(name)
+        assert why is not None, name
+        assert why.reason is Reason.VIRTUALISED
+        assert "reads 0, and so does MSR 0x400000e0, which no processor has" in why.detail
+    assert {"tsc", "aperf", "mperf", "smi", "energy.pkg"} <= set(usable(found))  # those that read something are real
+    # a processor refuses the reserved registers: its zeros are zeros
+    honest = Msr().probe(machine(host(STANDING), SKYLAKE))
+    assert {"cstate.core.c6", "cstate.core.c7", "c0.pkg.total"} <= set(usable(honest))
+    # one reserved register that answers may be some hypervisor's own
+    own = Msr().probe(machine(host(STANDING | {RESERVED[0]: 0}), SKYLAKE))
+    assert set(usable(own)) == set(usable(honest))
+
+
+def test_constants_and_the_header_believe_no_invented_zero_either() -> None:
+    lying = dict.fromkeys(RESERVED, 0)
+    limit = {0xE2: 0}  # 0 would stand for "no package C-state allowed"
+    honest, guest = (machine(host(limit | more), SAPPHIRE_RAPIDS) for more in ({}, lying))
+    assert package_limit(honest, circumstances(honest))[0] is PackageLimit.PC0
+    known, why = package_limit(guest, circumstances(guest))
+    assert known is PackageLimit.UNKNOWN
+    assert "which no processor has" in why
+    assert (MachineFacts(honest).register(0xE2), MachineFacts(guest).register(0xE2)) == (0, None)
+    assert MachineFacts(guest).register(0x614) == COMMON[0x614]
+    added = [added_source(parse_added("msr0xE2,u64,cpu,raw")).probe(one).signals for one in (honest, guest)]
+    assert [[type(item) for item in found.values()] for found in added] == [[Signal], [Unavailable]]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 
 import pytest
-from fakehost import SAPPHIRE_RAPIDS, FakeHost, machine, place, pmu_files
+from fakehost import GUEST, SAPPHIRE_RAPIDS, FakeHost, machine, place, pmu_files
 
 from turbotui.errors import InternalError
 from turbotui.machine.cpumodel import CpuModel
@@ -112,6 +112,13 @@ def test_a_cpumask_with_a_cpu_in_each_die_makes_energy_the_dies() -> None:
     assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.DIE, (0, 1, 2, 3))
     host.files |= pmu_files("power", 9, {"cpumask": "0,2\n"})
     found = usable(PerfPower().probe(machine(host, BARE, dies)))
+    assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
+
+
+def test_core_complexes_that_the_kernel_takes_for_dies_do_not_multiply_the_energy_of_amd() -> None:
+    dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1), place(2, 1, 0, die=2), place(3, 1, 1, die=3)]
+    host = FakeHost(files=pmu_files("power", 9, POWER | {"cpumask": "0-3\n"}), counters=dict(RATES))
+    found = usable(PerfPower().probe(machine(host, GUEST, dies)))
     assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
 
 

@@ -58,6 +58,17 @@ TWO = {
 TWO_PACKAGES = topology_of([place(0, 0), place(1, 1)])
 
 
+def test_counts_of_memory_that_the_driver_multiplied_by_a_rounded_unit() -> None:
+    most = f"{0xFFFFFFFF * 15_300 // 1000}\n"  # as intel_rapl_common.c computes it for a dram zone of 15.3 uJ
+    files = {**zone("intel-rapl:0", "package-0", 11), **zone("intel-rapl:0:0", "dram", 12, max_energy_range_uj=most)}
+    signals = Powercap().probe(machine_of(files)[1]).signals
+    memory, package = signals["energy.ram"], signals["energy.pkg"]
+    assert isinstance(memory, Signal)
+    assert isinstance(package, Signal)
+    assert memory.delta(0, 15_300_000) == pytest.approx(1_000_000 * 2.0**-16)
+    assert package.delta(0, 15_300_000) == pytest.approx(15.3)
+
+
 def read(machine: Machine, cpu: int, wanted: frozenset[str] = IDS) -> dict[str, Raw]:
     reader = Powercap().open(machine, cpu, wanted)
     return dict(zip(reader.signals, reader.read(), strict=True))
@@ -82,6 +93,35 @@ def test_zones_by_name_and_the_mmio_copy_left_out() -> None:
     assert limit.value(15_000_000) == pytest.approx(15.0)
     # 262 kJ at twice 51 W last 2,570 s.
     assert package.wrap_seconds == pytest.approx(RANGE * 1e-6 / 102, rel=1e-6)
+
+
+@pytest.mark.parametrize("vendor", ["AuthenticAMD", "HygonGenuine"])
+def test_the_zone_core_of_amd_is_one_core_and_never_the_sum_of_a_package(vendor: str) -> None:
+    _, machine = machine_of(CLIENT, model=CpuModel(architecture="x86_64", vendor=vendor, family=25, model=1))
+    signals = Powercap().probe(machine).signals
+    cores = signals["energy.cores"]
+    assert isinstance(cores, Unavailable)
+    assert "intel-rapl:0:0/energy_uj" in cores.detail
+    assert "one core" in cores.detail
+    assert "power_core" in cores.detail
+    assert not cores.remedy  # where those are missing, they say themselves how to get them
+    assert isinstance(signals["energy.pkg"], Signal)
+
+
+def test_zones_of_core_complexes_are_one_counter_on_amd() -> None:
+    files = {
+        **zone("intel-rapl:0", "package-0-die-0", 5), **zone("intel-rapl:1", "package-0-die-1", 5),
+        **zone("intel-rapl:2", "package-1-die-2", 7), **zone("intel-rapl:3", "package-1-die-3", 7),
+    }  # fmt: skip
+    topology = topology_of([place(0, 0, 0), place(1, 0, 1), place(2, 1, 2), place(3, 1, 3)])
+    amd = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=26, model=2)
+    _, machine = machine_of(files, topology, model=amd)
+    package = Powercap().probe(machine).signals["energy.pkg"]
+    assert isinstance(package, Signal)
+    assert package.scope is Scope.PACKAGE
+    assert [read(machine, cpu, frozenset({"energy.pkg"})) for cpu in (0, 2)] == [{"energy.pkg": 5}, {"energy.pkg": 7}]
+    _, intel = machine_of(files, topology)
+    assert getattr(Powercap().probe(intel).signals["energy.pkg"], "scope", None) is Scope.DIE
 
 
 def test_a_package_is_found_by_the_name_not_by_the_number_of_its_zone() -> None:

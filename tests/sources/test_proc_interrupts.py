@@ -13,6 +13,8 @@ from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.proc_interrupts import PATH, ProcInterrupts
+from turbotui.sources.proc_softirqs import ProcSoftirqs
+from turbotui.sources.source import Adjustable, Following
 
 X86 = """\
            CPU0       CPU1       
@@ -233,3 +235,39 @@ def test_this_machines_own_file_adds_up_to_the_kernels_own_sum() -> None:
     # /proc/stat's intr leaves out some rows of the architecture (TLB, HYP on x86) and has none that is not a row.
     assert device <= after
     assert total >= before * 0.9
+
+
+def counts(values: Sequence[Raw]) -> list[int]:
+    return [value for value in values if isinstance(value, int)]
+
+
+@pytest.mark.parametrize("source", [ProcInterrupts(), ProcSoftirqs()], ids=lambda source: source.id)
+def test_totals_go_on_when_a_cpu_leaves_and_when_other_kinds_are_asked_for(
+    source: ProcInterrupts | ProcSoftirqs
+) -> None:
+    def table(cpus: Sequence[int], count: int) -> str:
+        head = " ".join(f"CPU{cpu}" for cpu in cpus)
+        rows = ("NMI", "LOC", "TIMER", "NET_RX")
+        return f"{head}\n" + "".join(f"{row}: {' '.join(str(count + cpu) for cpu in cpus)} x\n" for row in rows)
+
+    first, second, path = (
+        ("irq.total", "irq.nmi", PATH) if source.id == "proc-interrupts" else
+        ("softirq.total", "softirq.net_rx", "/proc/softirqs"))
+    host, machine = machine_of({path: table((0, 1, 2), 100)}, plain_topology((0, 1, 2)))
+    reader = source.open_shared(machine, frozenset({first}))
+    before = counts(reader.read()[0])
+    assert isinstance(reader, Following)
+    assert isinstance(reader, Adjustable)
+    reader.follow((0, 2))
+    host.files[path] = table((0, 2), 110)
+    after = counts(reader.read()[0])
+    rows = before[0] // 100
+    assert after == [before[0] + rows * 10, before[2] + rows * 10]
+    assert reader.choose(frozenset({first, second}))
+    host.files[path] = table((0, 2), 115)
+    total, kind = reader.read()
+    assert counts(total) == [after[0] + rows * 5, after[1] + rows * 5]
+    assert list(kind) == [115, 117]
+    assert reader.choose(frozenset({second}))
+    host.files[path] = table((0, 2), 120)
+    assert [list(row) for row in reader.read()] == [[120, 122]]

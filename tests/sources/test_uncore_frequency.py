@@ -93,6 +93,19 @@ def test_two_directories_with_the_same_ids_are_told_not_added() -> None:
     assert list(source.open(machine, 0, frozenset({"uncore.0.0.cur"})).read()) == [1]
 
 
+def test_a_clock_of_zero_is_unknown_and_where_all_are_zero_it_cannot_be_had() -> None:
+    """The driver prints 0 where the register behind the file faults (issue 11)."""
+    files = die(0, 0, "0\n") | die(2, 0, "0\n")
+    _, machine = machine_of(files, topology=two_packages())
+    why = UncoreFrequency().probe(machine).signals["uncore.cur"]
+    assert isinstance(why, Unavailable)
+    assert "reads 0" in why.detail
+    _, machine = machine_of(die(0, 0, "0\n") | die(2, 0, "1800000\n"), topology=two_packages())
+    source = UncoreFrequency()
+    assert isinstance(source.probe(machine).signals["uncore.cur"], Signal)
+    assert [list(source.open(machine, cpu, frozenset({"uncore.cur"})).read()) for cpu in (0, 1)] == [[None], [1800000]]
+
+
 def test_root_only() -> None:
     _, machine = machine_of(die(0, 0, errno.EACCES), topology=two_packages())
     why = UncoreFrequency().probe(machine).signals["uncore.cur"]

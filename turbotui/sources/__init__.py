@@ -32,6 +32,7 @@ from turbotui.sources.proc_stat import ProcStat
 from turbotui.sources.roofline import PerfRoofline
 from turbotui.sources.source import Source
 from turbotui.sources.thermal_throttle import ThermalThrottle
+from turbotui.sources.timestamp import Timestamp
 from turbotui.sources.uncore_frequency import UncoreFrequency
 
 SOURCES: tuple[Source, ...] = (
@@ -46,6 +47,7 @@ SOURCES: tuple[Source, ...] = (
     PlatformConstants(),
     Apic(),
     Msr(),
+    Timestamp(),
     Cpuidle(),
     Cpufreq(),
     EnergyBias(),

@@ -10,7 +10,10 @@ from dataclasses import replace
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.events import EncodedEvent, EventEncoder
 from turbotui.machine.events.errors import GroupError, UnknownPmuError
+from turbotui.machine.events.leaders import led
+from turbotui.machine.given_files import PATIENCE, GivenFileError, within
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.pmus import EventError, list_pmus
@@ -25,7 +28,7 @@ from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import Event, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.source import CpuGone, Probe, Reader, Source
-from turbotui.sources.sysfs_files import FileReader, ValueFile, number
+from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_value
 from turbotui.sources.unreadable import unreadable
 
 _GONE = (errno.ENXIO, errno.ENODEV)
@@ -123,9 +126,11 @@ class AddedRegister(PerCpuSource):
         except HostError as error:
             return explain_msr_open(error, cpu, facts)
         try:
-            read_once(machine.host, cpu, self._place.address)
+            raw = read_once(machine.host, cpu, self._place.address)
         except HostError as error:
             return explain_msr_read(error, str(self._place), facts)
+        if raw == 0 and invents_zeros(machine.host, cpu):
+            return invented(str(self._place))
         return _signal(self._counter)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -154,13 +159,15 @@ class AddedFile(PerCpuSource):
         self._path = place.path
 
     def probe(self, machine: Machine) -> Probe:
-        """Read it once."""
+        """Read it once, but do not wait for it for ever."""
         signal = self._counter.signal
         try:
-            text = machine.host.read_text(self._path)
+            data = within(PATIENCE, lambda: read_value(machine.host, self._path))
         except HostError as error:
             return Probe({signal: unreadable(error)})
-        if number(text.encode()) is None:
+        except GivenFileError as error:
+            return Probe({signal: Unavailable(Reason.FAILED, f"{self._path}: {error.why}")})
+        if number(data) is None:
             return Probe({signal: Unavailable(Reason.FAILED, f"{self._path} does not hold one decimal integer")})
         return Probe({signal: _signal(self._counter)})
 
@@ -217,7 +224,6 @@ class AddedEvent(PerfSource):
         readers: tuple[int, ...] = ()
         absent: dict[int, Unavailable] = {}
         for each in encoded:
-            event = Event(signal, each.attr, str(self._place))
             on = frozenset(each.cpus) or None
             if each.uncore:
                 # Of the rows only those of the PMU's own CPUs have a value: it refuses the others'.
@@ -227,10 +233,14 @@ class AddedEvent(PerfSource):
                 absent = {cpu: self._elsewhere(each) for cpu in every if cpu not in on}
                 if not readers:
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
-            usable, refused = try_offers(machine, (Offer(event, on),), facts)
+            offers = tuple(
+                Offer(Event(signal if one is each else f"{signal}.leader", one.attr, str(self._place)), on)
+                for one in led((each,))
+            )
+            usable, refused = try_offers(machine, offers[:1], facts)
             refusals += refused.values()
             if usable:
-                groups.append(OfferGroup(usable, times))
+                groups.append(OfferGroup(offers, times))
                 scales.add(each.scale)
         if not groups:
             return Findings((), {signal: refusals[0] if refusals else self._absent(machine, facts)})

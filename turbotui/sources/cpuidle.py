@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.kernel_build import boot_word, build_option, no_driver
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -151,6 +152,11 @@ class Cpuidle(PerCpuSource):
         return FileReader(machine.host, cpu, files, inside_cpu=True)
 
 
+_WITHOUT_IDLE = (r"idle=(?:poll|halt|nomwait)", r"cpuidle\.off=(?:1|y|Y)", r"intel_idle\.max_cstate=0",
+                 r"processor\.max_cstate=0")
+"""Boot parameters that keep idle drivers away (kernel Documentation/admin-guide/pm/cpuidle.rst)."""
+
+
 def _absent(machine: Machine) -> Unavailable:
     driver = read_line(machine.host, _DRIVER)
     if driver is None:
@@ -159,8 +165,20 @@ def _absent(machine: Machine) -> Unavailable:
         detail = f"no idle driver in this machine: {_DRIVER} says {driver}"
     if machine.model.architecture.startswith("s390"):
         return Unavailable(Reason.NO_DRIVER, f"{detail}; Linux on s390 idles without cpuidle")
-    if machine.model.hypervisor:
+    host = machine.host
+    if build_option(host, "CPU_IDLE") == "n":
         return Unavailable(
-            Reason.VIRTUALISED, detail, "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"
-        )
-    return Unavailable(Reason.NO_DRIVER, detail, "boot without idle=poll, idle=halt and cpuidle.off=1")
+            Reason.NO_DRIVER, f"{detail}: the kernel was built without it (CONFIG_CPU_IDLE is not set)",
+            "use a kernel with CONFIG_CPU_IDLE=y",
+        )  # fmt: skip
+    word = boot_word(host, *_WITHOUT_IDLE)
+    if word:
+        return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
+    if machine.model.hypervisor:
+        remedy = "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"
+        found = no_driver(host, "cpuidle-haltpoll", "HALTPOLL_CPUIDLE", detail, remedy=remedy)
+        return Unavailable(Reason.VIRTUALISED, found.detail, found.remedy)
+    return Unavailable(
+        Reason.NO_DRIVER, f"{detail}: no driver found idle states that it could use",
+        "enable C-states in the firmware setup, and see: dmesg | grep -i idle",
+    )  # fmt: skip

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from turbotui.errors import UsageError
 from turbotui.machine.events import EncodedEvent
 from turbotui.machine.events.encoded import FLAGS
 from turbotui.machine.events.engines import open_engine
-from turbotui.machine.host import PerfAttr
+from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.added import AddError
 from turbotui.quantities.event_columns import EventRequest
 from turbotui.sources.event_places import Bundle
 
+MOST_EVENTS = 64
+"""Columns that one pattern makes at most: each is a descriptor on every CPU."""
 _COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
              "exclude_guest")  # fmt: skip
 _KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
@@ -27,6 +31,40 @@ def counting(event: EncodedEvent) -> PerfAttr:
     flags = event.attr.flags & _KEPT_FLAGS
     return replace(event.attr, flags=flags, sample_period=0, branch_sample_type=0, sample_max_stack=0,
                    aux_sample_size=0)
+
+
+def expanded(machine: Machine, request: EventRequest) -> EventRequest:
+    """The request with a column for each event that a pattern in it stands for (`sched:sched_*`, `imc/cas_count_*/`).
+
+    Raises:
+        AddError: too many events, or several where one is needed.
+    """
+    try:
+        engine = open_engine(machine.host)
+        named = [(item, _strings(engine.encode(item))) for item in request.items]
+    except (UsageError, HostError):
+        return request  # whoever opens it finds the same fault, and tells it
+    if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
+        return request
+    found = tuple(event for _item, strings in named for event in strings)
+    several = next(((item, strings) for item, strings in named if len(strings) > 1), None)
+    if several is not None and any(column.formula is not None for column in request.columns):
+        raise AddError(f"{several[0]} stands for {len(several[1])} events ({_some(several[1])}), and a formula needs "
+                       "one: write the events one by one")
+    if len(found) > MOST_EVENTS:
+        raise AddError(f"{request.text} stands for {len(found)} events, and at most {MOST_EVENTS} are added at once: "
+                       "write a narrower pattern")
+    return request.with_events(found, tuple(
+        each for item, strings in named for each in ((item,) if item.rstrip().endswith("}") or "{" in item else strings)
+    ))
+
+
+def _strings(events: Sequence[EncodedEvent]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(event.string for event in events))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
 
 
 def bundles_of(machine: Machine, request: EventRequest) -> list[Bundle]:

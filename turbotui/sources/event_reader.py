@@ -6,7 +6,7 @@ import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.host import Host, HostError
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import CounterGroup, Event, Times
 from turbotui.sources.source import CpuGone
@@ -170,11 +170,3 @@ def open_part(host: Host, part: Part) -> CounterGroup:
             raise
     return CounterGroup(descriptors, part.events, None)
 
-
-def opens(host: Host, attr: PerfAttr, cpu: int) -> HostError | None:
-    """Open and close one counter alone: None if it opens."""
-    try:
-        host.close(host.perf_event_open(attr, _EVERY_CPU, cpu, -1))
-    except HostError as error:
-        return error
-    return None

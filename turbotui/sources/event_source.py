@@ -12,6 +12,7 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.events import EncodedEvent
 from turbotui.machine.events.encoded import FLAGS
 from turbotui.machine.events.errors import TracepointError, UnknownPmuError, UnknownTermError
+from turbotui.machine.events.leaders import led
 from turbotui.machine.events.names import SOFTWARE
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
@@ -28,7 +29,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sources.event_bundles import RINGS, bundles_of, counting
 from turbotui.sources.event_filters import Filters, check_together, filters_of
 from turbotui.sources.event_places import Bundle, Family, Placed, families
-from turbotui.sources.event_reader import Count, Part, RowReader, open_part, opens
+from turbotui.sources.event_reader import Count, Part, RowReader, open_part
 from turbotui.sources.perf_group import Event, Times
 from turbotui.sources.source import Probe, Reader, SharedReader
 
@@ -144,7 +145,9 @@ class EventSource:
         rows: dict[int, int] = {}
         for family in self._found.families:
             for cpu, placed in family.rows.items():
-                rows[cpu] = rows.get(cpu, 0) + sum(len(one.bundle.members) for one in placed)
+                rows[cpu] = rows.get(cpu, 0) + sum(
+                    len(part.events) for one in placed for part in self._parts(one, self._found.parts[id(one.bundle)])
+                )
         return readers * max(rows.values(), default=0)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened
@@ -178,10 +181,14 @@ class EventSource:
 
     def _parts(self, placed: Placed, split: Sequence[Sequence[str]]) -> list[Part]:
         members = dict(placed.bundle.members)
+        names = {id(event): self.request.signal(text) for text, event in placed.bundle.members}
         return [
             Part(
                 placed.cpu,
-                tuple(Event(self.request.signal(text), counting(members[text]), members[text].fstr) for text in texts),
+                tuple(
+                    Event(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
+                    for event in led([members[text] for text in texts])
+                ),
             )
             for texts in split
         ]
@@ -232,7 +239,7 @@ class EventSource:
             if error is None:
                 groups[-1:] = [joined]
                 continue
-            alone = opens(host, counting(event), placed.cpu)
+            alone = self._refusal(host, placed, (text,))
             if alone is not None and event.uncore and event.attr.flags & RINGS and alone.errno == errno.EINVAL:
                 return Unavailable(
                     Reason.NO_HARDWARE,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -77,5 +78,5 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.VIRTUALISED, f"{detail}: the firmware's mailbox is not given to guests")
     model = machine.model
     if model.vendor == "AuthenticAMD" and "EPYC" in model.name and (model.family or 0) >= _SINCE_FAMILY:
-        return Unavailable(Reason.NO_DRIVER, detail, _REMEDY)
+        return no_driver(machine.host, "amd_hsmp", "AMD_HSMP", detail, remedy=_REMEDY)
     return Unavailable(Reason.NO_HARDWARE, f"{detail}; AMD EPYC has the firmware behind it, from family 0x19 on")

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
@@ -106,9 +107,9 @@ def _absent(machine: Machine, signal: SignalId) -> Unavailable:
         return Unavailable(Reason.VIRTUALISED, f"{detail}; guests are not shown the processor's sensors")
     vendor = machine.model.vendor
     if vendor == "GenuineIntel" and signal != CCD:
-        return Unavailable(Reason.NO_DRIVER, detail, "modprobe coretemp")
+        return no_driver(machine.host, "coretemp", "SENSORS_CORETEMP", detail)
     if vendor in _AMD and signal != CORE:
-        return Unavailable(Reason.NO_DRIVER, detail, "modprobe k10temp")
+        return no_driver(machine.host, "k10temp", "SENSORS_K10TEMP", detail)
     if vendor in _AMD | {"GenuineIntel"}:
         return Unavailable(Reason.NO_HARDWARE, f"{detail}; processors of {vendor} have none")
     return Unavailable(Reason.NO_DRIVER, detail)

@@ -78,6 +78,11 @@ class RowTotals:
         self._groups: dict[str, tuple[Hashable, ...]] = {}
         self._totals: dict[Hashable, list[int]] = {}
 
+    def follow(self, cpus: Sequence[int]) -> None:
+        """Give totals for these CPUs from now on; each goes on where it was."""
+        self._cpus = tuple(cpus)
+        self._find_places()
+
     def update(self, text: str) -> None:
         """Take in the table as it stands now. A line that did not change since the last time is not parsed."""
         header, rows = table_rows(text)
@@ -92,6 +97,21 @@ class RowTotals:
             if lines.get(name) != rest:
                 lines[name] = rest
                 self._take(name, label, rest)
+
+    def classify_anew(self) -> None:
+        """The groups of rows have changed: new ones begin at the sums of the cells as last seen, others go on."""
+        known = frozenset(self._totals)
+        text_of = {name: trailing_text(rest) for name, rest in self._lines.items()}
+        for name, text in text_of.items():
+            groups = self._groups[name] = self._classify(name.rstrip("'"), text)
+            cells = self._cells.get(name)
+            for group in groups if cells is not None else ():
+                if group not in known and cells is not None:
+                    totals = self._totals.get(group)
+                    self._totals[group] = list(cells) if totals is None else list(map(add, totals, cells))
+        wanted = {group for groups in self._groups.values() for group in groups}
+        self._totals = {group: totals for group, totals in self._totals.items() if group in wanted}
+        self._lines = {name: rest for name, rest in self._lines.items() if name in self._cells}
 
     def first_number(self, label: str) -> int | None:
         """The first number of a row as it stands now, for rows that count the whole machine; None: no such row."""
@@ -144,7 +164,10 @@ class RowTotals:
         self._lines.clear()
         self._header = header
         self._columns = columns
-        place = {cpu: position for position, cpu in enumerate(columns)}
+        self._find_places()
+
+    def _find_places(self) -> None:
+        place = {cpu: position for position, cpu in enumerate(self._columns)}
         self._places = [place.get(cpu) for cpu in self._cpus]
 
 

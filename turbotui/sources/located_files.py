@@ -77,6 +77,15 @@ class LocatedFiles(PerCpuSource, ABC):
                 files.append(ValueFile(name, () if path is None else (path,), located.decode))
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 
+    def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:
+        """The files of a signal that was found: one for each instance that has one."""
+        located = {} if self._seen is None else self._seen[2]
+        if name not in located:
+            return ()
+        found = located[name]
+        instances = machine.topology.instances(found.signal.scope)
+        return tuple(path for one in instances if (path := found.path(one.cpus[0])) is not None)
+
     def _remember(self, machine: Machine, seen: Sightings) -> None:
         located = {name: found for name, found in seen.found.items() if isinstance(found, Located)}
         self._seen = (machine.host, machine.topology, located)

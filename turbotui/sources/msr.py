@@ -14,15 +14,19 @@ from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
 from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.invented_zeros import NOTE, invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import PackageLimit
+from turbotui.machine.pmus import read_pmu
 from turbotui.machine.registers import REGISTERS, Register, Scaling, decode, present_registers
 from turbotui.machine.setting_registers import SETTING_REGISTERS
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.perf_power import domain_scope
+from turbotui.sources.powercap import zone_scope
 from turbotui.sources.source import CpuGone, Probe, SharedReader
 
 _GONE = (errno.ENXIO, errno.ENODEV)
@@ -103,6 +107,8 @@ class _Scales:
     limit: PackageLimit
     limit_origin: str
     package_scope: Scope
+    energy_scope: Scope
+    invented_zeros: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,8 @@ class Msr:
             if register.signal not in signals:
                 signals[register.signal] = _not_on_this_model(machine, register, facts)
         self._seen = _Seen(machine.host, machine.topology, usable)
-        return Probe(signals, machine.platform.note)
+        notes = (machine.platform.note, NOTE if invents_zeros(machine.host, cpu) else "")
+        return Probe(signals, "; ".join(note for note in notes if note))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One device a reader, however many registers."""
@@ -195,6 +202,8 @@ class Msr:
             limit=limit,
             limit_origin=origin,
             package_scope=_package_scope(machine),
+            energy_scope=_energy_scope(machine),
+            invented_zeros=invents_zeros(machine.host, machine.topology.cpus[0]),
         )
         usable = []
         for register in registers:
@@ -226,6 +235,8 @@ class Msr:
             raw = decode(machine.host.read_at(descriptor, 8, register.address))
         except HostError as error:
             return explain_msr_read(error, register.title, facts)
+        if raw == 0 and scales.invented_zeros:
+            return invented(f"{register.title} ({register.name})")
         if register.needs_units and isinstance(scales.units, Unavailable):
             return scales.units
         if register.is_energy and raw == 0:
@@ -265,7 +276,7 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
         scale = _XEON_PHI_UNIT
     return Signal(
         id=register.signal,
-        scope=scales.package_scope if register.scope is Scope.PACKAGE else register.scope,
+        scope=_scope(register, scales),
         unit=register.unit,
         behavior=register.behavior,
         reduce=register.reduce,
@@ -296,6 +307,27 @@ def _package_scope(machine: Machine) -> Scope:
     topology = machine.topology
     several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))
     return Scope.DIE if several and machine.model.vendor == "GenuineIntel" else Scope.PACKAGE
+
+
+def _energy_scope(machine: Machine) -> Scope:
+    """Whether each die has the RAPL registers of a package to itself, as the kernel's drivers for them have it.
+
+    They know parts whose dies share them (arch/x86/events/rapl.c, drivers/powercap/intel_rapl_common.c), and show it in
+    the cpumask of their PMU and in the names of their zones.
+    """
+    scope = _package_scope(machine)
+    if scope is Scope.PACKAGE:
+        return scope
+    pmu = read_pmu(machine.host, "power")
+    if pmu is not None and pmu.cpumask:
+        return domain_scope(machine, pmu.cpumask)
+    return zone_scope(machine.host) or scope
+
+
+def _scope(register: Register, scales: _Scales) -> Scope:
+    if register.scope is not Scope.PACKAGE:
+        return register.scope
+    return scales.energy_scope if register.needs_units else scales.package_scope
 
 
 def _not_on_this_model(machine: Machine, register: Register, facts: Circumstances) -> Unavailable:

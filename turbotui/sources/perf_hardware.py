@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
@@ -52,8 +52,6 @@ _LAST: Mapping[SignalId, _Row] = {
     "cache.references": _Row(2, "cache-references", Unit.COUNT, Reduce.SUM),
     "cache.misses": _Row(3, "cache-misses", Unit.COUNT, Reduce.SUM),
 }
-AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
-"""Whose generic cache events are the level 2's."""
 _AMD_DOCUMENT = "linux arch/x86/events/amd/core.c: the generic cache events are the level 2's (PMCx060, PMCx064)"
 _SECOND: Mapping[SignalId, _Row] = {
     "cache.l2.references": _Row(2, "cache-references", Unit.COUNT, Reduce.SUM, document=_AMD_DOCUMENT),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
@@ -19,7 +20,7 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.perf_group import Event, Times
-from turbotui.sources.perf_hardware import AMD_VENDORS, time_signals
+from turbotui.sources.perf_hardware import time_signals
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
 _GROUP = "l2"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import Pmu, read_pmu
@@ -64,7 +65,13 @@ class PerfPower(PerfSource):
 
 
 def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
-    """DIE where the PMU's cpumask names a CPU in more than one die of a package, else PACKAGE."""
+    """DIE where the PMU's cpumask names a CPU in more than one die of a package, else PACKAGE.
+
+    An AMD package has one counter (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT). Linux takes its core complexes for dies
+    from 6.9 on and read it once for each, until "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs".
+    """
+    if machine.model.vendor in AMD_VENDORS:
+        return Scope.PACKAGE
     topology = machine.topology
     dies: dict[int, set[int]] = {}
     for cpu in cpumask:

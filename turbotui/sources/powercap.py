@@ -1,8 +1,9 @@
 """powercap in sysfs: energy counters and power limits of RAPL domains, as the intel_rapl drivers show them.
 
 Files: kernel Documentation/power/powercap/powercap.rst; zone names in drivers/powercap/intel_rapl_common.c. AMD
-processors appear under the same names. A package's energy contains that of its sub-zones, so each zone feeds a signal
-of its own. The intel-rapl-mmio zones are the same counters seen through another door and are left out.
+processors appear under the same names; the zone `core`, which counts all cores of an Intel package, is one core there.
+A package's energy contains that of its sub-zones, so each zone feeds a signal of its own. The intel-rapl-mmio zones
+are the same counters seen through another door and are left out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
+from turbotui.machine.platform_rapl import DRAM_JOULE, DRAM_ROUNDED_JOULE
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -44,6 +48,7 @@ _LIMITS: dict[str, SignalId] = {
     "short_term": "limit.pkg.pl2",
     "peak_power": "limit.pkg.pl4",
 }
+_CORES: SignalId = "energy.cores"
 _TDP: SignalId = "limit.pkg.tdp"
 # The driver gives the thermal design power as the most that the long-term limit can be (intel_rapl_common.c,
 # get_max_power).
@@ -52,6 +57,9 @@ _SIGNALS = (*_WORDS, *_LIMITS.values(), _TDP)
 
 _NO_LIMIT_WATTS = 1000.0  # taken as full rate where no limit says less: above the largest package sold
 _OVER_LIMIT = 2.0  # short peaks exceed a limit that is kept on average
+
+_ROUNDED_RANGE_UJ = int((2**32 - 1) * DRAM_ROUNDED_JOULE * 1e6)
+"""max_energy_range_uj of a dram zone whose counts the driver multiplied by the rounded unit (intel_rapl_common.c)."""
 
 _IMPOSSIBLE_WATTS = 5000.0  # a wrap that would mean more than this is a counter that was reset (suspend)
 
@@ -126,11 +134,14 @@ class Powercap(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """List the zones and read each counter once."""
         host, topology = machine.host, machine.topology
-        zones, note = _zones(host, topology)
+        zones, note = _zones(machine)
         self._seen = (host, topology, zones)
         if not zones:
             return Probe(dict.fromkeys(_SIGNALS, _absent(machine)), note)
-        return Probe({signal: _probed(host, signal, zones) for signal in _SIGNALS}, note)
+        found = {signal: _probed(host, signal, zones) for signal in _SIGNALS}
+        if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], Signal):
+            found[_CORES] = _one_core(zones)
+        return Probe(found, note)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each signal on each reading CPU."""
@@ -157,7 +168,7 @@ class Powercap(PerCpuSource):
     def _zones(self, machine: Machine) -> tuple[_Zone, ...]:
         seen = self._seen
         if seen is None or seen[0] is not machine.host or seen[1] is not machine.topology:
-            seen = (machine.host, machine.topology, _zones(machine.host, machine.topology)[0])
+            seen = (machine.host, machine.topology, _zones(machine)[0])
             self._seen = seen
         return seen[2]
 
@@ -169,14 +180,17 @@ def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: 
     return None
 
 
-def _zones(host: Host, topology: Topology) -> tuple[tuple[_Zone, ...], str]:
+def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
     """All zones that belong to something measured, and a line about those that do not or are switched off."""
+    host, topology = machine.host, machine.topology
     try:
         names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
     except HostError:
         return (), ""
     words = {name: read_line(host, f"{CLASS}/{name}/name") or "" for name in names}
     rows = _package_rows(words, topology)
+    if machine.model.vendor in AMD_VENDORS:
+        rows = _one_for_each_package(rows, topology)
     found: list[_Zone] = []
     notes: list[str] = []
     platforms = [name for name in names if words[name] == "psys"]
@@ -202,6 +216,18 @@ def _zones(host: Host, topology: Topology) -> tuple[tuple[_Zone, ...], str]:
     return tuple(found), "; ".join(notes)
 
 
+def zone_scope(host: Host) -> Scope | None:
+    """Whether the package zones are named after dies or after packages; None where there is none."""
+    try:
+        names = [name for name in host.list_dir(CLASS) if _ZONE.fullmatch(name)]
+    except HostError:
+        return None
+    matches = [match for name in names if (match := _PACKAGE.fullmatch(read_line(host, f"{CLASS}/{name}/name") or ""))]
+    if not matches:
+        return None
+    return Scope.PACKAGE if all(match[2] is None for match in matches) else Scope.DIE
+
+
 def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, RowId]:
     """The package or die that each package zone is named after.
 
@@ -225,6 +251,20 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
         elif package in known:
             rows[name] = known[package]
     return rows
+
+
+def _one_for_each_package(rows: Mapping[str, RowId], topology: Topology) -> dict[str, RowId]:
+    """The first zone of each package, as the package's: on AMD those of its dies would all be the same counter.
+
+    Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was mended; the
+    register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT).
+    """
+    found: dict[RowId, str] = {}
+    for name, row in rows.items():
+        instance = topology.instance(row)
+        if instance is not None and instance.cpus:
+            found.setdefault(topology.row(Scope.PACKAGE, instance.cpus[0]), name)
+    return {name: row for row, name in found.items()}
 
 
 def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
@@ -273,9 +313,29 @@ def _probed(host: Host, signal: SignalId, all_zones: Sequence[_Zone]) -> Signal 
         return Signal(
             signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
             Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
-            origin=zone.path, document=_DOCUMENT, scale=_MICRO, wrap_seconds=wrap,
+            origin=zone.path, document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap,
         )  # fmt: skip
     return unreadable(failures[0], _REMEDY if is_energy else "")
+
+
+def _one_core(zones: Sequence[_Zone]) -> Unavailable:
+    """Why the zone `core` of AMD is not the energy of a package's cores.
+
+    It reads MSR 0xC001029A on the package's lead CPU, and that register is each core's own (intel_rapl_msr.c,
+    rapl_msr_priv_amd; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT).
+    """
+    path = next(zone.path for zone in zones if zone.signal == _CORES)
+    return Unavailable(
+        Reason.NO_HARDWARE,
+        f"{path}: on AMD the zone core counts one core, that of the package's lead CPU, and not all of them"
+        " (each core's energy is in the perf PMU power_core and in the MSR device)",
+    )
+
+
+def _correction(zone: _Zone) -> float:
+    """What a dram zone in rounded units is multiplied by, so that powercap, perf and the register say the same."""
+    rounded = zone.signal == "energy.ram" and zone.range_uj == _ROUNDED_RANGE_UJ
+    return DRAM_JOULE / DRAM_ROUNDED_JOULE if rounded else 1.0
 
 
 def _absent(machine: Machine) -> Unavailable:
@@ -283,8 +343,5 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.VIRTUALISED, f"{CLASS} has no intel-rapl zone: guests are not shown energy counters")
     if machine.model.architecture not in {"x86_64", "i386", "i686", ""}:
         return Unavailable(Reason.NO_HARDWARE, f"{CLASS} has no intel-rapl zone: RAPL is in x86 processors")
-    return Unavailable(
-        Reason.NO_DRIVER,
-        f"{CLASS} has no intel-rapl zone",
-        "modprobe intel_rapl_msr (for AMD too, from Linux 5.11 on)",
-    )
+    return no_driver(machine.host, "intel_rapl_msr", "INTEL_RAPL", f"{CLASS} has no intel-rapl zone",
+                     remedy="modprobe intel_rapl_msr (for AMD too, from Linux 5.11 on)")

@@ -129,15 +129,24 @@ class InterruptReader:
     def __init__(self, host: Host, cpus: Sequence[int], wanted: frozenset[SignalId]) -> None:
         self._host = host
         self._cpus = tuple(cpus)
-        order = (_TOTAL, *(kind.signal for kind in _KINDS), _DEVICE)
-        self._per_cpu = tuple(signal for signal in order if signal in wanted)
-        self._whole = tuple((signal, labels) for signal, _, labels in _WHOLE if signal in wanted)
+        self._pick(wanted)
         self._table = RowTotals(self._cpus, self._wanted_groups)
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
         """The wanted signals of CPUs, then those of the machine."""
         return (*self._per_cpu, *(signal for signal, _ in self._whole))
+
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Give these signals from now on; totals of those that were given before go on."""
+        self._pick(wanted)
+        self._table.classify_anew()
+        return True
+
+    def follow(self, cpus: Sequence[int]) -> None:
+        """Give these CPUs from now on; totals go on."""
+        self._cpus = tuple(cpus)
+        self._table.follow(cpus)
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """The totals of each CPU and the counts of the machine; all None if the file cannot be read."""
@@ -156,6 +165,11 @@ class InterruptReader:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+    def _pick(self, wanted: frozenset[SignalId]) -> None:
+        order = (_TOTAL, *(kind.signal for kind in _KINDS), _DEVICE)
+        self._per_cpu = tuple(signal for signal in order if signal in wanted)
+        self._whole = tuple((signal, labels) for signal, _, labels in _WHOLE if signal in wanted)
 
     def _wanted_groups(self, label: str, text: str) -> tuple[SignalId, ...]:
         return tuple(signal for signal in classify(label, text) if signal in self._per_cpu)

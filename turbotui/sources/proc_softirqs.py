@@ -96,6 +96,17 @@ class SoftirqReader:
         """The wanted signals, the total first."""
         return self._signals
 
+    def choose(self, wanted: frozenset[SignalId]) -> bool:
+        """Give these signals from now on; totals of those that were given before go on."""
+        self._signals = tuple(signal for signal in _ORDER if signal in wanted)
+        self._table.classify_anew()
+        return True
+
+    def follow(self, cpus: Sequence[int]) -> None:
+        """Give these CPUs from now on; totals go on."""
+        self._cpus = tuple(cpus)
+        self._table.follow(cpus)
+
     def read(self) -> Sequence[Sequence[Raw]]:
         """The totals of each CPU; all None if the file cannot be read."""
         nothing: list[Raw] = [None] * len(self._cpus)

@@ -91,6 +91,14 @@ class Turning(Protocol):
         """
 
 
+@runtime_checkable
+class Following(Protocol):
+    """A shared reader whose totals go on when CPUs come or go: only those CPUs begin anew."""
+
+    def follow(self, cpus: Sequence[int]) -> None:
+        """Give these CPUs from now on, in this order."""
+
+
 class SharedReader(Protocol):
     """As `Reader`, for a file that holds every CPU at once: one sequence per signal, one item per instance."""
 

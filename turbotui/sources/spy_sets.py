@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.machine.events.leaders import led
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
@@ -15,6 +16,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan, Target
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.event_bundles import counting
 
 SpySet = tuple[tuple[EncodedEvent, ...], ...]
 """Events counted in one interval, by PMU: each PMU's events are one group."""
@@ -42,7 +44,7 @@ class Arrangement:
     def counted(self, cpu: int) -> frozenset[str]:
         """Events that this CPU's spy counts at some time."""
         return frozenset(
-            event.name for one in self.sets.get(cpu, ()) for group in one for event in group
+            event.name for one in self.sets.get(cpu, ()) for group in one for event in group if event.name
         )
 
 
@@ -128,19 +130,20 @@ class _Arranger:
             found = self._encoder.encode(name)
         except EventError as error:
             return Unavailable(Reason.FAILED, str(error).rstrip("."))
+        unlike = list(dict.fromkeys(event.string for event in found))
+        if len(unlike) > 1:
+            return Unavailable(Reason.FAILED, f"{name} stands for {len(unlike)} events, {unlike[0]} among them",
+                               "write them one by one")
         if any(event.uncore for event in found):
             return Unavailable(Reason.NO_HARDWARE, f"{name} counts for many CPUs at once, which no spy does",
                                "add it as a column of its own (--add)")
         if len({event.group for event in found}) > 1 or any(event.group is not None for event in found):
             return Unavailable(Reason.FAILED, f"{name} is a group: write its events one by one, a set is a group")
-        return tuple(replace(event, name=name) for event in found)
+        return tuple(replace(event, name=name, attr=counting(event)) for event in found)
 
     def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:
-        try:
-            self._host.close(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, -1))
-        except HostError as error:
-            return explain_perf(error, f"perf {event.name}", self._facts, event.attr.type)
-        return None
+        error = self._refusal(cpu, led((event,)))
+        return None if error is None else explain_perf(error, f"perf {event.name}", self._facts, event.attr.type)
 
     def _fit(self, cpu: int, reference: EncodedEvent | None, events: Sequence[EncodedEvent], *,
              may_split: bool) -> tuple[SpySet, ...]:
@@ -162,17 +165,22 @@ class _Arranger:
 
     def _opens_together(self, cpu: int, group: Sequence[EncodedEvent]) -> bool:
         """Whether the kernel takes these events as one group; any other refusal is not a question of room."""
+        error = self._refusal(cpu, group)
+        return error is None or error.errno not in _FULL
+
+    def _refusal(self, cpu: int, group: Sequence[EncodedEvent]) -> HostError | None:
+        """Open a group and close it again: why that fails, None where it works."""
         descriptors: list[int] = []
         try:
             for event in group:
                 leader = descriptors[0] if descriptors else -1
                 descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
         except HostError as error:
-            return error.errno not in _FULL
+            return error
         finally:
             for descriptor in reversed(descriptors):
                 self._host.close(descriptor)
-        return True
+        return None
 
 
 def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
@@ -180,4 +188,4 @@ def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
     groups: dict[str | int, list[EncodedEvent]] = {}
     for event in events:
         groups.setdefault(event.pmu or event.attr.type, []).append(event)
-    return tuple(tuple(group) for group in groups.values())
+    return tuple(led(group) for group in groups.values())

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
+from turbotui.untrusted import decoded, one_line
 
 CPU_DIR = "/sys/devices/system/cpu/cpu{cpu}"
 """Directory of one logical CPU (kernel Documentation/ABI/testing/sysfs-devices-system-cpu)."""
@@ -36,7 +37,22 @@ def number(data: bytes) -> int | None:
 
 def text(data: bytes) -> str | None:
     """A line of text without its end; None if empty."""
-    return data.decode("utf-8", "replace").strip() or None
+    return one_line(decoded(data)) or None
+
+
+def read_value(host: Host, path: str) -> bytes:
+    """As much of a file as a value takes, now.
+
+    Raises:
+        HostError: it cannot be opened or read.
+    """
+    descriptor = host.open_file(path)
+    try:
+        return host.read_at(descriptor, _SIZE, 0)
+    except HostError as error:
+        raise HostError(error.errno or errno.EIO, path) from error
+    finally:
+        host.close(descriptor)
 
 
 def read_number(host: Host, path: str) -> int | None:
@@ -50,9 +66,17 @@ def read_number(host: Host, path: str) -> int | None:
 def read_line(host: Host, path: str) -> str | None:
     """The text in a file now, stripped; None if it cannot be read or is empty."""
     try:
-        return host.read_text(path).strip() or None
+        return one_line(host.read_text(path)) or None
     except HostError:
         return None
+
+
+def read_lines(host: Host, path: str) -> str:
+    """The text of several lines in a file now; "" if it cannot be read."""
+    try:
+        return host.read_text(path)
+    except HostError:
+        return ""
 
 
 def is_offline(host: Host, cpu: int) -> bool:

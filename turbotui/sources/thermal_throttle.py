@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from turbotui.machine.host import HostError
+from turbotui.machine.kernel_build import boot_word, build_option
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -114,8 +115,26 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.VIRTUALISED, f"{where}: guests are not told of thermal events")
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, f"{where}: the kernel counts thermal events of Intel processors only")
+    built = build_option(machine.host, "X86_THERMAL_VECTOR")
+    if built == "n":
+        return Unavailable(
+            Reason.NO_DRIVER,
+            f"{where}: the kernel was built without thermal interrupts (CONFIG_X86_THERMAL_VECTOR is not set)",
+            "use a kernel with CONFIG_X86_THERMAL_VECTOR=y",
+        )
+    # arch/x86/kernel/cpu/mce/core.c before Linux 5.11, and apic.c: no machine checks or no APIC, no thermal interrupts
+    word = boot_word(machine.host, "nomce", "mce=off", "nolapic", "disableapic")
+    if word:
+        return Unavailable(Reason.NO_DRIVER, f"{where}: the kernel was booted with {word}", f"boot without {word}")
+    if built:
+        return Unavailable(
+            Reason.NO_HARDWARE,
+            f"{where}, although the kernel has CONFIG_X86_THERMAL_VECTOR: the firmware keeps the thermal interrupt to "
+            "itself, or the processor has none (drivers/thermal/intel/therm_throt.c)",
+            "dmesg | grep -i 'thermal monitoring'",
+        )
     return Unavailable(
         Reason.NO_DRIVER,
-        f"{where}: the kernel was built without thermal interrupts",
-        "use a kernel with CONFIG_X86_THERMAL_VECTOR=y",
+        f"{where}: the kernel was built without thermal interrupts, or the firmware keeps them to itself",
+        "use a kernel with CONFIG_X86_THERMAL_VECTOR=y, and see: dmesg | grep -i 'thermal monitoring'",
     )

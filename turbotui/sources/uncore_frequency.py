@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
@@ -19,7 +20,8 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import Located, LocatedFiles, Sightings
-from turbotui.sources.sysfs_files import read_number
+from turbotui.sources.source import Probe
+from turbotui.sources.sysfs_files import number, read_number
 
 DIRECTORY = "/sys/devices/system/cpu/intel_uncore_frequency"
 _DOCUMENT = "kernel Documentation/admin-guide/pm/intel_uncore_frequency_scaling.rst"
@@ -50,6 +52,13 @@ class UncoreFrequency(LocatedFiles):
     title = "uncore frequency"
     gives = "clock of the uncore (mesh, ring, fabric), by die or by fabric cluster"
 
+    def probe(self, machine: Machine) -> Probe:
+        """Find the files and read each signal's; a clock that is 0 wherever it is read cannot be had."""
+        found = super().probe(machine)
+        answers = {name: _believed(machine, answer, self.paths(machine, name)) if isinstance(answer, Signal) else answer
+                   for name, answer in found.signals.items()}
+        return Probe(answers, found.note)
+
     def _find(self, machine: Machine) -> Sightings:
         host = machine.host
         try:
@@ -60,6 +69,25 @@ class UncoreFrequency(LocatedFiles):
         if clusters:
             return _by_cluster(machine.topology, clusters)
         return Sightings({_WHOLE: _by_die(machine, names)})
+
+
+def _clock(data: bytes) -> int | None:
+    """A clock in kHz; None for 0: the driver prints that where the register behind it cannot be read.
+
+    uncore_read_freq() of drivers/platform/x86/intel/uncore-frequency leaves the frequency 0 then; an uncore whose clock
+    stands still could not be asked.
+    """
+    return number(data) or None
+
+
+def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal | Unavailable:
+    """The signal, unless each of its files says 0."""
+    said = {path: read_number(machine.host, path) for path in paths}
+    if not said or any(value != 0 for value in said.values()):
+        return signal
+    return Unavailable(
+        Reason.NO_HARDWARE, f"{next(iter(said))}: reads 0, so the driver cannot read the register behind it"
+    )
 
 
 def _clusters(host: Host, names: Sequence[str]) -> list[_Cluster]:
@@ -93,7 +121,7 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> Sightings:
             of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
     for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
         origin = ", ".join(by_package[package] for package in sorted(by_package))
-        found[name] = Located(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package))
+        found[name] = Located(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
     note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
     return Sightings(found, note)
 
@@ -124,7 +152,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> Located | Unavailable:
         return paths.get((place.package, max(place.die, 0)))
 
     origin = f"{DIRECTORY}/package_*_die_*/{_CURRENT}" if len(paths) > 1 else next(iter(paths.values()))
-    return Located(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path)
+    return Located(_signal(_WHOLE, Scope.DIE if several else Scope.PACKAGE, origin), path, _clock)
 
 
 def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:
@@ -139,6 +167,5 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.VIRTUALISED, f"{detail}: guests are not shown the uncore")
     if machine.model.vendor != "GenuineIntel":
         return Unavailable(Reason.NO_HARDWARE, f"{detail}: the driver knows Intel's uncore only")
-    return Unavailable(
-        Reason.NO_DRIVER, detail, "modprobe intel_uncore_frequency, or intel_uncore_frequency_tpmi on newer servers"
-    )
+    return no_driver(machine.host, "intel_uncore_frequency", "INTEL_UNCORE_FREQ_CONTROL", detail,
+                     remedy="modprobe intel_uncore_frequency, or intel_uncore_frequency_tpmi on newer servers")

@@ -1,0 +1,79 @@
+"""A source read beside the preferred one, for signals that both can give: so that the two can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.errors import InternalError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.sources.source import Probe, Reader, SharedReader, Source
+
+
+def beside_id(name: SignalId, source: Source) -> SignalId:
+    """What a signal is called where a source is read for it beside the preferred one: "energy.pkg@powercap"."""
+    return f"{name}@{source.id}"
+
+
+class Beside:
+    """A source under another name, for some of its signals.
+
+    Args:
+        source: that is read.
+        signals: what it gives, by their own names.
+    """
+
+    shared = False
+
+    def __init__(self, source: Source, signals: Mapping[SignalId, Signal]) -> None:
+        self.source = source
+        self.id = f"{source.id}-beside"
+        self.title = source.title
+        self.gives = "what another source gives too, to be compared with it"
+        self.counts_from_open = source.counts_from_open
+        self._own = {beside_id(name, source): name for name in signals}
+        self._signals = {
+            alias: replace(signals[name], id=alias) for alias, name in self._own.items()
+        }
+
+    def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - the source was probed when this was made of it
+        """What it gives; nothing is looked at again."""
+        return Probe(self._signals)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """As the source itself."""
+        return self.source.descriptors(self._names(wanted), readers)
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
+        """Open the source's counters on one CPU.
+
+        Raises:
+            CpuGone, HostError: as the source itself.
+        """
+        return _Renamed(self.source.open(machine, cpu, self._names(wanted)), self.source)
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Refused: what is compared is read on each CPU.
+
+        Raises:
+            InternalError: always.
+        """
+        raise InternalError(f"{self.title} of {machine.host.name} is compared CPU by CPU: {sorted(wanted)}.")
+
+    def _names(self, wanted: frozenset[SignalId]) -> frozenset[SignalId]:
+        return frozenset(self._own[alias] for alias in wanted)
+
+
+class _Renamed:
+    """A reader whose signals have the names that they have beside those of the preferred source."""
+
+    def __init__(self, reader: Reader, source: Source) -> None:
+        self._reader = reader
+        self.signals = tuple(beside_id(name, source) for name in reader.signals)
+
+    def read(self) -> Sequence[Raw]:
+        return self._reader.read()
+
+    def close(self) -> None:
+        self._reader.close()

@@ -1,0 +1,86 @@
+"""The time-stamp counter by the instruction itself, executed by the thread that is pinned to the CPU.
+
+turbostat reads it so. perf and the msr device come first: they read it at one moment with the counters beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+
+from turbotui.machine.host import HostError, HostKind, TimeStamped
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import PerCpuSource
+from turbotui.sources.source import Probe, Reader
+
+_TSC: SignalId = "tsc"
+_FLAG = "tsc"  # CPUID 1 EDX[4]
+_SIGNAL = Signal(
+    _TSC, Scope.CPU, Unit.CYCLE, Behavior.COUNTER, Reduce.MEAN,
+    origin="instruction rdtsc on CPU {cpu}", document="Intel SDM vol. 2, RDTSC; AMD APM vol. 3, RDTSC",
+)  # fmt: skip
+
+
+class _TimestampReader:
+    """Executes the instruction at every read."""
+
+    signals: tuple[SignalId, ...] = (_TSC,)
+
+    def __init__(self, host: TimeStamped) -> None:
+        self._read = host.read_tsc
+
+    def read(self) -> Sequence[Raw]:
+        """The counter."""
+        try:
+            return (self._read(),)
+        except HostError:
+            return (None,)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Timestamp(PerCpuSource):
+    """The `Source` of the instruction rdtsc."""
+
+    id = "rdtsc"
+    title = "rdtsc"
+    gives = "the time-stamp counter, without any right"
+
+    def probe(self, machine: Machine) -> Probe:
+        """Execute it once."""
+        return Probe({_TSC: _probed(machine)})
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """None."""
+        return 0
+
+    def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's
+        """A reader; the worker's thread is pinned to the CPU.
+
+        Raises:
+            HostError: ENOSYS where nothing can be executed.
+        """
+        if not isinstance(machine.host, TimeStamped):
+            raise HostError(errno.ENOSYS, "rdtsc")
+        return _TimestampReader(machine.host)
+
+
+def _probed(machine: Machine) -> Signal | Unavailable:
+    host = machine.host
+    if not machine.model.x86 or _FLAG not in machine.model.flags:
+        return Unavailable(Reason.NO_HARDWARE, "rdtsc: this processor has no such instruction")
+    if host.kind is HostKind.RECORDED:
+        return Unavailable(Reason.RECORDED, "rdtsc: nothing can be executed on a copy of a machine's files")
+    if not isinstance(host, TimeStamped) or not host.pins:
+        return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine that is not here")
+    try:
+        host.read_tsc()
+    except HostError as error:
+        reason = Reason.NO_HARDWARE if error.errno == errno.ENOSYS else Reason.NOT_PERMITTED
+        return Unavailable(reason, str(error))
+    return _SIGNAL
