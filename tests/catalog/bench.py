@@ -19,6 +19,7 @@ from turbotui.sampling.answers import Work
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.selection import signals_of
 from turbotui.sampling.turns import Turns
@@ -30,8 +31,8 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "sources"), str(Path(__file__).p
 from fakehost import FakeHost, machine  # noqa: E402
 from rowinputs import Row  # noqa: E402
 
-__all__ = ["SECONDS", "Given", "Measured", "Row", "energy_pmu", "file_counters", "gauges", "measure", "pmu",
-           "registers", "texts"]
+__all__ = ["SECONDS", "Given", "Measured", "Row", "energy_pmu", "file_counters", "gauges", "measure",
+           "own_registers", "pmu", "registers", "texts"]
 
 SECONDS = 2.0
 """Length of every interval here: a rate that forgets to divide by it is wrong by half."""
@@ -119,7 +120,7 @@ def measure(model: CpuModel, given: Given, places: Sequence[CpuPlace] = ()) -> M
     catalog = catalog_for(census.signals)
     plan = make_plan(here, census, signals_of(catalog.columns, census))
     assert not plan.dropped
-    assembler = Assembler(here.topology, census, plan, Turns())
+    assembler = Assembler(here.topology, census, plan, Turns(), Liveness())
     worker = Worker("test", ())
     work = Work(tuple(task for tasks in plan.tasks.values() for task in tasks), plan.shared, here, print)
     snapshots = []
@@ -147,6 +148,12 @@ def registers(rates: Mapping[int, float], start: int = 1_000_000, bits: int = 64
     """Counters in registers that grow by a rate."""
     later = {address: (start + round(rate * SECONDS)) % (1 << bits) for address, rate in rates.items()}
     return Given(registers=dict.fromkeys(rates, start), later_registers=later)
+
+
+def own_registers(rates: Mapping[tuple[int, int], float], start: int = 1_000_000) -> Given:
+    """Counters in registers that grow by a rate, each on its own CPU: (CPU, address) to rate."""
+    later = {place: start + round(rate * SECONDS) for place, rate in rates.items()}
+    return Given(own_registers=dict.fromkeys(rates, start), later_own=later)
 
 
 def gauges(values: Mapping[int, int]) -> Given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench import Given, Row, energy_pmu, file_counters, gauges, measure, pmu, registers, texts
+from bench import Given, Row, energy_pmu, file_counters, gauges, measure, own_registers, pmu, registers, texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +11,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.catalog import limits
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.tagged import tagged_cell
 
 MHZ = 1e6
 FLAGS = frozenset({"tsc", "aperfmperf", "dtherm", "pts", "epb", "hwp_epp"})
@@ -187,3 +188,24 @@ def test_the_summary_of_usec_spans_all_cpus() -> None:
     measured = measure(SKYLAKE, slow)
     assert [measured.cpu("usec", cpu) for cpu in (0, 1)] == pytest.approx([1.0, 1.0])
     assert measured.cell("usec") == pytest.approx(2.0)
+
+
+def test_summary_of_a_derived_c1_where_cores_have_unequal_numbers_of_measured_cpus() -> None:
+    """Issue 11: rows of 36.00, 42.90 and 33.00 had a summary of 44.30."""
+    skylake_x = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x55,
+                         flags=frozenset({"tsc", "aperfmperf"}))
+    # CPUs 0 and 1 are one core, CPU 2 is the half of another one that is measured
+    places = [CpuPlace(0, 0, 0, 0, 0, 0, 0), CpuPlace(1, 0, 0, 0, 0, 0, 0), CpuPlace(2, 0, 0, 0, 0, 1, 1)]
+    clock = 2000 * MHZ
+    busy, deep = {0: 0.20, 1: 0.131, 2: 0.60}, {0: 0.44, 1: 0.44, 2: 0.07}
+    own = {**{(cpu, 0xE7): share * clock for cpu, share in busy.items()},
+           **{(cpu, 0x3FD): share * clock for cpu, share in deep.items()}}
+    given = registers({0x10: clock}) | gauges({0xE2: 7}) | own_registers(own)
+    measured = measure(skylake_x, given, places)
+    rows = [measured.cpu("CPU%c1", cpu) for cpu in (0, 1, 2)]
+    assert rows == pytest.approx([36.0, 42.9, 33.0], abs=0.01)
+    assert measured.cell("CPU%c1") == pytest.approx(37.3, abs=0.01)
+    package = RowId(Scope.PACKAGE, (0,))
+    assert measured.cell("CPU%c1", package) == pytest.approx(37.3, abs=0.01)
+    assert measured.cell("CPU%c1", RowId(Scope.CORE, (0, 0, 0))) == pytest.approx(39.45, abs=0.01)
+    assert tagged_cell(measured.frame, measured.column("CPU%c1"), (1, 2)) == pytest.approx(37.95, abs=0.01)

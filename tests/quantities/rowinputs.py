@@ -35,6 +35,12 @@ class Row:
         delta = self.delta(signal)
         return None if delta is None or not self.seconds else delta / self.seconds
 
+    def total_rate(self, signal: str) -> float | None:
+        return self.rate(signal)
+
+    def together(self, *signals: str) -> bool:
+        return True
+
     def value(self, signal: str) -> float | None:
         return self.values.get(signal, self.anything)
 

@@ -69,6 +69,8 @@ class FakeHost:
         raise HostError(errno.ENOENT, path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
+        if path == CPUS:
+            return tuple(f"cpu{cpu}" for cpu in sorted(self.places))
         raise HostError(errno.ENOENT, path)
 
     def exists(self, path: str) -> bool:

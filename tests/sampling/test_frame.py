@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -103,6 +104,52 @@ def test_a_ratio_of_a_row_is_recomputed_and_never_averaged(data: st.DataObject, 
         expected = 100 * sum(parts[at] for at in chosen) / sum(wholes[at] for at in chosen)
         assert frame.cell(share, instance.row) == pytest.approx(expected)
         assert tagged_cell(frame, share, instance.cpus) == pytest.approx(expected)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(data=st.data(), places=machines())
+def test_a_ratio_of_a_row_is_of_the_cpus_for_which_both_are_known(data: st.DataObject, places: list[CpuPlace]) -> None:
+    topology = topology_of(places)
+    size = len(topology.cpus)
+    steps = st.lists(st.none() | st.integers(1, 1000), min_size=size, max_size=size)
+    parts, wholes = data.draw(steps), data.draw(steps)
+    stamps, later = [SECOND] * size, [2 * SECOND] * size
+    frame = Frame(
+        snapshot(topology, {"part": [0] * size, "whole": [0] * size}, {"part": stamps, "whole": stamps}),
+        snapshot(topology, {"part": parts, "whole": wholes}, {"part": later, "whole": later}, seq=1),
+        census_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
+    )
+    share = column("share", ("part", "whole"))
+    if not any(parts) or not any(wholes):  # what is unknown everywhere leaves nobody out: the cell has its own reason
+        return
+    for instance in (topology.instances(Scope.SYSTEM)[0], *topology.instances(Scope.PACKAGE)):
+        chosen = [topology.index(Scope.CPU, cpu) for cpu in instance.cpus]
+        both = [(a, b) for at in chosen if (a := parts[at]) is not None and (b := wholes[at]) is not None]
+        expected = 100 * sum(a for a, _ in both) / sum(b for _, b in both) if both else None
+        for found in (frame.cell(share, instance.row), tagged_cell(frame, share, instance.cpus)):
+            assert found == (expected if expected is None else pytest.approx(expected))
+
+
+def test_a_count_that_steps_back_past_zero_is_unknown_and_does_not_spoil_the_machines_row() -> None:
+    # perf's count of MPERF after a reset of the register: it falls below the value that it was opened at
+    values = {"aperf": ([0, 0], [3_000, 9_000]), "mperf": ([0, 500], [2_000, 2**64 - 7_000])}
+    stamps = {name: [SECOND] * 2 for name in values}
+    later = {name: [2 * SECOND] * 2 for name in values}
+    frame = Frame(
+        snapshot(PAIR, {name: older for name, (older, _) in values.items()}, stamps),
+        snapshot(PAIR, {name: newer for name, (_, newer) in values.items()}, later, seq=1),
+        census_of(*(counter(name, reduce=Reduce.MEAN) for name in values)),
+    )
+    ratio = column("ratio", ("aperf", "mperf"))
+    assert [frame.cell(ratio, cpu_row(cpu)) for cpu in (0, 1)] == [150.0, None]
+    assert frame.cell(ratio, SYSTEM_ROW) == 150.0
+    assert frame.partial(ratio, SYSTEM_ROW)
+    why = frame.why(ratio, cpu_row(1))
+    assert why is not None
+    assert why.reason is Reason.WENT_BACK
+    assert counter("x").delta(1, 2**63) == float(2**63 - 1)
+    assert counter("x").delta(0, 2**63) is None
+    assert counter("x").delta(2**64 - 5, 2**64 - 1) == 4
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -304,3 +351,48 @@ def test_a_row_finer_than_the_column_shows_its_instance_and_says_which_row_print
     assert [frame.cell(core, cpu_row(cpu)) for cpu in (0, 1, 2)] == [3, 3, 4]
     assert [frame.first_of_home(core, cpu_row(cpu)) for cpu in (0, 1, 2)] == [True, False, True]
     assert frame.cell(core, SYSTEM_ROW) == 7
+
+
+def _calls(work: Callable[[], object]) -> int:
+    """Calls and resumed generators while something is done."""
+    count = 0
+
+    def note(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["late", "another topology before"])
+def test_the_cost_of_asking_why_grows_with_the_cpus_and_not_by_their_square(*, changed: bool) -> None:
+    """22 s of CPU time for one table of 4,096 CPUs of which many did not answer (issue 11)."""
+
+    def asked(size: int) -> int:
+        places = [place(cpu, cpu // 32) for cpu in range(size)]
+        topology = topology_of(places)
+        before = topology_of(places) if changed else topology
+        signals = [counter("part", readers=(1, 3)), counter("whole", Scope.CORE)]
+        values: dict[str, list[Raw]] = {"part": [None] * size, "whole": [0] * size}
+        stamps = {name: [SECOND] * size for name in values}
+        first = snapshot(before, {name: [0] * size for name in values}, stamps)
+        second = snapshot(topology, values, {name: [2 * SECOND] * size for name in values}, seq=1, late=range(size))
+        frame, share = Frame(first, second, census_of(*signals)), column("share", ("part", "whole"))
+        rows = frame.rows(Scope.CPU)
+        frame.cell(share, rows[0])
+        return _calls(lambda: [(frame.why(share, row), frame.inputs(row).delta("whole")) for row in rows])
+
+    assert asked(512) < 5 * asked(128)
+
+
+def test_the_parts_of_every_row_are_found_at_once() -> None:
+    topology = topology_of([place(cpu, cpu // 8, cpu // 2) for cpu in range(64)])
+    topology.parts(topology.rows(Scope.CORE)[0], Scope.CPU)
+    assert _calls(lambda: [topology.parts(row, Scope.CPU) for row in topology.rows(Scope.CORE)]) < 20 * 32
+    for core in topology.instances(Scope.CORE):
+        assert tuple(topology.cpus[at] for at in topology.parts(core.row, Scope.CPU)) == core.cpus

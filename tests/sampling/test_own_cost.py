@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scripted import FakeHost, census_of, machine_of, snapshot
 
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.own_cost import Meter, OwnCost, Usage
+from turbotui.sampling.own_cost import Meter, OwnCost, Usage, missed_words
 
 TOPOLOGY = machine_of(FakeHost()).topology
 CENSUS = census_of()
@@ -66,3 +66,13 @@ def test_all_lines_together_are_what_was_used(steps: list[tuple[int, int, int, i
     assert sum(cost.wakeups or 0.0 for cost in costs) == pytest.approx(woken)
     assert sum(cost.reads for cost in costs) == pytest.approx(reads)
     assert sum(cost.opened for cost in costs) == pytest.approx(opened)
+
+
+def test_missed_deadlines_are_said_with_their_number() -> None:
+    last = replace(snapshot(TOPOLOGY, {}, {}, seq=11_999), overruns=250)
+    said = missed_words(Frame(None, last, CENSUS), 0.05)
+    assert said.startswith("250 of 12,249 deadlines were missed")
+    assert "0.05 s" in said
+    assert "3 answers" in missed_words(Frame(None, replace(last, overruns=0, late_total=3), CENSUS), 1.0)
+    assert not missed_words(Frame(None, replace(last, overruns=0), CENSUS), 1.0)
+    assert not missed_words(None, 1.0)

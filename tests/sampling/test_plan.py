@@ -94,3 +94,13 @@ def test_columns_want_what_they_need_and_the_times_that_scale_it() -> None:
     found = census(host, FakeSource((counter("x", enabled="on", running="ran"), counter("y"), *times), nothing))
     assert signals_of([column("x", ("x",))], found) == {"x", "on", "ran"}
     assert signals_of([column("x/z", ("x", "z"))], found) == frozenset(), "a column without its needs reads nothing"
+
+
+def test_counters_that_are_divided_by_each_other_are_read_side_by_side() -> None:
+    host = FakeHost()
+    names = ("clock-start", "perf-msr", "perf-cstate", "perf-power", "perf-hardware", "msr", "cpuidle", "clock-end")
+    sources = [FakeSource((counter(name),), nothing, id=name) for name in names]
+    plan = make_plan(machine_of(host), census(host, *sources), frozenset(names))
+    for tasks in plan.tasks.values():
+        assert [task.source.id for task in tasks] == [
+            "clock-start", "perf-msr", "perf-cstate", "msr", "perf-power", "perf-hardware", "cpuidle", "clock-end"]

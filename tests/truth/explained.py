@@ -57,6 +57,15 @@ class Numbers:
         increase, seconds = self.delta(signal), self.elapsed(signal)
         return found if increase is None or not seconds else increase / seconds
 
+    def total_rate(self, signal: SignalId) -> float | None:
+        found = self._numbers.get((signal, Kind.TOTAL_RATE))
+        increase, seconds = self.total(signal), self.elapsed(signal)
+        return found if increase is None or not seconds else increase / seconds
+
+    def together(self, *signals: SignalId) -> bool:
+        return not any((signal, kind) in self._numbers for signal in signals
+                       for kind in (Kind.RATE, Kind.TOTAL_RATE, Kind.ELAPSED))
+
     def each(self, scope: Scope) -> Iterator[Inputs]:
         yield self
 

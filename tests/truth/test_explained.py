@@ -39,7 +39,7 @@ def check(frame: Frame, column: Column) -> int:
         if found.cell is None or isinstance(found.cell, str):
             assert found.term is None
             continue
-        if found.term is None and column.formula and row.scope is not Scope.CPU:
+        if found.term is None and (column.formula or column.id == "CPU%c1") and row.scope is not Scope.CPU:
             continue  # made of many rows, and told in words
         assert found.term is not None, f"{column.id} of {row}: the arithmetic is lost"
         text = substituted(found, evidence(frame, column, frame.home(column, row) or row))

@@ -159,7 +159,7 @@ def moved(watch: UncoreWatch) -> list[dict[str, float]]:
     ]
 
 
-@pytest.mark.parametrize("shape", ["vera-2s", "grace-2s", "sapphire-2s", "turin-2s", "laptop"])
+@pytest.mark.parametrize("shape", ["vera-2s", "grace-2s", "sapphire-2s", "turin-2s", "laptop", "forest-1s"])
 def test_every_metric(shape: str) -> None:
     watch = UncoreWatch(shape)
     marks: list[list[dict[str, float]]] = []

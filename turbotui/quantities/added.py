@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from turbotui.errors import UsageError
 from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
 
 _NAME_LENGTH = 18  # characters of a name that are kept (turbostat-spec 1.6)
 _TELEMETRY_NAME_LENGTH = 15  # turbostat-spec 9.2
@@ -113,6 +114,10 @@ class AddedCounter:
     ticks: Ticks = Ticks.CYCLES
     shape: Shape = Shape.DELTA
     homes: Mapping[int, TelemetryAt] | None = None
+
+    def __post_init__(self) -> None:
+        """The name stays in its cell: no TAB, no line break."""
+        object.__setattr__(self, "name", one_line(self.name))
 
     @property
     def signal(self) -> str:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
+from turbotui.untrusted import one_line
 
 ColumnId: TypeAlias = str
 """Equal to turbostat's column name where turbostat has the column."""
@@ -46,6 +47,17 @@ class Inputs(Protocol):
     def rate(self, signal: SignalId) -> float | None:
         """Increase per second, each instance divided by its own elapsed time before reducing."""
 
+    def total_rate(self, signal: SignalId) -> float | None:
+        """As `total`, each instance's increase divided by its own elapsed time before they are added."""
+
+    def together(self, *signals: SignalId) -> bool:
+        """Whether the increases of these counters are of one window of time, as far as they are known at all.
+
+        They are if every instance in the row has the same elapsed time: read by one system call, or by a clock that
+        stands still meanwhile. Else a quotient of increases is off by the quotient of the windows, and rates are to be
+        divided instead: see `catalog.formulas.comparable`.
+        """
+
     def value(self, signal: SignalId) -> float | None:
         """A gauge at the end of the interval, or a constant."""
 
@@ -61,7 +73,8 @@ class Inputs(Protocol):
     def each(self, scope: Scope) -> Iterable[Inputs]:
         """The same of every instance of a finer level inside the row; of the row alone where it is not coarser.
 
-        For what cannot be made of reduced signals: a product of two of them is not the sum of the products.
+        For what cannot be made of reduced signals: a product of two of them is not the sum of the products. Ask each
+        before the next is taken.
         """
 
     def core_type(self) -> str | None:
@@ -130,6 +143,11 @@ class Column:
     hexadecimal: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
     doubt: Callable[[Inputs], str] | None = None
+
+    def __post_init__(self) -> None:
+        """Names and units that a person, a file or a device gave stay in their cell: no TAB, no line break."""
+        for name in ("id", "unit"):
+            object.__setattr__(self, name, one_line(getattr(self, name)))
 
     @property
     def title(self) -> str:

@@ -1,6 +1,7 @@
 """Columns of events that a person asks for: what --add takes beside turbostat's grammar.
 
-    EVENT[,name=TITLE][,rate][,EVENT ...]       perf's event strings and groups {A,B}; one column for each event
+    EVENT[,name=TITLE][,rate][,EVENT ...]       perf's event strings and groups {A,B}; one column for each event,
+                                                and for each that a pattern stands for (sched:sched_wak*)
     TITLE=FORMULA[,unit=TEXT][,decimals=N]      arithmetic over events; names that hold / - or : stand in 'quotes',
                                                 except where such an event is all of it
     set:NAME                                    a set of such columns by name
@@ -11,7 +12,7 @@ Here is only the text; what an event is on a machine is `turbotui.sources.event_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from turbotui.quantities.added import AddError
@@ -19,13 +20,16 @@ from turbotui.quantities.expressions import Dimension, Expression, parse_express
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.units import Unit
+from turbotui.untrusted import one_line
 
 SET = "set:"
 ELAPSED = "dt"
 """Name of the interval's seconds in a formula."""
 _TITLE = re.compile(r"\s*([A-Za-z_][\w%+.-]*)\s*=(?!=)", re.ASCII)
 _PMU = r"[^/\s'()+*,]+"
-_EVENT = re.compile(rf"\s*(?:{_PMU}/[^/'+*()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w-]+:[\w:.-]+)\s*", re.ASCII)
+_EVENT = re.compile(
+    rf"\s*(?:[^/\s'()+,]+/[^/'+()]*/|{_PMU}/\w+=[^/'+*()]*/[A-Za-z]*|[\w*?-]+:[\w:.*?\[\]-]+)\s*", re.ASCII
+)
 """An event that no formula could be: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
 _TITLE_LENGTH = 18  # as turbostat cuts names (turbostat-spec 1.6)
@@ -58,6 +62,10 @@ class EventColumn:
     help: str = ""
     document: str = ""
 
+    def __post_init__(self) -> None:
+        """The name stays in its cell: no TAB, no line break."""
+        object.__setattr__(self, "name", one_line(self.name))
+
     @property
     def source_text(self) -> str:
         """What it counts, as written."""
@@ -82,6 +90,24 @@ class EventRequest:
     columns: tuple[EventColumn, ...]
     others: tuple[SignalId, ...] = ()
     together: bool = False
+
+    @property
+    def by_item(self) -> tuple[tuple[str, ...], ...]:
+        """The event strings of each item."""
+        return tuple(tuple(_members(item)) for item in self.items)
+
+    def with_events(self, events: Sequence[str], items: tuple[str, ...]) -> EventRequest:
+        """The same for what a pattern in it stands for, a column each.
+
+        Raises:
+            AddError: one name was given for several columns.
+        """
+        pattern = self.columns[0]
+        if len(events) > 1 and pattern.name != short_title(pattern.event):
+            raise AddError(f'--add "{self.text}": name={pattern.name} cannot be the title of {len(events)} columns: '
+                           "leave it out")
+        columns = tuple(EventColumn(short_title(event), event=event, rate=pattern.rate) for event in events)
+        return replace(self, items=items, events=tuple(events), columns=columns)
 
     def signal(self, event: str) -> SignalId:
         """Id of the signal that carries an event of this request: no two columns have the same name."""
@@ -249,6 +275,8 @@ def short_title(event: str) -> str:
     terms = rest.partition("/")[0].split(",") if slash and not pmu.startswith("mem:") else []
     named = next((term.removeprefix("name=") for term in terms if term.startswith("name=")), "")
     inner = named or next((term for term in terms if "=" not in term), "")
+    if not slash and "::" not in event and not event.startswith("mem:"):
+        inner = event.partition(":")[2]  # a tracepoint's name, without its system
     return (inner or event)[:_TITLE_LENGTH]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -106,6 +106,20 @@ class Expression:
                     return f"{self.text}: {operands[1][1] or 'a divisor'} is 0 in this interval"
                 stack.append((_result(step.kind, [value for value, _name in operands]), ""))
         return "" if math.isfinite(stack[0][0]) else f"{self.text} is too large for a number"
+
+    def divides_by(self, names: Collection[str]) -> bool:
+        """Whether one of these names has a part in a divisor."""
+        stack: list[bool] = []
+        for step in self.steps:
+            if step.kind in {"number", "name"}:
+                stack.append(step.name in names)
+                continue
+            operands = stack[-step.count :]
+            del stack[-step.count :]
+            if step.kind == "/" and operands[1]:
+                return True
+            stack.append(any(operands))
+        return False
 
     def dimension(self, units: Mapping[str, Dimension]) -> Dimension:
         """The unit of the value.

@@ -25,6 +25,14 @@ class _Anything:
         """See `columns.Inputs.rate`."""
         return self.delta(signal) / self.elapsed(signal)
 
+    def total_rate(self, signal: SignalId) -> float:
+        """See `columns.Inputs.total_rate`."""
+        return self.total(signal) / self.elapsed(signal)
+
+    def together(self, *signals: SignalId) -> bool:
+        """See `columns.Inputs.together`: the formula is that of counters that are."""
+        return bool(signals)
+
     def value(self, signal: SignalId) -> float:
         """See `columns.Inputs.value`."""
         return _named(signal, Kind.VALUE, signal)

@@ -5,7 +5,7 @@ The recipes themselves: `recipes_intel`, `recipes_amd`, `recipes_arm`; all of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.quantities.precision import Precision
@@ -92,6 +92,8 @@ class Recipe:
         instructions: raw code of the retired instructions, by which sets that take turns are joined.
         unverified: what of it no document here confirms; "" where all of it is confirmed. No recipe was run on its
             hardware yet.
+        shares: instructions by precision, where the events of the operations do not tell it.
+        reduced_note: the note of `without_half`.
         signals: key and signal of each event.
         optional: keys of the events that a machine of this recipe may lack.
     """
@@ -110,6 +112,8 @@ class Recipe:
     overlap: bool = False
     unverified: str = ""
     instructions: int = 0x00C0
+    shares: tuple[Term, ...] = ()
+    reduced_note: str = ""
     signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
     optional: frozenset[str] = field(init=False, repr=False, compare=False)
 
@@ -127,3 +131,23 @@ class Recipe:
 
 LOADS_STORES: Final = (Term("loads", 1), Term("stores", 1))
 """Accesses of a recipe whose events "loads" and "stores" count each once."""
+
+
+def without_half(recipe: Recipe) -> Recipe:
+    """The recipe without what only half precision, matrices and the shares of precisions need: fewer events.
+
+    Where sets of events take turns over every thread, each further set makes more threads too short-lived to be known.
+    """
+    half = {term.event for term in recipe.flops if term.precision is Precision.HALF}
+    dropped = half | {term.event for term in recipe.shares}
+    if not dropped:
+        return recipe
+    return replace(
+        recipe,
+        events=tuple(event for event in recipe.events if event.key not in dropped),
+        flops=tuple(term for term in recipe.flops if term.event not in dropped),
+        widths=tuple(width for width in recipe.widths if width.event not in dropped),
+        shares=(),
+        note=recipe.reduced_note or recipe.note,
+        unverified="" if half else recipe.unverified,
+    )

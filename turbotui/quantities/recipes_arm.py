@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.recipes import LOADS_STORES, Event, Recipe, Term, Width
 
-_D, _S = Precision.DOUBLE, Precision.SINGLE
+_D, _S, _H = Precision.DOUBLE, Precision.SINGLE, Precision.HALF
 _ARM_PMU: Final = ("armv8_pmuv3_0", "armv8_pmuv3", "armv9_pmuv3_0")
 
 _ARM_FLOPS: Final = (
@@ -25,6 +25,16 @@ _ARM_MEMORY: Final = (
 )
 _ARM_EXACT: Final = (Term("scale bytes", 1, per_vector=True), Term("fixed bytes", 1))
 _ARM_NOTE: Final = "all counts are speculative"
+_ARM_PRECISIONS: Final = (
+    Event("double instructions", 0x801C, "FP_DP_SPEC", optional=True),
+    Event("single instructions", 0x8018, "FP_SP_SPEC", optional=True),
+    Event("half instructions", 0x8014, "FP_HP_SPEC", optional=True),
+)
+"""Instructions by precision (linux tools/perf/pmu-events/arch/arm64: neoverse-n2-v2/fp_operation.json, and the
+metrics fp16_percentage, fp32_percentage, fp64_percentage of neoverse-n3 and neoverse-v3; codes in
+common-and-microarch.json)."""
+_ARM_SHARES: Final = (Term("double instructions", 1, _D), Term("single instructions", 1, _S),
+                      Term("half instructions", 1, _H))
 
 NEOVERSE: Final = Recipe(
     slug="neoverse",
@@ -36,8 +46,10 @@ NEOVERSE: Final = Recipe(
         Event("vector instructions", 0x8005, "ASE_INST_SPEC"),
         Event("sve instructions", 0x8006, "SVE_INST_SPEC"),
         Event("scalar instructions", 0x0075, "VFP_SPEC"),
+        *_ARM_PRECISIONS,
     ),
     flops=(Term("scale flops", 1, per_vector=True), Term("fixed flops", 1)),
+    shares=_ARM_SHARES,
     accesses=LOADS_STORES,
     exact_bytes=_ARM_EXACT,
     widths=(
@@ -45,13 +57,15 @@ NEOVERSE: Final = Recipe(
         Width("sve instructions", 16, "SVE", per_vector=True),
     ),
     counters=6,
-    note=f"precision cannot be told apart; {_ARM_NOTE}",
+    reduced_note=f"precision cannot be told apart; {_ARM_NOTE}",
+    note=f"operations are divided among precisions by their instructions; {_ARM_NOTE}",
     source="Arm Architecture Reference Manual DDI 0487, D14; Neoverse N2, V1, V2 Technical Reference Manuals",
 )
 NEOVERSE_LATER: Final = replace(
     NEOVERSE, slug="neoverse-later", name="Arm Neoverse N3 and V3",
-    source="Arm Architecture Reference Manual DDI 0487, D14",
-    unverified="these cores are taken to count as N2 and V2 do: no table of theirs was read",
+    source="Arm Architecture Reference Manual DDI 0487, D14; linux tools/perf/pmu-events/arch/arm64/arm, neoverse-n3 "
+           "and neoverse-v3",
+    unverified="the bytes of loads and stores are taken to be counted as on N2 and V2: their tables do not list them",
 )
 OLYMPUS: Final = Recipe(
     slug="olympus",

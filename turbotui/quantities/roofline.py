@@ -29,7 +29,7 @@ class WidthModel(Enum):
     """How many bytes an access has, which no x86 counter says; the value is said to people.
 
     MIX: the mean width of the floating-point instructions, each width weighted by its count.
-    PRECISION: 4 or 8 bytes by the share of flops in single and double precision (CARM Tool).
+    PRECISION: 2, 4 or 8 bytes by the share of flops in half, single and double precision (CARM Tool).
     GIVEN: a number of bytes that a person states.
     EXACT: bytes counted by the core (Arm).
     """
@@ -67,6 +67,7 @@ class Counted:
         dominant: the width of most floating-point instructions, "AVX"; "" where it is not counted.
         used: keys of the events behind it.
         single: share of the operations that are in single precision; None where no event tells.
+        half: share of those in half precision, with a matrix unit's.
     """
 
     flops: float
@@ -76,6 +77,7 @@ class Counted:
     dominant: str
     used: frozenset[str]
     single: float | None = None
+    half: float = 0.0
 
 
 def signal_of(recipe: Recipe, key: str) -> SignalId:
@@ -105,8 +107,9 @@ def counted(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing) -> Coun
         used |= {term.event for term in recipe.accesses}
         if model is WidthModel.MIX:
             used |= {width.event for width in recipe.widths}
-    single = _single(recipe, counts, sizing.vector_bits)
-    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used), single)
+    split = _by_precision(recipe, counts, sizing.vector_bits)
+    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used),
+                   _share(split, Precision.SINGLE), _share(split, Precision.HALF) or 0.0)
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
@@ -138,19 +141,50 @@ def single_together(parts: Iterable[tuple[float | None, float]]) -> float | None
     return single / total if total > 0 else 0.0
 
 
-def _by_precision(recipe: Recipe, counts: Mapping[str, float], bits: int) -> dict[Precision, float]:
-    """Operations in each precision, of a recipe that tells them apart."""
+def half_together(parts: Iterable[tuple[float, float]]) -> float:
+    """The share in half precision of several amounts of work.
+
+    Args:
+        parts: share in half precision, and operations.
+    """
+    known = list(parts)
+    total = sum(flops for _share, flops in known)
+    return sum(share * flops for share, flops in known) / total if total > 0 else 0.0
+
+
+def _by_precision(recipe: Recipe, counts: Mapping[str, float], bits: int) -> dict[Precision, float] | None:
+    """Operations in each precision, as far as they are comparable with each other; None where no event tells them."""
+    if recipe.shares:
+        return _by_instructions(recipe, counts)
+    if not recipe.separates_precision:
+        return None
     return {precision: _sum((term for term in recipe.flops if term.precision is precision and term.event in counts),
                             counts, frozenset(), bits) or 0.0
             for precision in Precision}
 
 
-def _single(recipe: Recipe, counts: Mapping[str, float], bits: int) -> float | None:
-    if not recipe.separates_precision:
+def _by_instructions(recipe: Recipe, counts: Mapping[str, float]) -> dict[Precision, float] | None:
+    """The same by instructions: one of a vector has the more operations the narrower its numbers are."""
+    if any(term.event not in counts for term in recipe.shares):
         return None
-    flops = _by_precision(recipe, counts, bits)
-    total = sum(flops.values())
-    return flops[Precision.SINGLE] / total if total > 0 else 0.0
+    number = {width.event: counts.get(width.event, 0.0) for width in recipe.widths}
+    scalars = sum(number[width.event] for width in recipe.widths if not width.bytes)
+    together = sum(number.values())
+    vectors = 1.0 - scalars / together if together > 0 else 1.0
+    lanes = {precision: 1.0 - vectors + vectors * VECTOR_UNIT / 8 / precision.value for precision in Precision}
+    found = dict.fromkeys(Precision, 0.0)
+    for term in recipe.shares:
+        if term.precision is not None:
+            found[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
+    # no instruction of any precision beside operations: the core has the events' numbers, not the events
+    return found if any(found.values()) or not _sum(recipe.flops, counts, recipe.optional, VECTOR_UNIT) else None
+
+
+def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
+    if split is None:
+        return None
+    total = sum(split.values())
+    return split[precision] / total if total > 0 else 0.0
 
 
 def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, model: WidthModel) -> float | None:
@@ -159,9 +193,9 @@ def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, m
     if model is WidthModel.GIVEN:
         return sizing.given
     if model is WidthModel.PRECISION:
-        if not recipe.separates_precision:
-            return None
         flops = _by_precision(recipe, counts, sizing.vector_bits)
+        if flops is None:
+            return None
         total = sum(flops.values())
         if total <= 0:
             return float(_SCALAR_BYTES)

@@ -17,6 +17,10 @@ from turbotui.quantities.units import Unit
 SignalId: TypeAlias = str
 """Dotted lower-case name: `aperf`, `energy.pkg`, `cpuidle.state1.time`, `stat.user`."""
 
+STEP_BACK = 1 << 63
+"""An increase of a 64-bit counter from which on it is a step back: no counter gets there in an interval, but one that
+went below the value that it is counted from does (perf's count of MPERF after a reset of the register)."""
+
 Raw: TypeAlias = int | str | None
 """A raw reading: an integer as read, a text (governor, driver), or None where this instance could not be read."""
 
@@ -53,7 +57,8 @@ class Signal:
     """One raw quantity as one source provides it on this machine.
 
     Value = `offset + scale * bits(raw)`, where bits() takes `width_bits` bits from `low_bit` up. A COUNTER narrower
-    than 64 bits is subtracted modulo 2**width_bits; a 64-bit one that goes down has been reset, and has no delta.
+    than 64 bits is subtracted modulo 2**width_bits; a 64-bit one that goes down, or up by 2**63 or more, was reset
+    and has no delta.
 
     Attributes:
         id: the same id may be provided by several sources; the first usable one in source order is read.
@@ -114,7 +119,7 @@ class Signal:
             return None
         if self.width_bits >= 64:
             difference = newer - older
-            return difference * self.scale if difference >= 0 else None
+            return difference * self.scale if 0 <= difference < STEP_BACK else None
         difference = self.bits(newer) - self.bits(older)
         if turns is None:
             return (difference & ((1 << self.width_bits) - 1)) * self.scale

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.quantities.columns import Inputs
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, single_together
+from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, half_together, single_together
 from turbotui.quantities.scope import Scope
 
 
@@ -22,6 +22,7 @@ class Speed:
         dominant: the width of the CPU with the most operations.
         width: the model behind `bytes`; None if there are none, or several.
         single: share of the operations that are in single precision; None where not all CPUs tell.
+        half: share of those in half precision, with a matrix unit's.
     """
 
     flops: float
@@ -30,6 +31,7 @@ class Speed:
     dominant: str
     width: WidthModel | None
     single: float | None = None
+    half: float = 0.0
 
     @property
     def intensity(self) -> float | None:
@@ -46,7 +48,8 @@ def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed |
         found = counted(recipe, rates, how) if rates else None
         if found is not None:
             sized = found.flops if found.bytes is not None else 0.0
-            return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single)
+            return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single,
+                         found.half)
     return None
 
 
@@ -68,6 +71,7 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
         dominant=busiest.dominant if busiest.flops > 0 else "",
         width=models.pop() if len(models) == 1 else None,
         single=single_together((speed.single, speed.flops) for speed in known),
+        half=half_together((speed.half, speed.flops) for speed in known),
     )
 
 

@@ -18,11 +18,12 @@ A later [[spy]] replaces an earlier one on the CPUs that both name. Sets take tu
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.errors import UsageError
+from turbotui.quantities.documents import DocumentError, parse_toml
+from turbotui.untrusted import toml_text
 
 REFERENCE = "instructions"
 """What sets are joined by unless the file says otherwise."""
@@ -184,9 +185,9 @@ def parse_plan(text: str) -> SpyPlan:
         SpyError: it is not TOML (with the line), or an entry is not as it has to be (with its number).
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpyError(f"it is not TOML: {error}") from error
+        document = parse_toml(text)
+    except DocumentError as error:
+        raise SpyError(str(error)) from error
     unknown = document.keys() - {"reference", "spy"}
     if unknown:
         raise SpyError(f"it has no place for {', '.join(sorted(unknown))}: only reference and [[spy]] are known")
@@ -248,5 +249,4 @@ def plan_text(plan: SpyPlan) -> str:
 
 def _quoted(text: str) -> str:
     """A basic string of TOML 1.0."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04X}" for c in escaped) + '"'
+    return toml_text(text)

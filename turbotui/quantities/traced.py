@@ -20,6 +20,7 @@ class Kind(Enum):
     DELTA = "increase"
     TOTAL = "increase over all instances"
     RATE = "increase per second"
+    TOTAL_RATE = "increase per second over all instances"
     VALUE = "value"
     ELAPSED = "seconds between the readings"
 

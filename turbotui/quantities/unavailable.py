@@ -21,6 +21,8 @@ class Reason(Enum):
     LATE = "late"
     FIRST_TICK = "first interval"
     WENT_BACK = "went back"
+    STANDS_STILL = "stands still"
+    CONTRADICTED = "contradicted"
     NEVER_RAN = "never scheduled"
     OUT_OF_RANGE = "out of range"
     NOT_READ = "not read"

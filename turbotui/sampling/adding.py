@@ -16,6 +16,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
+from turbotui.sources.event_bundles import expanded
 from turbotui.sources.event_source import EventSource
 
 _NO_PMU = "This machine has no PMU "  # how machine.events says so
@@ -61,7 +62,7 @@ def open_request(
             signal that does not exist.
         UnitError: a formula adds or compares different units.
     """
-    request = renamed(request, frozenset(taken))
+    request = renamed(expanded(machine, request), frozenset(taken))
     for name in request.others:
         if name not in census.signals and name not in census.missing:
             raise AddError(f'--add "{request.text}": no signal is called {name}; events with dots stand in quotes')

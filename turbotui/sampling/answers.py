@@ -111,6 +111,7 @@ class Answer:
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
         crash: what a source raised although its contract does not allow it; the sampler ends with it.
         beats: answers to the beats of a request that has several, by their number; the rest is empty then.
+        late: it came after its own tick, and stands in for one that has not come yet.
     """
 
     worker: Answering
@@ -121,6 +122,7 @@ class Answer:
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
     crash: Exception | None = None
     beats: Mapping[int, Answer] = field(default_factory=dict)
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

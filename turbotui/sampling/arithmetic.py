@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from operator import le, sub, truediv
 from typing import TypeAlias, cast
 
-from turbotui.quantities.signals import Raw, Reduce
+from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
 
 Numbers: TypeAlias = Sequence[float | None]
 """One number per instance, None where unknown."""
@@ -25,16 +25,19 @@ def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
     """Whether every counter is known at both ends and none went back. Texts are not counters: all are integers."""
     if len(older) != len(newer):
         return False
+    before, after = cast("Sequence[int]", older), cast("Sequence[int]", newer)
     try:
-        return all(map(le, cast("Sequence[int]", older), cast("Sequence[int]", newer)))
+        if not all(map(le, before, after)):
+            return False
     except TypeError:  # None has no order: one is missing
         return False
+    return max(after, default=0) < STEP_BACK or max(map(sub, after, before)) < STEP_BACK
 
 
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
     """Increase of 64-bit counters; None where one is missing or went back."""
     return [
-        (b - a) * scale if isinstance(a, int) and isinstance(b, int) and b >= a else None
+        grown * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (grown := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)
     ]
 
@@ -67,6 +70,12 @@ def quotients(deltas: Numbers, spans: Numbers) -> Numbers:
         return list(map(truediv, cast("Sequence[float]", deltas), cast("Sequence[float]", spans)))
     except (TypeError, ZeroDivisionError):  # some are None, or 0 s long
         return [None if d is None or not t else d / t for d, t in zip(deltas, spans, strict=True)]
+
+
+def common(items: Numbers) -> float | None:
+    """The number that all items are; None where they differ or one is unknown."""
+    first = items[0] if items else None
+    return first if first is not None and (len(items) == 1 or items.count(first) == len(items)) else None
 
 
 def _same(values: Sequence[float]) -> float | None:

@@ -11,6 +11,7 @@ from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings
 from turbotui.sampling.census import Census
 from turbotui.sampling.layout import Layouts, Places
+from turbotui.sampling.liveness import MUST_MOVE, Liveness
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
@@ -32,11 +33,13 @@ class Beat:
 class Assembler:
     """Puts readings into place for one plan and topology."""
 
-    def __init__(self, topology: Topology, census: Census, plan: Plan, turns: Turns) -> None:
+    def __init__(self, topology: Topology, census: Census, plan: Plan, turns: Turns, liveness: Liveness) -> None:
         self._topology = topology
         self._census = census
         self._signals = plan.signals()
         self._turns = turns
+        self._liveness = liveness
+        self._must_move = tuple(name for name in MUST_MOVE if name in self._signals)
         self._wrapping = tuple(name for name in self._signals if _wraps(census.signals[name]))
         self._sizes = {scope: len(topology.instances(scope)) for scope in Scope}
         # what one source reads at one scope is read together and shares its time stamps: a clock, by number
@@ -67,14 +70,15 @@ class Assembler:
             gone |= answer.gone
             failures.update(answer.failures)
             readings, began = answer.readings, answer.began
-            if readings.cpus:  # in the order of time: a worker reads one after the other
+            if readings.cpus and not answer.late:  # in the order of time: a worker reads one after the other
                 spans.append((readings.started_ns[0], readings.ended_ns[-1]))
             for (cpu, source), names, _began, _ended, _raw in readings.each() if began else ():
                 if (source, cpu) in began:
                     for _index, name, position in self._place(source, cpu, names)[0]:
                         fresh.setdefault(name, set()).add(position)
             for shared in answer.shared:
-                spans.append((shared.started_ns, shared.ended_ns))
+                if not answer.late:
+                    spans.append((shared.started_ns, shared.ended_ns))
                 if shared.raw is None:
                     continue
                 middle = (shared.started_ns + shared.ended_ns) >> 1
@@ -93,8 +97,20 @@ class Assembler:
             busy_ns=sum(end - start for start, end in spans),
             overruns=beat.overruns, late_total=beat.late_total,
             fresh={name: frozenset(positions) for name, positions in fresh.items()}, turns=turns, unsure=unsure,
-            failures=failures, behind=beat.behind,
+            failures=failures, behind=beat.behind, still=self._still(values, stamps, fresh),
         )
+
+    def _still(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
+               fresh: Mapping[SignalId, set[int]]) -> dict[SignalId, Mapping[int, float]]:
+        """The counters that cannot stand still and do."""
+        found: dict[SignalId, Mapping[int, float]] = {}
+        for name in self._must_move:
+            rows = [instance.row for instance in self._topology.instances(self._census.signals[name].scope)]
+            began = frozenset(fresh.get(name, ()))
+            dead = self._liveness.see(name, rows, values[name], stamps[name], began)
+            if dead:
+                found[name] = dead
+        return found
 
     def _put(self, parts: Sequence[Readings], values: Mapping[SignalId, list[Raw]],
              clocks: Sequence[list[int]]) -> None:

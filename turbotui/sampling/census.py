@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.offers import COMPARED, believed, disbelieved, remarks
+from turbotui.sources.beside import Beside, beside_id
 from turbotui.sources.source import Probe, Source
 
 
@@ -21,6 +23,9 @@ class Census:
         signals: usable signals, as the chosen source describes them.
         provider: signal id -> the chosen source.
         missing: signals that no source can give -> the reason of the first source that knows them.
+        disbelieved: of the missing ones, those that a source offers and the findings of the others contradict.
+        beside: signals that are compared -> what the other sources that can give them are read for.
+        remarks: what has to be known of signals that count something else here than their name says.
     """
 
     sources: tuple[Source, ...]
@@ -28,6 +33,9 @@ class Census:
     signals: Mapping[SignalId, Signal]
     provider: Mapping[SignalId, Source]
     missing: Mapping[SignalId, Unavailable]
+    disbelieved: Mapping[SignalId, Unavailable] = field(default_factory=dict)
+    remarks: Mapping[SignalId, str] = field(default_factory=dict)
+    beside: Mapping[SignalId, tuple[SignalId, ...]] = field(default_factory=dict)
 
     def why_missing(self, signal: SignalId) -> Unavailable:
         """The reason why a signal cannot be had here."""
@@ -42,12 +50,11 @@ class Census:
 
     def without(self, dropped: Mapping[SignalId, Unavailable]) -> Census:
         """The same census with signals taken out for a reason found later (descriptors, a failed open)."""
-        return Census(
-            self.sources,
-            self.probes,
-            {name: signal for name, signal in self.signals.items() if name not in dropped},
-            {name: source for name, source in self.provider.items() if name not in dropped},
-            {**self.missing, **dropped},
+        return replace(
+            self,
+            signals={name: signal for name, signal in self.signals.items() if name not in dropped},
+            provider={name: source for name, source in self.provider.items() if name not in dropped},
+            missing={**self.missing, **dropped},
         )
 
     def plus(self, machine: Machine, source: Source) -> Census:
@@ -83,19 +90,21 @@ class Census:
                     missing[name] = found
         away |= {source.id for source in come}
         others = tuple(other for other in self.sources if other.id not in away)
-        return Census((*others, *come), probes, signals, provider, missing)
+        return replace(self, sources=(*others, *come), probes=probes, signals=signals, provider=provider,
+                       missing=missing)
 
 
 def take_census(machine: Machine, sources: Sequence[Source]) -> Census:
     """Probe every source, in order of preference. Never raises for absence."""
-    probes: dict[str, Probe] = {}
+    sources = [source for source in sources if not isinstance(source, Beside)]
+    found_by = {source.id: source.probe(machine) for source in sources}
+    refused = disbelieved(machine, found_by)
+    probes = believed(found_by, refused)
     signals: dict[SignalId, Signal] = {}
     provider: dict[SignalId, Source] = {}
     missing: dict[SignalId, Unavailable] = {}
     for source in sources:
-        probe = source.probe(machine)
-        probes[source.id] = probe
-        for name, found in probe.signals.items():
+        for name, found in probes[source.id].signals.items():
             if name in signals:
                 continue
             if isinstance(found, Signal):
@@ -104,7 +113,31 @@ def take_census(machine: Machine, sources: Sequence[Source]) -> Census:
                 missing.pop(name, None)
             else:
                 missing[name] = _better(missing.get(name), found)
-    return Census(tuple(sources), probes, signals, provider, missing)
+    census = Census(tuple(sources), probes, signals, provider, missing, refused, remarks(machine))
+    return _with_compared(machine, census)
+
+
+def _with_compared(machine: Machine, found: Census) -> Census:
+    """The same census with what other sources than the chosen ones give of signals that are compared."""
+    signals, provider, probes = dict(found.signals), dict(found.provider), dict(found.probes)
+    beside: dict[SignalId, tuple[SignalId, ...]] = {}
+    sources: list[Source] = []
+    for source in found.sources:
+        known = found.probes[source.id].signals
+        others = {name: other for name in COMPARED if isinstance(other := known.get(name), Signal)
+                  and found.provider[name] is not source}
+        if not others or source.shared:
+            continue
+        second = Beside(source, others)
+        sources.append(second)
+        probes[second.id] = second.probe(machine)
+        for name in others:
+            alias = beside_id(name, source)
+            beside[name] = (*beside.get(name, ()), alias)
+            provider[alias] = second
+        signals |= {alias: one for alias, one in probes[second.id].signals.items() if isinstance(one, Signal)}
+    return replace(found, sources=(*found.sources, *sources), probes=probes, signals=signals, provider=provider,
+                   beside=beside)
 
 
 def _better(first: Unavailable | None, second: Unavailable) -> Unavailable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 
 from turbotui.sampling.answers import Answer, Answering
 from turbotui.sampling.loop import asyncio
@@ -57,10 +58,12 @@ class Collector:
 
     Args:
         alarm: what rings when all that are expected have answered.
+        late: takes the answers that come after `close`, on the worker's thread.
     """
 
-    def __init__(self, alarm: Alarm) -> None:
+    def __init__(self, alarm: Alarm, late: Callable[[Answer], None] | None = None) -> None:
         self._alarm = alarm
+        self._late = late
         self._lock = threading.Lock()
         self._waiting: set[Answering] = set()
         self._answers: list[Answer] = []
@@ -75,6 +78,8 @@ class Collector:
     def receive(self, answer: Answer) -> None:
         """Take an answer, on the worker's thread."""
         with self._lock:
+            if self._closed and self._late is not None:
+                self._late(answer)  # before it can be asked again
             answer.worker.busy = False
             self._waiting.discard(answer.worker)
             if self._closed:
@@ -91,7 +96,7 @@ class Collector:
             return not self._waiting
 
     def close(self) -> list[Answer]:
-        """The answers there are; later ones are dropped."""
+        """The answers there are; later ones are no part of this tick."""
         with self._lock:
             self._closed = True
             return self._answers

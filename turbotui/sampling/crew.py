@@ -14,6 +14,7 @@ from turbotui.sampling.answers import SHARED, Answer, Work
 from turbotui.sampling.collector import Alarm, Collector
 from turbotui.sampling.plan import Plan
 from turbotui.sampling.turnstile import Turnstile
+from turbotui.sampling.unheard import Unheard
 from turbotui.sampling.workers import Worker
 
 _STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
@@ -44,11 +45,13 @@ class Crew:
         self._grace = grace
         self._turnstile = Turnstile()
         self._holding: set[int] = set()
+        self._unheard = Unheard()
 
     def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
         """Read this from the next request on; workers of CPUs that are gone end."""
         self._machine = machine
         self._plan = plan
+        self._unheard.forget_readings()
         self._signals = signals
         self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
         if machine.host.pins:
@@ -77,7 +80,7 @@ class Crew:
         Raises:
             InternalError: a source broke its contract.
         """
-        collector = Collector(self.bell)
+        collector = Collector(self.bell, None if look else self._unheard.take)
         asked: dict[Worker, tuple[int, Work]] = {}
         late: set[int] = set()
         for cpu, worker, work in self._looks(collector.receive) if look else self._requests(collector.receive, beats):
@@ -106,7 +109,7 @@ class Crew:
         for worker, (cpu, work) in asked.items():
             if worker not in answered:
                 late |= work.cpus or {cpu}
-        return answers, frozenset(late)
+        return answers if look else self._unheard.with_answers(answers, beats=bool(beats)), frozenset(late)
 
     def end(self) -> None:
         """Have all of them close what they have open, and wait for those that can be waited for."""
@@ -137,7 +140,7 @@ class Crew:
         if self._plan.shared or SHARED in self.by_cpu:
             work = Work((), self._plan.shared, machine, reply, beats=beats)
             requests.append((SHARED, self._worker(SHARED, ()), work))
-        if not beats:
+        if not beats or not requests:  # where nothing is counted any more there is nobody to ask
             return requests
         apart = min(_APART, _APART_SHARE * (beats[1] - beats[0]) / len(requests)) if len(beats) > 1 else _APART
         return [(cpu, worker, replace(work, after=number * apart))

@@ -85,11 +85,11 @@ class Evidence:
 
 
 class TracedInputs:
-    """`columns.Inputs` of one row whose numbers remember where they come from."""
+    """`columns.Inputs` of one row of a column, whose numbers remember where they come from."""
 
-    def __init__(self, frame: Frame, row: RowId) -> None:
+    def __init__(self, frame: Frame, column: Column, row: RowId) -> None:
         self._frame = frame
-        self._inputs: RowInputs = frame.inputs(row)
+        self._inputs: RowInputs = frame.inputs_of(column, row)
         self._row = row
         self.numbers: dict[Reading, float] = {}
 
@@ -109,6 +109,18 @@ class TracedInputs:
             return None if increase is None or not seconds else increase / seconds
         label = self._reduced(signal, f"(Δ{signal} / interval)")
         return self._traced(signal, Kind.RATE, self._inputs.rate(signal), label)
+
+    def total_rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total_rate`."""
+        if self._count(signal) == 1:
+            increase, seconds = self.total(signal), self.elapsed(signal)
+            return None if increase is None or not seconds else increase / seconds
+        label = f"Σ(Δ{signal} / interval)"
+        return self._traced(signal, Kind.TOTAL_RATE, self._inputs.total_rate(signal), label)
+
+    def together(self, *signals: SignalId) -> bool:
+        """See `columns.Inputs.together`."""
+        return self._inputs.together(*signals)
 
     def value(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.value`."""
@@ -165,7 +177,7 @@ def worked(frame: Frame, column: Column, row: RowId) -> Worked:
     home = frame.home(column, row)
     if cell is None or isinstance(cell, str) or home is None:
         return Worked(cell, None, {})
-    inputs = TracedInputs(frame, home)
+    inputs = TracedInputs(frame, column, home)
     value = column.compute(inputs)
     return Worked(cell, value.term, inputs.numbers) if isinstance(value, Traced) else Worked(cell, None, {})
 
@@ -183,11 +195,11 @@ def evidence(frame: Frame, column: Column, row: RowId, *, most: int = 4) -> tupl
     if home is None:
         return ()
     names = (name for name in (*column.needs, *column.wants) if name in frame.census.signals)
-    return tuple(_evidence(frame, frame.census.signals[name], home, most) for name in names)
+    return tuple(_evidence(frame, column, frame.census.signals[name], home, most) for name in names)
 
 
-def _evidence(frame: Frame, signal: Signal, row: RowId, most: int) -> Evidence:
-    inputs, traced = frame.inputs(row), TracedInputs(frame, row)
+def _evidence(frame: Frame, column: Column, signal: Signal, row: RowId, most: int) -> Evidence:
+    inputs, traced = frame.inputs_of(column, row), TracedInputs(frame, column, row)
     places = _places(frame, inputs, signal)
     counter = signal.behavior is Behavior.COUNTER
     ask = traced.delta if counter else traced.value
@@ -217,14 +229,14 @@ def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:
 
 
 def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Part]:
-    newer, older = frame.newer, frame.older
+    newer = frame.newer
     instances = frame.topology.instances(signal.scope)
     constant = signal.behavior is Behavior.CONSTANT
     counter = signal.behavior is Behavior.COUNTER
     alone = not constant and not frame.census.provider[signal.id].shared
     cpus = reading_cpus(signal, frame.topology)
     now = newer.values.get(signal.id, ())
-    before = frame.before(older.values.get(signal.id), signal.id) if counter and older is not None else None
+    before = frame.older_values(signal.id) if counter else None
     stamps = newer.stamps.get(signal.id, ())
     for at in places:
         last: Raw = signal.constant if constant else now[at] if now else None

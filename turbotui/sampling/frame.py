@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from turbotui.quantities.columns import Cell, Column, ColumnId
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
 from turbotui.sampling.interval import Interval
+from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
 from turbotui.sampling.row_inputs import RowInputs
 from turbotui.sampling.snapshot import Snapshot
@@ -30,14 +32,18 @@ class Frame(Interval):
     `older` is None on the first tick: gauges and constants are known then, deltas are not.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_latest", "_levels_of", "_selections")
+    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_latest", "_levels_of", "_selections", "_without")
 
-    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
+    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census,
+                 held: tuple[Snapshot, Snapshot] | None = None) -> None:
         super().__init__(older, newer, census)
+        self._held_ends = held
+        self._held: Frame | None = None
         self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
         self._latest: Selection | None = None
+        self._without: dict[tuple[SignalId, ...], frozenset[int]] = {}
 
     @property
     def seq(self) -> int:
@@ -48,6 +54,32 @@ class Frame(Interval):
     def seconds(self) -> float | None:
         """Length of the interval from tick to tick, None on the first tick."""
         return None if self.older is None else (self.newer.started_ns - self.older.started_ns) / 1e9
+
+    @property
+    def held(self) -> Frame | None:
+        """This frame with the last known values of readers that were late; None where none was, or none had any.
+
+        For the eye: `old` says which of its cells are of an earlier interval.
+        """
+        if self._held is None and self._held_ends is not None:
+            self._held = Frame(*self._held_ends, self.census)
+        return self._held
+
+    def old(self, column: Column, row: RowId) -> bool:
+        """Whether something behind a cell was read before the tick of this frame began: its reader was late."""
+        home = self.home(column, row) if self.newer.late else None
+        if home is None:
+            return False
+        inputs, began = self.inputs(home), self.newer.started_ns
+        for name in (*column.needs, *column.wants):
+            signal, stamps = self.census.signals.get(name), self.newer.stamps.get(name)
+            if signal is None or stamps is None:
+                continue
+            positions = inputs.positions(signal)
+            found = stamps if positions is None else [stamps[position] for position in positions]
+            if any(0 < stamp < began for stamp in found):
+                return True
+        return False
 
     def cell(self, column: Column, row: RowId) -> Cell:
         """The value of a column in a row, None if unknown (then `why` tells).
@@ -65,7 +97,7 @@ class Frame(Interval):
             if home != row:
                 value = self.cell(column, home)
             elif not (column.whole_only and row.scope is not Scope.SYSTEM) and self.can(column):
-                value = column.compute(self.inputs(row))
+                value = column.compute(self.inputs_of(column, row))
         cells[row] = value
         return value
 
@@ -123,6 +155,40 @@ class Frame(Interval):
         """What a formula may ask about one row."""
         return RowInputs(self, row)
 
+    def inputs_of(self, column: Column, row: RowId) -> RowInputs:
+        """What the column's formula is given in a row."""
+        return RowInputs(self, row, self.left_out(column) if row.scope.rank > column.scope.rank else frozenset())
+
+    def left_out(self, column: Column) -> frozenset[int]:
+        """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.
+
+        A ratio of a row is of the CPUs for which both counters are known: one whose counter went back in this interval
+        takes its part out of both, and does not spoil the row.
+        """
+        names = (*column.needs, *column.wants)
+        if len(names) < 2:
+            return frozenset()
+        signals = self.census.signals
+        gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
+        return self._cpus_without(gaps) if gaps else frozenset()
+
+    def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
+        """The CPUs of all instances for which one of these signals is unknown, that is known for others."""
+        found = self._without.get(names)
+        if found is None:
+            cpus: set[int] = set()
+            for name in names:
+                signal = self.census.signals[name]
+                items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
+                instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
+                if any(item is not None for item in items):
+                    cpus.update(*(
+                        instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
+                        if item is None and cpu not in signal.absent
+                    ))
+            found = self._without[names] = frozenset(cpus)
+        return found
+
     def why(self, column: Column, row: RowId) -> Unavailable | None:
         """Why a cell is None; None when it is not."""
         if self.cell(column, row) is not None:
@@ -137,11 +203,41 @@ class Frame(Interval):
         if column.whole_only and row.scope is not Scope.SYSTEM:
             return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
         for name in column.needs:
-            found = problem(self, self.census.signals[name], instance.cpus)
+            signal = self.census.signals[name]
+            found = problem(self, signal, instance.cpus)
             if found is not None:
                 return found
+            part = self.inputs(instance.row).unknown_part(name)
+            if part is not None:
+                return self._part_missing(signal, part)
         doubt = "" if column.doubt is None else column.doubt(self.inputs(instance.row))
         return Unavailable(Reason.OUT_OF_RANGE, doubt or f"{formula_of(column)} has no sensible value in this interval")
+
+    def _part_missing(self, signal: Signal, position: int) -> Unavailable:
+        """Why a sum is unknown of which one part is."""
+        part = self.topology.instances(signal.scope)[position]
+        found = problem(self, signal, part.cpus)
+        place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
+        if found is None:
+            return Unavailable(Reason.FAILED, f"{signal.id} of {place} is unknown, so the sum is")
+        return Unavailable(found.reason, f"a part of the sum is unknown, {place}: {found.detail}", found.remedy)
+
+    def disputed(self, column: Column, row: RowId) -> tuple[str, ...]:
+        """What contradicts the numbers that a cell is made of; a sentence each, none where nothing does."""
+        marks = self.marks()
+        if not marks:
+            return ()
+        home = self.home(column, row)
+        if home is None:
+            return ()
+        inputs = self.inputs(home)
+        found: dict[str, None] = {}
+        for name in (*column.needs, *column.wants):
+            at = marks.get(name)
+            if at:
+                inside = inputs.positions(self.census.signals[name])
+                found |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
+        return tuple(found)
 
     def partial(self, column: Column, row: RowId) -> bool:
         """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""

@@ -6,13 +6,15 @@ needs the whole machine asks for the reduced number: each costs only what it has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.arithmetic import (
     Numbers,
+    common,
     increases,
     quotients,
     reduced,
@@ -23,6 +25,8 @@ from turbotui.sampling.arithmetic import (
     seconds,
 )
 from turbotui.sampling.census import Census
+from turbotui.sampling.disagreement import Marks, disagreements
+from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 from turbotui.sampling.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -44,8 +48,9 @@ class Interval:
     """
 
     __slots__ = (
-        "_deltas", "_ends", "_gaps", "_levels", "_rates", "_shared_spans", "_spans", "_texts", "_throughout",
-        "_whole_deltas", "_whole_levels", "_whole_rates", "census", "newer", "older", "topology",
+        "_deltas", "_ends", "_findings", "_gaps", "_levels", "_marks", "_measured", "_older_stamps", "_older_values",
+        "_one_clock", "_rates", "_shared_spans", "_spans", "_texts", "_throughout", "_unbelieved", "_whole_deltas",
+        "_whole_levels", "_whole_rates", "_whole_windows", "census", "newer", "older", "topology",
     )
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
@@ -54,6 +59,10 @@ class Interval:
         self.census = census
         self.topology: Topology = newer.topology
         self._ends: dict[SignalId, _Ends | None] = {}
+        self._measured: dict[SignalId, Numbers] = {}
+        self._unbelieved: dict[SignalId, Mapping[int, Unavailable]] = {}
+        self._findings: dict[Rule, Unbelieved] = {}
+        self._marks: Marks | None = None
         self._deltas: dict[SignalId, Numbers] = {}
         self._spans: dict[SignalId, Numbers] = {}
         self._shared_spans: dict[tuple[int, int], Numbers] = {}
@@ -65,17 +74,56 @@ class Interval:
         self._whole_deltas: dict[SignalId, float | None] = {}
         self._whole_rates: dict[SignalId, float | None] = {}
         self._whole_levels: dict[SignalId, float | None] = {}
+        self._whole_windows: dict[SignalId, float | None] = {}
+        self._one_clock: dict[tuple[SignalId, ...], SignalId] = {}
+        self._older_values: dict[SignalId, Sequence[Raw] | None] = {}
+        self._older_stamps: dict[SignalId, Sequence[int | None] | None] = {}
 
     # Every instance of a signal's scope
 
     def deltas(self, name: SignalId) -> Numbers:
-        """Increase of a counter per instance of its scope; None where unknown."""
+        """Increase of a counter per instance of its scope; None where unknown, or not believed."""
         found = self._deltas.get(name)
         if found is None:
-            signal, ends = self.census.signals[name], self._risen(name)
-            found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
+            found, doubted = self.measured(name), self.unbelieved(name)
+            if doubted:
+                found = [None if position in doubted else item for position, item in enumerate(found)]
             self._deltas[name] = found
         return found
+
+    def measured(self, name: SignalId) -> Numbers:
+        """`deltas` as they were read, whether or not they are believed."""
+        found = self._measured.get(name)
+        if found is None:
+            signal, ends = self.census.signals[name], self._rose(name)
+            found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
+            self._measured[name] = found
+        return found
+
+    def was_read(self, name: SignalId) -> bool:
+        """Whether a signal was read at both ends of the interval."""
+        return (name in self.census.signals and name in self.newer.values and self.older is not None
+                and name in self.older.values)
+
+    def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
+        """The positions at which the increase of a counter is not believed, and why."""
+        found = self._unbelieved.get(name)
+        if found is None:
+            found = self._unbelieved[name] = unbelieved(self, name)
+        return found
+
+    def findings(self, rule: Rule) -> Unbelieved:
+        """What a rule of plausibility finds in this interval."""
+        found = self._findings.get(rule)
+        if found is None:
+            found = self._findings[rule] = rule.find(self)
+        return found
+
+    def marks(self) -> Marks:
+        """What contradicts something else, where nobody knows which of them is wrong: by signal and position."""
+        if self._marks is None:
+            self._marks = {} if self.older is None else disagreements(self)
+        return self._marks
 
     def spans(self, name: SignalId) -> Numbers:
         """Seconds between the two readings per instance of the signal's scope."""
@@ -134,14 +182,23 @@ class Interval:
         """`deltas` of these instances."""
         known = self._deltas.get(name)
         if known is None:
-            ends = self._risen(name)
+            if not self.unbelieved(name):
+                return self.measured_at(name, positions)
+            known = self.deltas(name)
+        return [known[position] for position in positions]
+
+    def measured_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
+        """`measured` of these instances."""
+        known = self._measured.get(name)
+        if known is None:
+            ends = self._rose(name)
             if ends is not None:
                 older, newer = cast("tuple[Sequence[int], Sequence[int]]", ends)
                 factor = _factor(self.census.signals[name])
                 if factor is None:
                     return [newer[position] - older[position] for position in positions]
                 return [(newer[position] - older[position]) * factor for position in positions]
-            known = self.deltas(name)
+            known = self.measured(name)
         return [known[position] for position in positions]
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
@@ -194,6 +251,23 @@ class Interval:
             self._whole_rates[name] = found
         return self._whole_rates[name]
 
+    def whole_window(self, name: SignalId) -> float | None:
+        """`spans` of all instances, if they are the same."""
+        if name not in self._whole_windows:
+            self._whole_windows[name] = common(self.spans(name))
+        return self._whole_windows[name]
+
+    def one_clock(self, names: tuple[SignalId, ...]) -> SignalId:
+        """The first of these counters that is known if all that are were read together everywhere, else ""."""
+        found = self._one_clock.get(names)
+        if found is None:
+            known = [name for name in names if name in self.census.signals]
+            spans = [self.spans(name) for name in known]
+            same = bool(known) and len({self.census.signals[name].scope for name in known}) == 1
+            alike = same and all(one is spans[0] or one == spans[0] for one in spans)
+            found = self._one_clock[names] = known[0] if alike else ""
+        return found
+
     def whole_level(self, name: SignalId) -> float | None:
         """`levels` of all instances, reduced by the signal's rule."""
         if name not in self._whole_levels:
@@ -230,17 +304,28 @@ class Interval:
             found[position] = None
         return found
 
+    def older_values(self, name: SignalId) -> Sequence[Raw] | None:
+        """The raw values at the start of the interval in the newer snapshot's order; see `before`."""
+        if name not in self._older_values:
+            older = None if self.older is None else self.older.values.get(name)
+            self._older_values[name] = self.before(older, name)
+        return self._older_values[name]
+
     def _risen(self, name: SignalId) -> _Ends | None:
-        """Both readings of a counter that is known everywhere, went back nowhere and ran all the time.
+        """Both readings of a counter that is known and believed everywhere, went back nowhere and ran all the time.
 
         None: look one by one.
         """
+        return None if self.unbelieved(name) else self._rose(name)
+
+    def _rose(self, name: SignalId) -> _Ends | None:
+        """`_risen`, whether or not it is believed."""
         if name in self._ends:
             return self._ends[name]
         signal, ends = self.census.signals[name], None
         if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
             newer = self.newer.values.get(name)
-            older = None if self.older is None else self.before(self.older.values.get(name), name)
+            older = self.older_values(name)
             if newer is not None and older is not None and risen(older, newer):
                 ends = (older, newer)
         self._ends[name] = ends
@@ -256,12 +341,14 @@ class Interval:
 
     def _stamps(self, name: SignalId) -> tuple[Sequence[int | None] | None, Sequence[int] | None]:
         """The time stamps of the older reading, in the newer one's order, and of the newer one."""
-        older = None if self.older is None else self.older.stamps.get(name)
-        return self.before(older, name), self.newer.stamps.get(name)
+        if name not in self._older_stamps:
+            older = None if self.older is None else self.older.stamps.get(name)
+            self._older_stamps[name] = self.before(older, name)
+        return self._older_stamps[name], self.newer.stamps.get(name)
 
     def _difference(self, signal: Signal) -> Numbers:
         newer = self.newer.values.get(signal.id)
-        older = None if self.older is None else self.before(self.older.values.get(signal.id), signal.id)
+        older = self.older_values(signal.id)
         if newer is None or older is None:
             return [None] * len(self.topology.instances(signal.scope))
         plain: Numbers

@@ -44,6 +44,25 @@ class OwnCost:
     opened: float = 0.0
 
 
+def missed_words(frame: Frame | None, interval: float) -> str:
+    """That deadlines were missed, or CPUs did not answer in time, since the start; "" where neither.
+
+    Args:
+        frame: the newest.
+        interval: nominal seconds between deadlines.
+    """
+    if frame is None:
+        return ""
+    skipped, late = frame.newer.overruns, frame.newer.late_total
+    said = []
+    if skipped:
+        said.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines were missed: the reading before took longer "
+                    f"than the interval of {interval:g} s; the intervals that hold them are longer")
+    if late:
+        said.append(f"{late:,} answers of CPUs came too late for their interval, and count in the next")
+    return "; ".join(said) + ("; a longer --interval loses none" if said else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What this process has used since it began.

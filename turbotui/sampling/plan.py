@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.machine import Machine
@@ -12,6 +12,9 @@ from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
 from turbotui.sources.source import Source
+
+_COMPARED = ("perf-msr", "perf-cstate", "msr")
+"""Sources of counters that are divided by each other, busy time, clock and idle states: nothing is read in between."""
 
 _SPARE_DESCRIPTORS = 64  # for the terminal, the interpreter, Textual and files opened for a moment
 
@@ -54,11 +57,7 @@ def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
     """The CPU that reads each instance of a signal: one of its PMU's cpumask, else the instance's first CPU."""
     if signal.scope is Scope.SYSTEM and len(signal.readers) == 1 and signal.readers[0] in topology.places:
         return signal.readers  # one of many counters of its kind: not looked for among a thousand CPUs
-    allowed = set(signal.readers)
-    return tuple(
-        next((cpu for cpu in instance.cpus if cpu in allowed), instance.cpus[0])
-        for instance in topology.instances(signal.scope)
-    )
+    return topology.readers(signal.scope, signal.readers)
 
 
 def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> Plan:
@@ -99,7 +98,16 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
         for cpu, names in by_cpu.items():
             chosen = frozenset(names)
             tasks[cpu].append(Task(source, cpu, alike.setdefault(chosen, chosen)))
-    return Plan({cpu: tuple(items) for cpu, items in tasks.items()}, tuple(shared), dropped, used)
+    rank = _reading_order(census.sources)
+    in_order = {cpu: tuple(sorted(items, key=lambda task: rank[task.source.id])) for cpu, items in tasks.items()}
+    return Plan(in_order, tuple(shared), dropped, used)
+
+
+def _reading_order(sources: Sequence[Source]) -> Mapping[str, tuple[int, int]]:
+    """Where each source stands among those that a CPU reads: as listed, but those that are compared side by side."""
+    places = {source.id: number for number, source in enumerate(sources)}
+    first = min((places[name] for name in _COMPARED if name in places), default=0)
+    return {name: (first if name in _COMPARED else number, number) for name, number in places.items()}
 
 
 def _too_many(source: Source, need: int, used: int, budget: int) -> Unavailable:

@@ -30,12 +30,17 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
         return None
     if frame.older is None or signal.id not in frame.older.values:
         return Unavailable(Reason.FIRST_TICK, "needs two readings; known after the next interval")
-    before = frame.before(frame.older.values[signal.id], signal.id)
+    before = frame.older_values(signal.id)
     if before is None or all(before[position] is None for position in positions):
         return Unavailable(Reason.FIRST_TICK, "was not read in the interval before")
     deltas = frame.deltas(signal.id)
     if any(deltas[position] is not None for position in positions):
         return None
+    doubted = frame.unbelieved(signal.id)
+    if doubted:
+        for position in sorted(positions):
+            if position in doubted:
+                return doubted[position]
     if positions & frame.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,

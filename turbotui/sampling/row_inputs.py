@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from turbotui.quantities.columns import Inputs
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.signals import Behavior, Signal, SignalId
-from turbotui.sampling.arithmetic import Numbers, reduced
+from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
+from turbotui.quantities.units import Unit
+from turbotui.sampling.arithmetic import Numbers, common, reduced
 from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.sweep import each_row
 
 if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
 
 
 class RowInputs:
-    """`columns.Inputs` for one row of one frame."""
+    """`columns.Inputs` for one row of one frame.
 
-    __slots__ = ("_cpu", "_frame", "_row")
+    Args:
+        frame: the interval.
+        row: of which level and instance.
+        left_out: CPUs that take no part in what is reduced, because another signal of the formula is unknown there:
+            a sum over them divided by a sum without them would be no ratio of anything.
+    """
 
-    def __init__(self, frame: Frame, row: RowId) -> None:
+    __slots__ = ("_cpu", "_frame", "_left_out", "_row")
+
+    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int] = frozenset()) -> None:
         self._frame = frame
         self._row = row
+        self._left_out = left_out
         instance = frame.topology.instance(row)
         self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
 
@@ -41,6 +52,33 @@ class RowInputs:
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
         return self._reduced(signal, self._frame.whole_rate, self._frame.rates_at)
+
+    def total_rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total_rate`."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        items = self._there(self._picked(signal, known, self._frame.rates, self._frame.rates_at), known)
+        have = [item for item in items if item is not None]
+        return sum(have) if have and len(have) == len(items) else None
+
+    def together(self, *signals: SignalId) -> bool:
+        """See `columns.Inputs.together`."""
+        first = self._frame.one_clock(signals)
+        if first:
+            return self.window(first) is not None
+        windows = [self.window(signal) for signal in signals if self._known(signal) is not None]
+        return common(windows) is not None
+
+    def window(self, signal: SignalId) -> float | None:
+        """Seconds between the two readings of a counter, if they are the same for all its instances in the row."""
+        known = self._known(signal)
+        if known is None:
+            return None
+        positions = self.positions(known)
+        if positions is None:
+            return self._frame.whole_window(signal)
+        return common(self._frame.spans_at(signal, positions))
 
     def value(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.value`."""
@@ -74,14 +112,14 @@ class RowInputs:
         instance = self._frame.topology.instance(self._frame.topology.row(scope, self._cpu))
         return None if instance is None or instance.label < 0 else instance.label
 
-    def each(self, scope: Scope) -> Iterable[RowInputs]:
-        """See `columns.Inputs.each`."""
+    def each(self, scope: Scope) -> Iterable[Inputs]:
+        """See `columns.Inputs.each`. Over the whole machine, each holds until the next is taken."""
         frame, row = self._frame, self._row
         if row.scope.rank <= scope.rank:
             return (self,)
-        instances = frame.topology.instances(scope)
         if row.scope is Scope.SYSTEM:
-            return (frame.inputs(one.row) for one in instances)
+            return (inputs for _, inputs in each_row(frame, scope))
+        instances = frame.topology.instances(scope)
         return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
 
     def incomplete(self, signal: SignalId) -> bool:
@@ -122,6 +160,28 @@ class RowInputs:
         positions = self.positions(signal)
         return whole(name) if positions is None else at(name, positions)
 
+    def unknown_part(self, signal: SignalId) -> int | None:
+        """Where a sum that is unknown for one of its parts lacks it: the position of that part; None for other signals.
+
+        Energy of a row is that of all of it: what is left when a package did not answer is no smaller truth.
+        """
+        known = self._known(signal)
+        if known is None or known.unit is not Unit.JOULE or known.reduce is not Reduce.SUM:
+            return None
+        if not self.incomplete(signal):
+            return None
+        grown = self._frame.deltas(signal)
+        inside = self.positions(known)
+        return next((at for at in (range(len(grown)) if inside is None else inside) if grown[at] is None), None)
+
+    def _taking_part(self, signal: Signal, positions: Sequence[int] | None) -> Sequence[int] | None:
+        """Those of a signal's instances that hold a CPU which was not left out."""
+        if signal.scope is Scope.SYSTEM:
+            return positions
+        instances = self._frame.topology.instances(signal.scope)
+        inside = range(len(instances)) if positions is None else positions
+        return [position for position in inside if not self._left_out.issuperset(instances[position].cpus)]
+
     def _there(self, items: Numbers, known: Signal) -> Numbers:
         """Those of a row's instances that have such a counter at all."""
         if not known.absent:
@@ -137,6 +197,10 @@ class RowInputs:
         if signal is None:
             return None
         positions = self.positions(signal)
+        if self._left_out:
+            positions = self._taking_part(signal, positions)
+        if signal.unit is Unit.JOULE and self.unknown_part(name) is not None:
+            return None
         if positions is None:
             return whole(name)
         if len(positions) == 1:  # nothing to reduce: by far the most frequent case

@@ -20,12 +20,15 @@ from turbotui.quantities.signals import SignalId
 from turbotui.sampling.answers import Answer
 from turbotui.sampling.assembly import Assembler, Beat
 from turbotui.sampling.bus import Bus
+from turbotui.sampling.carrying import empty_places, filled
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.collector import Alarm
 from turbotui.sampling.crew import NO_HURRY, Crew
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
+from turbotui.sampling.relinquishing import Relinquished, relinquish
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
 from turbotui.sources.source import Source
@@ -33,6 +36,7 @@ from turbotui.sources.source import Source
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
+_TICKS_TO_OPEN = 3  # for workers that were late in the first one; then privileges are given up all the same
 _LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
 _LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
 _CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
@@ -64,11 +68,15 @@ class Sampler:
         self._next_beside: tuple[Source, ...] = ()
         self._changed = False
         self._stopping = False
+        self._give_up: Callable[[], None] | None = None
+        self._relinquished: Relinquished | None = None
         self._early = Alarm()
         self._turns = Turns()
+        self._liveness = Liveness()
         self._crew = Crew(self._cut, self._grace)
         self._replan()
         self._last: Snapshot | None = None
+        self._earlier: Snapshot | None = None
         self._seq = 0
         self._overruns = 0
         self._late_total = 0
@@ -78,6 +86,10 @@ class Sampler:
         self._looked = 0.0
         self._checked = -_CHECK_NS
         self._handover = threading.Lock()
+
+    def give_up(self, give_up: Callable[[], None]) -> None:
+        """Once every counter is open, call this, after which no more can be opened that needs privileges."""
+        self._give_up = give_up
 
     def want(self, wanted: frozenset[SignalId]) -> None:
         """Read these signals from the next tick on."""
@@ -134,6 +146,8 @@ class Sampler:
             return
         try:
             await self._tick(now)
+            if self._give_up is not None:
+                await self._without_privileges(self._give_up, now)
             deadline = now() + (self.interval if first is None else min(first, self.interval))
             done = 0
             last = self._stopping
@@ -156,6 +170,20 @@ class Sampler:
                 deadline = self._next_deadline(now(), deadline)
         finally:
             self._crew.end()
+
+    async def _without_privileges(self, give_up: Callable[[], None], now: Callable[[], float]) -> None:
+        """Wait for workers that still open counters, give the privileges up, and see what there is now."""
+        for _ in range(_TICKS_TO_OPEN):
+            if self._last is None or not self._last.late:
+                break
+            await self._tick(now)
+        before, read = self._offered, self._plan.signals()
+        give_up()
+        self._machine = replace(self._machine, privileges=self._machine.host.privileges())
+        found = take_census(self._machine, before.sources)
+        self._relinquished = relinquish(before, found, read)
+        self._offered = self._relinquished.offered(found)
+        self._replan()
 
     def _next_deadline(self, now: float, deadline: float) -> float:
         deadline += self.interval
@@ -238,9 +266,18 @@ class Sampler:
             Beat(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
         )
         self._recheck = bool(snapshot.failed)
-        frame = Frame(self._last, snapshot, self._census)
-        self._last = snapshot
-        self.bus.publish(frame)
+        self.bus.publish(self._framed(snapshot))
+
+    def _framed(self, snapshot: Snapshot) -> Frame:
+        """The frame of a snapshot; from where late readers were heard last the next one goes on."""
+        base, earlier = self._last, self._earlier
+        places = empty_places(snapshot, self._census) if snapshot.late and base is not None else {}
+        if not places or base is None:
+            self._earlier, self._last = base, snapshot
+            return Frame(base, snapshot, self._census)
+        held = filled(base, earlier, places), filled(snapshot, base, places)
+        self._earlier, self._last = held
+        return Frame(base, snapshot, self._census, held)
 
     def _check(self, at: int) -> None:
         """Look for CPUs that came or went, if it is time or one is known to have gone."""
@@ -281,16 +318,22 @@ class Sampler:
             come = [source for source in beside if source not in self._beside]
             self._offered = self._offered.exchange(self._machine, gone, come)
             self._beside = beside
+        if self._relinquished is not None:
+            self._offered = self._relinquished.offered(self._offered)
         self._replan()
 
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
-        self._plan: Plan = make_plan(self._machine, self._offered, self._wanted)
+        self._plan: Plan = make_plan(self._machine, self._offered, self._to_read())
         self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._crew.follow(self._machine, self._plan, self._census.signals)
-        self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns)
+        self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns, self._liveness)
         wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
         self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)
+
+    def _to_read(self) -> frozenset[SignalId]:
+        held = self._relinquished
+        return self._wanted if held is None else held.wanted(self._wanted, self._offered)
 
     def _new_topology(self) -> Topology | None:
         """The topology if CPUs came, went, or left our cpuset; None if it is what it was."""

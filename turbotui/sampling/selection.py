@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from turbotui.machine.topology import Topology
+from turbotui.machine.topology_kinds import Answer
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
+from turbotui.sampling.limits import COMPARED_SECONDS
 
 _LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": Scope.NODE, "Module": Scope.MODULE}
 
@@ -24,11 +26,19 @@ def why_absent(column: Column, census: Census, topology: Topology) -> Unavailabl
         if name not in census.signals:
             return census.why_missing(name)
     level = _LEVELS.get(column.id)
-    if level is not None and not topology.varies(level):
+    if level is not None and not topology.has_several(level):
         return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
     if column.id == "Type" and len(topology.core_types) < 2:
-        return Unavailable(Reason.NO_HARDWARE, "all cores are of one kind")
+        return _one_type(topology)
     return None
+
+
+def _one_type(topology: Topology) -> Unavailable:
+    """Why there are no two kinds of core to tell apart."""
+    if topology.core_types:
+        return Unavailable(Reason.NO_HARDWARE, f"all measured cores are {topology.core_types[0]}")
+    reason = Reason.NO_HARDWARE if topology.kinds.answer is Answer.ONE else Reason.UNKNOWN_MODEL
+    return Unavailable(reason, topology.kinds.sentence())
 
 
 def available_columns(catalog: Catalog, census: Census, topology: Topology) -> tuple[Column, ...]:
@@ -42,6 +52,29 @@ def default_columns(catalog: Catalog, census: Census, topology: Topology, *, ext
         column
         for column in available_columns(catalog, census, topology)
         if column.default and (extras or not column.extra)
+    )
+
+
+_FREE_FILES = frozenset({"proc-stat", "proc-interrupts"})
+_FREE_SIGNALS = frozenset({"tsc", "aperf", "mperf", "temp.core", "temp.pkg", "temp.ccd"})
+
+
+def free_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:
+    """Columns that cost next to nothing to read.
+
+    Files that hold all CPUs and are read for the summary anyway, the counters of busy time and clock, which share a
+    system call, and energies and temperatures, a few for each package.
+    """
+
+    def free(name: SignalId) -> bool:
+        if name not in census.signals or census.signals[name].behavior is Behavior.CONSTANT:
+            return True
+        return name in _FREE_SIGNALS or name.startswith("energy.") or census.provider[name].id in _FREE_FILES
+
+    return tuple(
+        column for column in catalog.columns
+        if column.needs and all(name in census.signals for name in column.needs)
+        and all(free(name) for name in (*column.needs, *column.wants))
     )
 
 
@@ -83,3 +116,16 @@ def signals_of(columns: Iterable[Column], census: Census) -> frozenset[SignalId]
         signal = census.signals[name]
         wanted.update(time for time in (signal.enabled, signal.running) if time)
     return frozenset(name for name in wanted if census.signals[name].behavior is not Behavior.CONSTANT)
+
+
+def compared_with(wanted: Collection[SignalId], census: Census, interval: float) -> frozenset[SignalId]:
+    """What is read beside these signals, to be compared with them.
+
+    Args:
+        wanted: signals that are read.
+        census: of the machine.
+        interval: seconds between two readings.
+    """
+    if interval < COMPARED_SECONDS:
+        return frozenset()
+    return frozenset(other for name, others in census.beside.items() if name in wanted for other in others)

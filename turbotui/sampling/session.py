@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.allocator import spare_memory
 from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -28,7 +30,7 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.loop import asyncio
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.sampler import Sampler
-from turbotui.sampling.selection import signals_of
+from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources.added import added_source
 from turbotui.sources.source import Source
@@ -77,6 +79,7 @@ class Session:
         self._wrapping: set[SignalId] = set()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
+        self._gives_up = False
         self._on_frame: Callable[[Frame], None] = _ignore
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
@@ -103,6 +106,7 @@ class Session:
 
     def _want(self) -> None:
         wanted = signals_of((*self._columns, *self.spied), self.census) | self._also
+        wanted |= compared_with(wanted, self.census, self._sampler.interval)
         # A counter that wraps, once it was shown, is read on while its column is hidden: shown again it has its number
         # at once, and no wrap is lost in between. It is a register or two a package.
         signals = self.census.signals
@@ -286,12 +290,19 @@ class Session:
             if not self._thread.is_alive():
                 self._on_end()
             return
+        if self._gives_up:
+            forbid_new_privileges()  # before there are threads, which have it from here
         self._sampler.hold = hold
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory()
         self._sampler.bus.attach(_Callback(self._publish))
         self._thread = threading.Thread(target=self._run, args=(intervals, first), name="sampler", daemon=True)
         self._thread.start()
+
+    def give_up_privileges(self) -> None:
+        """Have root given up for good once every counter is open; before `start`."""
+        self._gives_up = True
+        self._sampler.give_up(lambda: give_up_privileges(os.environ))
 
     def bind(self, cpu: int) -> None:
         """Run everything but the workers of CPUs on this CPU; before `start`.
@@ -321,6 +332,7 @@ class Session:
     def set_interval(self, seconds: float) -> None:
         """Change the nominal interval, and end the one under way."""
         self._sampler.set_interval(max(SHORTEST_INTERVAL, seconds))
+        self._want()
 
     def tell_tcc(self, degrees: int | None) -> None:
         """Take the thermal readouts as counting down from this temperature from now on; None: as the machine says.

@@ -31,6 +31,7 @@ class Snapshot:
         turns: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
             values stay as read; readings between two snapshots show in this count only.
         unsure: signal that wraps -> positions not looked at for so long that a wrap may have been missed.
+        still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
         behind: frames that were read together with this one, held back, and are published right after it.
         failures: (source id, reading CPU; -1 for all CPUs at once) -> why opening or reading failed.
     """
@@ -51,4 +52,5 @@ class Snapshot:
     turns: Mapping[SignalId, Sequence[int]] = field(default_factory=dict)
     unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    still: Mapping[SignalId, Mapping[int, float]] = field(default_factory=dict)
     behind: int = 0

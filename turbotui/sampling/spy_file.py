@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
+from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.quantities.spies import SpyError, SpyPlan, parse_plan
-
-_LARGEST = 1 << 20  # bytes; a plan of a thousand CPUs takes a hundredth
 
 
 class SpyFile:
@@ -18,7 +17,7 @@ class SpyFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._seen: tuple[int, int, int] | None = None
+        self._told: tuple[int, ...] | None = None  # the state that was read, or said to be unusable
 
     def read(self) -> SpyPlan:
         """What it says now.
@@ -27,17 +26,13 @@ class SpyFile:
             SpyError: it cannot be read, or not understood; one sentence that names it.
         """
         try:
-            with open(self.path, "rb") as file:
-                self._seen = _mark(os.fstat(file.fileno()))
-                data = file.read(_LARGEST + 1)
-        except OSError as error:
-            raise SpyError(f"{self.path} cannot be read: {error.strerror}") from error
-        if len(data) > _LARGEST:
-            raise SpyError(f"{self.path} is larger than {_LARGEST} bytes: it is no configuration of spies")
+            found = read_given(self.path)
+            self._told = _mark(found.status)
+            text = found.text()
+        except GivenFileError as error:
+            raise SpyError(f"{self.path} cannot be read: {error.why}") from error
         try:
-            return parse_plan(data.decode())
-        except UnicodeDecodeError as error:
-            raise SpyError(f"{self.path} is not UTF-8, at byte {error.start}") from error
+            return parse_plan(text)
         except SpyError as error:
             raise SpyError(f"{self.path}: {error}") from error
 
@@ -45,18 +40,25 @@ class SpyFile:
         """What it says if it has changed since the last look, else None.
 
         Raises:
-            SpyError: it has changed to something that cannot be followed; said once for each change.
+            SpyError: it has changed to something that cannot be followed; said once for each change. An empty file is
+                such a one: whoever writes a file anew cuts it off first.
         """
         try:
             mark = _mark(os.stat(self.path))
         except OSError as error:
-            if self._seen is None:
+            if self._told is None:
                 return None
-            self._seen = None
+            self._told = None
             raise SpyError(f"{self.path} is gone ({error.strerror}): its last content is followed") from error
-        return None if mark == self._seen else self.read()
+        if mark == self._told:
+            return None
+        self._told = mark
+        plan = self.read()
+        if not plan.spies:
+            raise SpyError(f"{self.path} names no event ([[spy]]) any more: its last content is followed")
+        return plan
 
 
-def _mark(status: os.stat_result) -> tuple[int, int, int]:
-    """A file that was replaced has another inode, though it may have the same time and size."""
-    return status.st_mtime_ns, status.st_size, status.st_ino
+def _mark(status: os.stat_result) -> tuple[int, int, int, int]:
+    """A file that was replaced has another inode, though it may have the same time and size; a mode changes ctime."""
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

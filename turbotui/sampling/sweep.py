@@ -13,7 +13,7 @@ from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.columns import Cell, Column, ColumnId, Inputs
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
-from turbotui.sampling.arithmetic import Numbers
+from turbotui.sampling.arithmetic import Numbers, common
 
 if TYPE_CHECKING:
     from turbotui.sampling.frame import Frame
@@ -28,7 +28,8 @@ class _Homes:
         positions: theirs among all of the scope; None: they are all of them.
         places: for each row its instance's place in `instances`, -1 for a row that is coarser or not there; None:
             the rows are the instances.
-        deltas, rates, values: of signals, gathered so far.
+        deltas, rates, values, windows: of signals, gathered so far.
+        together: of signals that are divided by each other: for each instance, whether they were read together.
         around: scope -> positions of the instances of that scope that hold these.
         first: the rows whose values are shown, each once, and where in the selection each is shown first.
     """
@@ -40,6 +41,8 @@ class _Homes:
     deltas: dict[SignalId, Numbers] = field(default_factory=dict)
     rates: dict[SignalId, Numbers] = field(default_factory=dict)
     values: dict[SignalId, Numbers] = field(default_factory=dict)
+    windows: dict[SignalId, Numbers] = field(default_factory=dict)
+    together: dict[tuple[SignalId, ...], Sequence[bool]] = field(default_factory=dict)
     around: dict[Scope, Sequence[int]] = field(default_factory=dict)
     first: tuple[tuple[RowId, ...], tuple[int, ...]] | None = None
 
@@ -143,7 +146,7 @@ class Sweep:
         at: place of the instance it stands on.
     """
 
-    __slots__ = ("_deltas", "_frame", "_homes", "_rates", "_values", "at")
+    __slots__ = ("_deltas", "_frame", "_homes", "_rates", "_together", "_values", "at")
 
     def __init__(self, frame: Frame, homes: _Homes) -> None:
         self.at = 0
@@ -152,6 +155,7 @@ class Sweep:
         self._deltas = homes.deltas
         self._rates = homes.rates
         self._values = homes.values
+        self._together = homes.together
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
@@ -180,6 +184,17 @@ class Sweep:
     def total(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total`."""
         return self._frame.inputs(self._row).total(signal)
+
+    def total_rate(self, signal: SignalId) -> float | None:
+        """See `columns.Inputs.total_rate`."""
+        return self._frame.inputs(self._row).total_rate(signal)
+
+    def together(self, *signals: SignalId) -> bool:
+        """See `columns.Inputs.together`."""
+        known = self._together.get(signals)
+        if known is None:
+            known = self._together[signals] = self._compared(signals)
+        return known[self.at]
 
     def text(self, signal: SignalId) -> str | None:
         """See `columns.Inputs.text`."""
@@ -223,6 +238,27 @@ class Sweep:
                 around = homes.around[scope] = [index(scope, instance.cpus[0]) for instance in homes.instances]
             return at(name, around)
         return [reduced(instance, name) for instance in homes.instances]
+
+    def _compared(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
+        """For each instance, whether these counters were read together."""
+        frame = self._frame
+        columns = [self._windows(name) for name in signals if name in frame.census.signals]
+        if not columns:
+            return [False] * len(self._homes.instances)
+        if None not in columns[0] and all(column is columns[0] or column == columns[0] for column in columns):
+            return [True] * len(self._homes.instances)
+        return [common(windows) is not None for windows in zip(*columns, strict=True)]
+
+    def _windows(self, name: SignalId) -> Numbers:
+        """For each instance, the seconds between the two readings of a counter; None where they differ inside it."""
+        found = self._homes.windows.get(name)
+        if found is None:
+            frame = self._frame
+            found = self._homes.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
+        return found
+
+    def _row_window(self, instance: Instance, name: SignalId) -> float | None:
+        return self._frame.inputs(instance.row).window(name)
 
     def _row_delta(self, instance: Instance, name: SignalId) -> float | None:
         return self._frame.inputs(instance.row).delta(name)

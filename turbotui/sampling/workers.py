@@ -22,7 +22,7 @@ from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading, Work
 from turbotui.sampling.plan import Task
 from turbotui.sampling.turnstile import Turnstile
-from turbotui.sources.source import Adjustable, CpuGone, Reader, SharedReader, Turning
+from turbotui.sources.source import Adjustable, CpuGone, Following, Reader, SharedReader, Turning
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
 _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's interval
@@ -304,6 +304,9 @@ class Worker(threading.Thread):
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
             topology = work.machine.topology
+            if held is not None and held[1] is not topology and isinstance(held[2], Following):
+                held[2].follow(topology.cpus)
+                held = self._shared[name] = (held[0], topology, held[2])
             if held is not None and held[1] is topology:
                 if held[0] == names:
                     continue

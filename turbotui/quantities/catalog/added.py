@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from turbotui.errors import UsageError
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt, Ticks
-from turbotui.quantities.catalog.formulas import percent, reference_ticks
+from turbotui.quantities.catalog.formulas import percent, residency
 from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
 from turbotui.quantities.scope import Scope
 
@@ -66,7 +66,7 @@ def _formula(counter: AddedCounter) -> Callable[[Inputs], Cell]:
         case Shape.AVERAGE:
             return lambda row: _whole(row.value(signal))
         case Shape.PERCENT if counter.ticks is Ticks.CYCLES:
-            return lambda row: percent(row.delta(signal), reference_ticks(row))
+            return lambda row: residency(row, signal)
         case Shape.PERCENT:
             seconds = 1e-6 if counter.ticks is Ticks.USEC else 1.0
             return lambda row: _share(row.rate(signal), seconds)

@@ -108,7 +108,11 @@ def _derived(
 
 
 class _Values:
-    """What the names of a formula are in a row: increases of the interval, levels at its end, and its seconds."""
+    """What the names of a formula are in a row: increases of the interval, levels at its end, and its seconds.
+
+    A formula that divides by counters or seconds which are not of one window has them all of that of the first: rates
+    times its seconds. Sums of counts stay counts.
+    """
 
     def __init__(
         self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
@@ -118,12 +122,32 @@ class _Values:
         self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
         timed = [*(signal for _name, signal, level in self._events if not level),
                  *(name for name, counter in self._others if counter)]  # fmt: skip
+        self._timed = timed
         self._clock = timed[0] if timed and ELAPSED in formula.names else ""
+        counters = {name for name, _signal, level in self._events if not level}
+        counters |= {name for name, counter in self._others if counter}
+        self._divides = formula.divides_by({*counters, ELAPSED})
 
     def of(self, row: Inputs) -> dict[str, float | None]:
-        found = {name: row.value(signal) if level else row.delta(signal) for name, signal, level in self._events}
+        delta: Callable[[SignalId], float | None] = row.delta
+        total: Callable[[SignalId], float | None] = row.total
+        if self._divides and not row.together(*self._timed):
+            delta, total = self._in_one_window(row, row.rate), self._in_one_window(row, row.total_rate)
+        found = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
         # a clock or an energy is summed over its instances, whatever its own rule: it stands beside sums of counts
-        found |= {name: row.total(name) if counter else row.value(name) for name, counter in self._others}
+        found |= {name: total(name) if counter else row.value(name) for name, counter in self._others}
         if self._clock:
             found[ELAPSED] = row.elapsed(self._clock)
         return found
+
+    def _in_one_window(
+        self, row: Inputs, rate: Callable[[SignalId], float | None]
+    ) -> Callable[[SignalId], float | None]:
+        """What a counter did in the seconds of the formula's first one."""
+        seconds = row.elapsed(self._timed[0])
+
+        def increase(signal: SignalId) -> float | None:
+            found = rate(signal)
+            return None if found is None or seconds is None else found * seconds
+
+        return increase

@@ -18,13 +18,26 @@ def percent(part: float | None, whole: float | None) -> float | None:
     return value if value <= 110.0 else None
 
 
-def reference_ticks(row: Inputs) -> float | None:
-    """TSC ticks of the interval in the unit that residency counters and MPERF tick in.
+def comparable(row: Inputs, *signals: SignalId) -> tuple[float | None, ...]:
+    """What counters did, to be divided by each other or subtracted: over one and the same window of time.
+
+    Their increases where they were read together; else their increases per second, each by its own time. Between two
+    readers of a CPU a loaded machine may put a tenth of the interval, and the next time less.
+    """
+    read = row.delta if row.together(*signals) else row.rate
+    return tuple([read(signal) for signal in signals])
+
+
+def reference_ticks(row: Inputs, ticks: float | None) -> float | None:
+    """TSC ticks in the unit that residency counters and MPERF tick in.
 
     Client parts since Skylake count them at base frequency and the TSC a little beside it: `tsc_tweak` is that ratio
     (turbostat-spec 2.1).
+
+    Args:
+        row: of which machine.
+        ticks: of the TSC, in the interval or per second.
     """
-    ticks = row.delta("tsc")
     if ticks is None:
         return None
     tweak = row.value("tsc_tweak")
@@ -33,7 +46,8 @@ def reference_ticks(row: Inputs) -> float | None:
 
 def residency(row: Inputs, signal: SignalId) -> float | None:
     """Share of the interval that a residency counter advanced, in percent."""
-    return percent(row.delta(signal), reference_ticks(row))
+    part, ticks = comparable(row, signal, "tsc")
+    return percent(part, reference_ticks(row, ticks))
 
 
 def count(row: Inputs, signal: SignalId) -> int | None:

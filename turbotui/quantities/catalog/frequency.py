@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from turbotui.quantities.catalog.formulas import mega, percent, reference_ticks
+from turbotui.quantities.catalog.formulas import comparable, mega, percent, residency
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
 
@@ -18,7 +18,7 @@ _CPUFREQ_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 
 
 def _busy_mhz(row: Inputs) -> Cell:
-    active, reference = row.delta("aperf"), row.delta("mperf")
+    active, reference = comparable(row, "aperf", "mperf")
     if active is None or not reference:
         return None
     base = row.value("base_hz")
@@ -31,7 +31,7 @@ def _busy_mhz(row: Inputs) -> Cell:
 
 
 def _performance_ratio(row: Inputs) -> Cell:
-    active, reference = row.delta("aperf"), row.delta("mperf")
+    active, reference = comparable(row, "aperf", "mperf")
     return None if active is None or not reference else active / reference
 
 
@@ -39,7 +39,7 @@ def _busy_ratios(row: Inputs) -> list[tuple[float, int | None]]:
     """The ratio of every busy CPU in a row, with its number."""
     found = []
     for one in row.each(Scope.CPU):
-        share, ratio = percent(one.delta("mperf"), reference_ticks(one)), _performance_ratio(one)
+        share, ratio = residency(one, "mperf"), _performance_ratio(one)
         if share is not None and share >= 100.0 * BUSY and ratio is not None and not isinstance(ratio, str):
             found.append((ratio, one.place(Scope.CPU)))
     return found
@@ -134,7 +134,7 @@ COLUMNS = (
         decimals=2,
         needs=("mperf", "tsc"),
         wants=("tsc_tweak",),
-        compute=lambda row: percent(row.delta("mperf"), reference_ticks(row)),
+        compute=lambda row: residency(row, "mperf"),
         help="Share of the interval in C0, that is executing instructions, as the hardware counted it.",
         document=_APERF_DOCUMENT,
         width=6,
@@ -259,7 +259,7 @@ CACHE_COLUMNS = (
         unit="",
         decimals=2,
         needs=("instructions", "aperf"),
-        compute=lambda row: _quotient(row.delta("instructions"), row.delta("aperf")),
+        compute=lambda row: _quotient(*comparable(row, "instructions", "aperf")),
         help="Instructions per cycle while not idle.",
         document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS",
         width=4,
@@ -273,7 +273,7 @@ CACHE_COLUMNS = (
         unit="",
         decimals=2,
         needs=("instructions", "cycles"),
-        compute=lambda row: _quotient(row.delta("instructions"), row.delta("cycles")),
+        compute=lambda row: _quotient(*comparable(row, "instructions", "cycles")),
         help="Instructions per core cycle while not idle, both from the core PMU.",
         document="perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS and PERF_COUNT_HW_CPU_CYCLES",
         width=4,
@@ -301,7 +301,7 @@ CACHE_COLUMNS = (
         unit="%",
         decimals=2,
         needs=("cache.references", "cache.misses"),
-        compute=lambda row: _hit(row.delta("cache.references"), row.delta("cache.misses")),
+        compute=lambda row: _hit(*comparable(row, "cache.references", "cache.misses")),
         help="Share of last-level cache references that hit; on Arm of reads. AMD's cores do not count them.",
         document="perf_event_open(2), PERF_COUNT_HW_CACHE_MISSES; on Arm PERF_COUNT_HW_CACHE_LL",
         width=6,
@@ -330,7 +330,7 @@ CACHE_COLUMNS = (
         unit="%",
         decimals=2,
         needs=("cache.l2.references", "cache.l2.hits"),
-        compute=lambda row: percent(row.delta("cache.l2.hits"), row.delta("cache.l2.references")),
+        compute=lambda row: percent(*comparable(row, "cache.l2.hits", "cache.l2.references")),
         help="Share of second-level cache references that hit.",
         document=_L2_DOCUMENT,
         width=6,
@@ -345,7 +345,7 @@ CACHE_COLUMNS = (
         unit="%",
         decimals=2,
         needs=("cache.l2.references", "cache.l2.misses"),
-        compute=lambda row: _hit(row.delta("cache.l2.references"), row.delta("cache.l2.misses")),
+        compute=lambda row: _hit(*comparable(row, "cache.l2.references", "cache.l2.misses")),
         help="Share of second-level cache references that are no misses; misses of prefetches are not counted.",
         document="linux arch/x86/events/amd/core.c: the generic cache events of AMD, PMCx060 and PMCx064",
         width=6,

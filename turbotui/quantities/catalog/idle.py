@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from turbotui.quantities.catalog.formulas import count, percent, reference_ticks, residency
+from turbotui.quantities.catalog.formulas import comparable, count, percent, reference_ticks, residency
 from turbotui.quantities.columns import Category, Cell, Column, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
@@ -19,17 +19,42 @@ def _residency(signal: SignalId) -> Callable[[Inputs], Cell]:
     return lambda row: residency(row, signal)
 
 
+_STATES_BESIDE_C1 = ("mperf", "cstate.core.c6", "cstate.core.c3", "cstate.core.c7")
+
+
+_SAME = 1e-9  # of the ticks: rounding, not another number of CPUs
+
+
 def _derived_c1(row: Inputs) -> Cell:
-    """What is left of the interval after C0 and the deeper states (turbostat-spec 2.6)."""
-    ticks, active, c6 = reference_ticks(row), row.delta("mperf"), row.delta("cstate.core.c6")
+    """What is left of the interval after C0 and the deeper states (turbostat-spec 2.6), over the row's CPUs.
+
+    The deeper states are a core's and C0 is a CPU's: where cores have unequal numbers of measured CPUs, the mean over
+    cores of the one and the mean over CPUs of the other do not belong together, and it is worked out CPU by CPU.
+    """
+    together = row.together("tsc", *_STATES_BESIDE_C1)  # one window for all CPUs, or one unit: see `comparable`
+    whole = _left(row, together=together)
+    parts = [part for cpu in row.each(Scope.CPU) if (part := _left(cpu, together=together)) is not None]
+    if whole is None or not parts:
+        return None
+    left, ticks = whole
+    mean = sum(float(part) for part, _ticks in parts) / len(parts)
+    if abs(mean - float(left)) <= _SAME * float(ticks):
+        return percent(at_least(0.0, left), ticks)
+    return percent(sum(max(0.0, float(part)) for part, _ticks in parts), sum(float(own) for _part, own in parts))
+
+
+def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
+    """The ticks in none of the other states, and all of them."""
+    read = row.delta if together else row.rate
+    ticks = reference_ticks(row, read("tsc"))
+    active, c6, *others = [read(state) for state in _STATES_BESIDE_C1]
     if ticks is None or active is None or c6 is None:
         return None
     left = ticks - active - c6
-    for state in (3, 7):  # not every model has these two
-        deeper = row.delta(f"cstate.core.c{state}")
+    for deeper in others:  # not every model has these two
         if deeper is not None:
             left -= deeper
-    return percent(at_least(0.0, left), ticks)
+    return left, ticks
 
 
 def _core(state: int, scope: Scope) -> Column:
@@ -63,7 +88,8 @@ def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Cell],
 
 def _total_c0(row: Inputs) -> Cell:
     """Not held to 110 %: it grows with the number of cores."""
-    active, ticks = row.delta("c0.pkg.total"), reference_ticks(row)
+    active, clock = comparable(row, "c0.pkg.total", "tsc")
+    ticks = reference_ticks(row, clock)
     return None if active is None or not ticks else 100.0 * active / ticks
 
 

@@ -55,7 +55,8 @@ def _percent_of_time(signal: SignalId) -> Callable[[Inputs], Cell]:
 
 
 def _nanojoules(row: Inputs) -> Cell:
-    energy, instructions = row.total("energy.pkg"), row.total("instructions")
+    read = row.total if row.together("energy.pkg", "instructions") else row.total_rate
+    energy, instructions = read("energy.pkg"), read("instructions")
     return None if energy is None or not instructions else energy / instructions * 1e9
 
 

@@ -34,8 +34,8 @@ def _unknown(_row: Inputs) -> Cell:
 
 COLUMNS = (
     _column("GFLOP/s", "GFLOP/s", 3, (NO_FLOPS,), formula="Δ(floating-point operations) / interval / 1e9",
-            says="Floating-point operations per second; a fused multiply-add is two. Without x87, half precision and "
-            "AMX."),
+            says="Floating-point operations per second; a fused multiply-add is two. Without x87; half precision and "
+            "AMX count where the core counts them, on Sapphire Rapids and later."),
     _column("CoreGB/s", "GB/s", 3, (NO_BYTES,), formula="Δ(loads + stores) x bytes of an access / interval / 1e9",
             says="Bytes per second that the cores load and store, whichever cache or memory answers. No x86 counter "
             "knows the width of an access: it is taken for the mean width of the floating-point instructions."),
@@ -102,8 +102,8 @@ def _intensity(speed: Speed, _row: Inputs) -> Cell:
 
 
 def _efficiency(speed: Speed, row: Inputs) -> Cell:
-    energy, seconds = row.total(_ENERGY), row.elapsed(_ENERGY)
-    return speed.flops * seconds / energy / 1e9 if energy and seconds else None
+    power = row.total_rate(_ENERGY)
+    return speed.flops / power / 1e9 if power else None
 
 
 def _flop_signals(recipe: Recipe) -> tuple[SignalId, ...]:

@@ -95,8 +95,9 @@ COLUMNS = (
         decimals=-1,
         needs=(),
         compute=lambda row: row.core_type(),
-        formula="/sys/devices/cpu_core, cpu_atom, cpu_lowpower; cpu_capacity on Arm",
-        help="Kind of core: P performance, E efficiency, LP low-power island; on Arm by capacity.",
+        formula="the strongest of core PMUs, CPUID, model, MIDR_EL1, cpu_capacity, caches, acpi_cppc, cpufreq",
+        help="Kind of core: P performance, E efficiency, LP low-power island; on Arm big, mid and little. "
+        "`turbotui info` says by which evidence.",
         document="kernel Documentation/admin-guide/perf (hybrid PMUs), cputopology.rst",
         width=4,
         priority=2,

@@ -23,6 +23,9 @@ OTHERS: tuple[Metric, ...] = (
     _INTEL.clock(_IMC, "clockticks"),
     _INTEL.metric(_IMC, "rd bandwidth", "GB/s", "cas_count_read / dt"),
     _INTEL.metric(_IMC, "wr bandwidth", "GB/s", "cas_count_write / dt"),
+    # Granite Rapids, Sierra Forest and Clearwater Forest count the two subchannels of a channel apart
+    _INTEL.metric(_IMC, "rd bandwidth", "GB/s", "(cas_count_read_sch0 + cas_count_read_sch1) / dt"),
+    _INTEL.metric(_IMC, "wr bandwidth", "GB/s", "(cas_count_write_sch0 + cas_count_write_sch1) / dt"),
     _INTEL.metric(_IMC, "rd bandwidth", "GB/s", "data_reads / dt"),
     _INTEL.metric(_IMC, "wr bandwidth", "GB/s", "data_writes / dt"),
     _INTEL.clock(_FREE, "dclk"),

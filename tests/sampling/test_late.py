@@ -1,0 +1,116 @@
+"""A reader that is late loses nothing: its next interval is longer, and until then its last values are shown as old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scripted import FakeHost, census_of, column, counter, machine_of, place, snapshot
+
+from turbotui.machine.topology import topology_of
+from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.sampling.answers import Answer, Readings
+from turbotui.sampling.carrying import empty_places, filled
+from turbotui.sampling.collector import Alarm, Collector
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.snapshot import Snapshot
+from turbotui.sampling.unheard import Unheard
+
+SECOND = 1_000_000_000
+SIZE = 3
+TOPOLOGY = topology_of([place(cpu) for cpu in range(SIZE)])
+CENSUS = census_of(counter("x"))
+X = column("x", ("x",))
+
+
+def sampler() -> Sampler:
+    host = FakeHost([place(cpu) for cpu in range(SIZE)])
+    return Sampler(machine_of(host), CENSUS, frozenset({"x"}), 1.0)
+
+
+def tick(number: int, late: frozenset[int]) -> Snapshot:
+    """Every counter counts one a second; a late one has no value."""
+    values = {"x": [None if cpu in late else 1000 * number * (cpu + 1) for cpu in range(SIZE)]}
+    stamps = {"x": [0 if cpu in late else number * SECOND + 1 + cpu for cpu in range(SIZE)]}
+    return snapshot(TOPOLOGY, values, stamps, seq=number, late=late)
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.lists(st.frozensets(st.integers(0, SIZE - 1)), min_size=2, max_size=8))
+def test_what_was_counted_while_late_is_in_the_next_interval_which_is_longer(lates: list[frozenset[int]]) -> None:
+    one = sampler()
+    frames = [one._framed(tick(number, late)) for number, late in enumerate([frozenset(), *lates, frozenset()])]
+    for cpu in range(SIZE):
+        told = [(frame.deltas("x")[cpu], frame.spans("x")[cpu]) for frame in frames[1:]]
+        assert sum(delta or 0 for delta, _span in told) == 1000 * (len(lates) + 1) * (cpu + 1)
+        assert sum(span or 0.0 for delta, span in told if delta is not None) == len(lates) + 1
+        for number, frame in enumerate(frames[1:], 1):
+            late = cpu in frame.newer.late
+            assert (frame.deltas("x")[cpu] is None) is late
+            shown = frame.held or frame
+            known = [n for n in range(1, number + 1) if cpu not in frames[n].newer.late]
+            assert (shown.deltas("x")[cpu] is None) is not bool(known)
+            if known:
+                assert shown.deltas("x")[cpu] == frames[known[-1]].deltas("x")[cpu]
+                assert shown.spans("x")[cpu] == frames[known[-1]].spans("x")[cpu]
+            assert shown.old(X, cpu_row(cpu)) is late
+            assert shown.old(X, SYSTEM_ROW) is bool(frame.newer.late)
+
+
+def test_where_cpus_came_or_went_nothing_is_carried_over() -> None:
+    other = topology_of([place(cpu) for cpu in range(SIZE)])
+    before = snapshot(other, {"x": [1] * SIZE}, {"x": [SECOND] * SIZE})
+    now = tick(1, frozenset({1}))
+    assert filled(now, before, empty_places(now, CENSUS)).values == now.values
+
+
+@dataclass(eq=False)
+class Hand:
+    busy: bool = True
+    heard: list[Answer] = field(default_factory=list)
+
+
+def answer(worker: Hand, value: int, began: Sequence[tuple[str, int]] = ()) -> Answer:
+    readings = Readings()
+    readings.add((0, "s"), ("x",), 1, 2, [value])
+    return Answer(worker, readings, began=frozenset(began))
+
+
+def test_an_answer_after_its_tick_is_heard_in_the_next_and_what_began_is_never_forgotten() -> None:
+    worker, unheard = Hand(), Unheard()
+    collector = Collector(Alarm(), unheard.take)
+    collector.expect(worker)
+    assert not collector.complete()
+    assert unheard.with_answers(collector.close(), beats=False) == []
+    collector.receive(answer(worker, 5, [("s", 0)]))
+    assert not worker.busy
+    (stood_in,) = unheard.with_answers([], beats=False)
+    assert stood_in.late
+    assert stood_in.began == {("s", 0)}
+    assert list(stood_in.readings.raws) == [[5]]
+    assert unheard.with_answers([], beats=False) == []
+    for later in (5, 6):
+        unheard.take(answer(worker, later, [("s", later)]))
+    (own,) = unheard.with_answers([answer(worker, 7)], beats=False)
+    assert not own.late
+    assert own.began == {("s", 5), ("s", 6)}
+    assert list(own.readings.raws) == [[7]]
+
+
+def test_after_a_change_of_what_is_read_only_what_began_is_kept() -> None:
+    worker, unheard = Hand(), Unheard()
+    unheard.take(answer(worker, 5, [("s", 0)]))
+    unheard.forget_readings()
+    assert unheard.with_answers([], beats=False) == []
+    (own,) = unheard.with_answers([answer(worker, 7)], beats=False)
+    assert own.began == {("s", 0)}
+
+
+def test_beats_take_over_what_began_with_their_first_reading() -> None:
+    worker, unheard = Hand(), Unheard()
+    unheard.take(Answer(worker, beats={3: answer(worker, 1, [("s", 0)]), 4: answer(worker, 2, [("t", 0)])}))
+    (own,) = unheard.with_answers([Answer(worker, beats={1: answer(worker, 3), 2: answer(worker, 4)})], beats=True)
+    assert own.beats[1].began == {("s", 0), ("t", 0)}
+    assert not own.beats[2].began

@@ -1,0 +1,85 @@
+"""What one source offers and the others contradict is taken back, with its reason, wherever people look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from scripted import FakeHost, FakeSource, counter, machine_of
+
+from turbotui.analysis.doctor import diagnose
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sampling.census import Census, take_census
+from turbotui.sources.source import Probe
+
+
+def energy(name: str, scope: Scope = Scope.PACKAGE) -> Signal:
+    return replace(counter(name, scope), unit=Unit.JOULE, origin=f"perf power/{name}/")
+
+
+def machine(*, guest: bool) -> Machine:
+    found = machine_of(FakeHost())
+    return replace(found, model=replace(found.model, hypervisor=guest))
+
+
+def census(here: Machine, *offers: Sequence[Signal]) -> Census:
+    return take_census(here, [FakeSource(offer, lambda _cpu, _name: 0, id=f"source{number}")
+                              for number, offer in enumerate(offers)])
+
+
+PSYS = energy("energy.psys", Scope.SYSTEM)
+
+
+def test_platform_energy_alone_is_no_offer_in_a_guest() -> None:
+    here = machine(guest=True)
+    found = census(here, (PSYS, counter("tsc")), (PSYS,))
+    assert set(found.signals) == {"tsc"}
+    why = found.why_missing("energy.psys")
+    assert why.reason is Reason.VIRTUALISED
+    assert why.detail.startswith("perf power/energy.psys/: the only energy that this guest is offered")
+    report = diagnose(here, found)
+    assert [note for note in report.notes if note.startswith("energy.psys is not believed: perf power/")]
+    assert [one.usable for source in report.sources for one in source.signals] == [False, True, False]
+
+
+@pytest.mark.parametrize("other", ["energy.pkg", "energy.ram", "energy.core"])
+def test_platform_energy_beside_another_is_an_offer(other: str) -> None:
+    found = census(machine(guest=True), (PSYS,), (energy(other),))
+    assert set(found.signals) == {"energy.psys", other}
+    assert not found.disbelieved
+
+
+def test_platform_energy_of_a_real_machine_is_an_offer() -> None:
+    assert set(census(machine(guest=False), (PSYS,)).signals) == {"energy.psys"}
+
+
+def test_smis_of_a_guest_are_said_to_be_the_guests() -> None:
+    smi = counter("smi")
+    guest, real = (diagnose(here, census(here, (smi,))) for here in (machine(guest=True), machine(guest=False)))
+    assert [note for note in guest.notes if note.startswith("smi is of the guest:")]
+    assert not [note for note in real.notes if "smi" in note]
+
+
+def test_the_doctor_tells_of_the_permission_before_the_hardware() -> None:
+    """At paranoid 3 most counters of a source were said to have no hardware, and the permission was not told."""
+    here = machine(guest=False)
+    absent = {f"c{number}": Unavailable(Reason.NO_HARDWARE, f"perf c{number}: no such event") for number in range(5)}
+    refused = {f"p{number}": Unavailable(Reason.NOT_PERMITTED, f"perf p{number}: paranoid is 3", "ask")
+               for number in range(2)}
+    driver = {"d": Unavailable(Reason.NO_DRIVER, "perf d: not loaded", "modprobe d")}
+
+    class Refusing(FakeSource):
+        def probe(self, machine: Machine) -> Probe:
+            return Probe(absent | driver | refused)
+
+    (source,) = diagnose(here, take_census(here, [Refusing((), lambda _cpu, _name: 0)])).sources
+    assert source.detail == "without p0, p1: not permitted: perf p0: paranoid is 3"
+    assert source.remedy == "ask"
+    refused.clear()
+    (source,) = diagnose(here, take_census(here, [Refusing((), lambda _cpu, _name: 0)])).sources
+    assert (source.detail, source.remedy) == ("no driver: perf d: not loaded", "modprobe d")

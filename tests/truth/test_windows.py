@@ -1,0 +1,117 @@
+"""A loaded machine reads each counter in a window of its own: what is no count is the same whatever the windows are."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from test_explained import check
+from watching import Watched
+
+from turbotui.machine.events.set_files import shipped_sets
+from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.event_columns import parse_requests
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
+from turbotui.sampling.adding import open_request, open_set
+from turbotui.sampling.frame import Frame
+
+SHAPES = ("laptop-arrow", "laptop-old", "sapphire-2s", "turin-2s")
+FORMULAS = ("ENERGY=energy.pkg/cycles", "CPI=cycles/instructions", "BOTH=(cycles+instructions)/tsc")
+
+
+@functools.cache
+def seen(shape: str) -> tuple[Watched, Frame]:
+    watched = Watched(shape)
+    columns = list(watched.columns)
+    for text in FORMULAS:
+        for request in parse_requests(text):
+            if all(name in watched.census.signals for name in request.others):
+                added, watched.census = open_request(watched.machine, watched.census, request, ())
+                columns += added.columns
+    chosen, watched.census = open_set(watched.machine, watched.census, shipped_sets()["memory"], ())
+    columns += [column for one in chosen if one.added is not None and one.why is None for column in one.added.columns]
+    watched.columns = tuple(columns)
+    return watched, watched.frames(0.7, 2)[-1]
+
+
+def stretched(frame: Frame, times: Callable[[SignalId, int], int]) -> Frame:
+    """The interval as it would be if each instance of each counter had been read so many times as long after."""
+    older, newer = frame.older, frame.newer
+    assert older is not None
+    values, stamps = dict(newer.values), dict(newer.stamps)
+    for name, raw in newer.values.items():
+        signal = frame.census.signals[name]
+        if signal.behavior is not Behavior.COUNTER:
+            continue
+        factors = [times(name, at) for at in range(len(raw))]
+        before, began = older.values[name], older.stamps[name]
+        values[name] = [longer(signal, a, b, factor) for a, b, factor in zip(before, raw, factors, strict=True)]
+        stamps[name] = [a + (b - a) * factor for a, b, factor in zip(began, stamps[name], factors, strict=True)]
+    return Frame(older, replace(newer, values=values, stamps=stamps, turns={}), frame.census)
+
+
+def longer(signal: Signal, older: Raw, newer: Raw, factor: int) -> Raw:
+    if not isinstance(older, int) or not isinstance(newer, int):
+        return newer
+    if signal.width_bits >= 64:
+        return older + (newer - older) * factor
+    size = (1 << signal.width_bits) - 1
+    return (older & ~(size << signal.low_bit)) | (
+        (signal.bits(older) + ((signal.bits(newer) - signal.bits(older)) & size) * factor & size) << signal.low_bit)
+
+
+def some_rows(frame: Frame) -> list[RowId]:
+    return [row for scope in Scope for row in dict.fromkeys((frame.rows(scope)[0], frame.rows(scope)[-1]))]
+
+
+def same(one: Cell, other: Cell) -> bool:
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return one == pytest.approx(other, rel=1e-9, abs=1e-9)
+    return one == other
+
+
+def is_a_count(column: Column, frame: Frame, twice: Frame) -> bool:
+    """Whether a column has twice the value after twice the time: no window but its own has to do with it."""
+    return any(not same(frame.cell(column, row), twice.cell(column, row)) for row in some_rows(frame))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@settings(deadline=None, max_examples=2, phases=[Phase.generate])  # busy machines; frames are large
+@given(seed=st.integers(0, 1 << 30))
+def test_ratios_and_rates_are_the_same_whatever_each_counters_window_is(shape: str, seed: int) -> None:
+    watched, frame = seen(shape)
+    chance = random.Random(seed)
+    clocks: dict[tuple[str, Scope, int], int] = {}
+
+    def times(name: SignalId, at: int) -> int:
+        provider = frame.census.provider[name]
+        key = (provider.id, Scope.SYSTEM, 0) if provider.shared else (
+            provider.id, frame.census.signals[name].scope, at)
+        return clocks.setdefault(key, chance.choice((1, 2, 3)))
+
+    twice, apart = stretched(frame, lambda _name, _at: 2), stretched(frame, times)
+    compared = 0
+    for column in watched.columns:
+        if is_a_count(column, frame, twice):
+            continue
+        for row in some_rows(frame):
+            before, after = frame.cell(column, row), apart.cell(column, row)
+            assert same(before, after), (column.id, row, before, after)
+            compared += before is not None
+        rows = frame.rows(column.scope)
+        alone = [Frame(apart.older, apart.newer, apart.census).cell(column, row) for row in rows]
+        assert list(apart.cells(column, rows)) == alone, column.id
+    assert compared > 100
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_formula_over_several_windows_is_written_as_it_is_computed(shape: str) -> None:
+    watched, frame = seen(shape)
+    apart = stretched(frame, lambda name, at: 1 + (sum(map(ord, frame.census.provider[name].id)) + at) % 3)
+    assert sum(check(apart, column) for column in watched.columns if column.needs) > 50

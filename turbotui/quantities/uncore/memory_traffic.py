@@ -1,0 +1,34 @@
+"""How each kind of memory controller counts all bytes that it reads and writes; the first that a machine has is taken.
+
+Those that count whoever asks go first: they take no counter from anybody.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.quantities.uncore.metric import Author, Metric
+
+_INTEL: Final = Author("kernel arch/x86/events/intel/uncore_snb.c, uncore_snbep.c")
+_AMD: Final = Author("AMD PPR, UMC performance monitor events: umc_cas_cmd.rd and .wr, 64 bytes each")
+_TEGRA410: Final = Author("kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst")
+_TEGRA241: Final = Author("kernel Documentation/admin-guide/perf/nvidia-tegra241-pmu.rst: lines of 64 bytes between "
+                          "the system cache and memory")
+
+
+def _all(author: Author, pmu: str, formula: str) -> Metric:
+    return author.metric(pmu, "memory", "GB/s", f"{formula} / dt")
+
+
+TRAFFIC: Final[tuple[Metric, ...]] = (
+    _all(_INTEL, "uncore_imc_free_running", "(data_read + data_write)"),
+    _all(_INTEL, "uncore_imc_free_running", "(read + write)"),
+    _all(_INTEL, "uncore_imc", "(cas_count_read + cas_count_write)"),
+    _all(_INTEL, "uncore_imc",
+         "(cas_count_read_sch0 + cas_count_read_sch1 + cas_count_write_sch0 + cas_count_write_sch1)"),
+    _all(_INTEL, "uncore_imc", "(data_reads + data_writes)"),
+    _all(_AMD, "amd_umc", "('event=0xa,rdwrmask=0x1' + 'event=0xa,rdwrmask=0x2') * 64"),
+    _all(_TEGRA410, "nvidia_ucf_pmu", "(mem_bytes_rd + mem_bytes_wr)"),
+    _all(_TEGRA241, "nvidia_scf_pmu", "(scf_cache_refill + scf_cache_wb) * 64"),
+)
+"""In the order of choice."""

@@ -1,0 +1,57 @@
+"""What a reader that was late had last: the base of its next difference, and what is shown, as old, until then.
+
+Counters are cumulative. A CPU that did not answer in one interval has what it counted then in its next, longer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.answers import SHARED
+from turbotui.sampling.census import Census
+from turbotui.sampling.plan import reading_cpus
+from turbotui.sampling.snapshot import Snapshot
+
+
+def empty_places(snapshot: Snapshot, census: Census) -> Mapping[SignalId, Sequence[int]]:
+    """For each signal the positions that late readers left empty."""
+    found: dict[SignalId, Sequence[int]] = {}
+    for name, values in snapshot.values.items():
+        late: Sequence[int]
+        if census.provider[name].shared:
+            late = range(len(values)) if SHARED in snapshot.late else ()
+        else:
+            readers = reading_cpus(census.signals[name], snapshot.topology)
+            late = [position for position, cpu in enumerate(readers) if cpu in snapshot.late]
+        empty = [position for position in late if values[position] is None]
+        if empty:
+            found[name] = empty
+    return found
+
+
+def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId, Sequence[int]]) -> Snapshot:
+    """A snapshot with the values and stamps that an earlier one has at some places, whatever it had there itself.
+
+    Args:
+        snapshot: what is to be filled.
+        before: where the values come from; without one, or where CPUs came or went, they are unknown.
+        places: positions by signal.
+    """
+    usable = before is not None and before.topology is snapshot.topology
+    values, stamps, fresh = dict(snapshot.values), dict(snapshot.stamps), dict(snapshot.fresh)
+    for name, positions in places.items():
+        if name not in values:
+            continue
+        known = before is not None and usable and name in before.values
+        words: list[Raw] = list(values[name])
+        moments = list(stamps[name])
+        for position in positions:
+            words[position] = before.values[name][position] if before is not None and known else None
+            moments[position] = before.stamps[name][position] if before is not None and known else 0
+        values[name], stamps[name] = words, moments
+        began = before.fresh.get(name, frozenset()).intersection(positions) if before is not None and known else ()
+        if began:
+            fresh[name] = fresh.get(name, frozenset()).union(began)
+    return replace(snapshot, values=values, stamps=stamps, fresh=fresh)

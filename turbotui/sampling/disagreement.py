@@ -1,0 +1,177 @@
+"""Disagreement: counters of one interval that cannot all be right, where nothing tells which of them is wrong.
+
+Their cells keep their numbers and are marked; what contradicts them is shown with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from turbotui.machine.topology import Instance
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.arithmetic import Numbers
+from turbotui.sampling.limits import COMPARED_SECONDS
+from turbotui.sampling.plausibility import reference_ticks
+
+if TYPE_CHECKING:  # an interval asks here
+    from turbotui.sampling.interval import Interval
+
+Marks: TypeAlias = dict[SignalId, dict[int, str]]
+"""Signal -> position among its instances -> what contradicts it."""
+
+PARTS: tuple[tuple[SignalId, SignalId], ...] = (
+    ("energy.cores", "energy.pkg"), ("energy.gpu", "energy.pkg"), ("energy.core", "energy.pkg"),
+    ("energy.pkg", "energy.psys"),
+)
+"""Energy domains that lie within another one (Intel SDM vol. 3, RAPL; AMD PPR, Core::X86::Msr::CORE_ENERGY_STAT)."""
+
+_OVER_SHARE, _OVER_WATTS = 0.05, 0.5
+"""By how much a part may exceed its whole: they are read one after the other, and power changes in between."""
+_BEYOND_SHARE, _BEYOND_SECONDS = 0.05, 0.003
+"""By how much the states of a CPU may exceed the interval: of it, and of time between two readings."""
+
+
+_APART_SHARE = 0.02  # of the interval, by which two readings may be apart and still be of the same time
+
+_STATES: tuple[tuple[SignalId, str], ...] = (
+    ("mperf", "C0"), ("cstate.core.c1", "C1"), ("cstate.core.c3", "C3"), ("cstate.core.c6", "C6"),
+    ("cstate.core.c7", "C7"),
+)
+"""What a CPU is in one of at a time (Intel SDM vol. 4, residency counters), and how people call it."""
+
+
+def disagreements(interval: Interval) -> Marks:
+    """Everything that contradicts something else in an interval; empty where nothing does."""
+    found: Marks = {}
+    for rule in RULES:
+        for name, at in rule(interval).items():
+            mine = found.setdefault(name, {})
+            for position, text in at.items():
+                mine[position] = f"{mine[position]}; {text}" if position in mine else text
+    return found
+
+
+def _parts_over_wholes(interval: Interval) -> Marks:
+    """Energy domains that use more than the domain they lie in."""
+    found: Marks = {}
+    for part, whole in PARTS:
+        if not (interval.was_read(part) and interval.was_read(whole)):
+            continue
+        signals, topology = interval.census.signals, interval.topology
+        watts, inner = interval.rates(part), topology.instances(signals[part].scope)
+        if signals[part].scope.rank > signals[whole].scope.rank:
+            continue  # a part that is counted over more than the whole has no place in it
+        for position, (outer, limit) in enumerate(
+            zip(topology.instances(signals[whole].scope), interval.rates(whole), strict=True)
+        ):
+            if limit is None:
+                continue
+            around = frozenset(outer.cpus)
+            places = [at for at, one in enumerate(inner) if around.issuperset(one.cpus)]
+            items = [watts[at] for at in places]
+            used = sum(item for item in items if item is not None)
+            if used > limit * (1 + _OVER_SHARE) + _OVER_WATTS:
+                text = f"{part} {used:.2f} W is more than {whole} {limit:.2f} W, which contains it"
+                found.setdefault(part, {}).update(dict.fromkeys(places, text))
+                found.setdefault(whole, {})[position] = text
+    return found
+
+
+def _states_beyond_the_interval(interval: Interval) -> Marks:
+    """CPUs that were in their states for longer than the interval."""
+    read = [(name, word) for name, word in _STATES if interval.was_read(name)]
+    if len(read) < 2 or not interval.was_read("tsc"):
+        return {}
+    topology, signals = interval.topology, interval.census.signals
+    ticks, columns = reference_ticks(interval), [_by_cpu(interval, name) for name, _word in read]
+    found: Marks = {}
+    for at in _beyond(columns, ticks):
+        whole, span = ticks[at] or 0.0, interval.spans_at("tsc", (at,))[0]
+        shares = [100.0 * (column[at] or 0.0) / whole for column in columns]
+        if sum(shares) <= 100.0 * (1 + _BEYOND_SHARE + _BEYOND_SECONDS / (span or _BEYOND_SECONDS)):
+            continue
+        terms = " + ".join(f"{word} {share:.1f} %" for (_name, word), share in zip(read, shares, strict=True))
+        text = f"cpu {topology.cpus[at]}: {terms} is {sum(shares):.1f} % of the interval"
+        for name, _word in read:
+            found.setdefault(name, {})[topology.index(signals[name].scope, topology.cpus[at])] = text
+    return found
+
+
+def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
+    """The CPUs whose states come to more than the interval, of those for which all is known."""
+    most = 1 + _BEYOND_SHARE
+    try:
+        totals = map(sum, zip(*columns, strict=True))
+        return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True)) if total > whole * most]  # type: ignore[operator]
+    except TypeError:  # some are unknown
+        return [
+            at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True))
+            if whole and None not in items and sum(item or 0.0 for item in items) > whole * most
+        ]
+
+
+def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
+    """The increase of a signal for each CPU: that of the core it lies in."""
+    grown, scope = interval.deltas(name), interval.census.signals[name].scope
+    if scope is Scope.CPU:
+        return grown
+    index = interval.topology.index
+    return [grown[index(scope, cpu)] for cpu in interval.topology.cpus]
+
+
+def _sources_apart(interval: Interval) -> Marks:
+    """Domains that two sources give different power of, in the same time."""
+    found: Marks = {}
+    for name, others in interval.census.beside.items():
+        for other in others:
+            if interval.was_read(name) and interval.was_read(other):
+                for position, text in _apart(interval, name, other):
+                    found.setdefault(name, {})[position] = text
+    return found
+
+
+def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tuple[int, str]]:
+    """The positions of a signal of which another source says something else."""
+    census, topology = interval.census, interval.topology
+    scope = max((census.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
+    index = topology.index
+    for instance in topology.instances(scope):
+        ours, theirs = (_watts_in(interval, one, instance) for one in (name, other))
+        if ours is None or theirs is None or not _same_time(interval, name, other, instance.cpus[0]):
+            continue
+        if abs(ours - theirs) > max(ours, theirs) * _OVER_SHARE + _OVER_WATTS:
+            place = "" if scope is Scope.SYSTEM else f" of {scope.value} {instance.label}"
+            here, there = (census.provider[one].title for one in (name, other))
+            text = f"{name}{place}: {ours:.2f} W by {here}, {theirs:.2f} W by {there}"
+            for position in {index(census.signals[name].scope, cpu) for cpu in instance.cpus}:
+                yield position, text
+
+
+def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float | None:
+    """What a domain used in an instance of its own level or of one above it."""
+    scope, watts = interval.census.signals[name].scope, interval.rates(name)
+    items = [watts[at] for at in {interval.topology.index(scope, cpu) for cpu in instance.cpus}]
+    known = [item for item in items if item is not None]
+    return sum(known) if known and len(known) == len(items) else None
+
+
+def _same_time(interval: Interval, name: SignalId, other: SignalId, cpu: int) -> bool:
+    """Whether both were read at about the same moments, so that they should have seen the same."""
+    moments, spans = [], []
+    for one in (name, other):
+        at = interval.topology.index(interval.census.signals[one].scope, cpu)
+        moments.append(interval.newer.stamps[one][at] * 1e-9)
+        spans.append(interval.spans(one)[at] or 0.0)
+    shortest = min(spans)
+    ends, begins = abs(moments[0] - moments[1]), abs((moments[0] - spans[0]) - (moments[1] - spans[1]))
+    return shortest >= 0.9 * COMPARED_SECONDS and max(ends, begins) <= _APART_SHARE * shortest
+
+
+RULES: tuple[Callable[[Interval], Mapping[SignalId, Mapping[int, str]]], ...] = (
+    _parts_over_wholes,
+    _states_beyond_the_interval,
+    _sources_apart,
+)
+"""Every contradiction that leaves open which counter is wrong."""

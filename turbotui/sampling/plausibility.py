@@ -1,0 +1,215 @@
+"""Plausibility: what was read and cannot be, between the readings of an interval and the cells made of them.
+
+Every counter here comes from a driver, a firmware or a hypervisor that may answer without having counted. Rules compare
+what was read with what else was read in the same interval. A rule that knows which counter is wrong makes its increase
+unknown, with the evidence as the reason; where two disagree and nobody knows which is right, both stay and are marked
+(`disagreement`).
+Rules look at whole columns, and only at signals that were read anyway; where nothing is suspicious they cost a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.arithmetic import Numbers
+from turbotui.sampling.liveness import MUST_MOVE
+
+if TYPE_CHECKING:  # an interval asks here
+    from turbotui.sampling.interval import Interval
+
+Unbelieved: TypeAlias = Mapping[SignalId, Mapping[int, Unavailable]]
+"""Signal -> position -> why its increase is not believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A contradiction that tells which counter is wrong.
+
+    Attributes:
+        subjects: the signals whose increase it may take back.
+        find: looks at an interval.
+    """
+
+    subjects: tuple[SignalId, ...]
+    find: Callable[[Interval], Unbelieved]
+
+
+_PACKAGE_C0: tuple[SignalId, ...] = ("c0.pkg.total", "c0.pkg.any", "c0.pkg.gfx", "c0.pkg.both")
+_CORE_STATES: tuple[SignalId, ...] = ("cstate.core.c3", "cstate.core.c6", "cstate.core.c7")
+_C1: SignalId = "cstate.core.c1"
+_PACKAGE_STATES: tuple[SignalId, ...] = tuple(f"cstate.pkg.c{state}" for state in (2, 3, 6, 7, 8, 9, 10))
+_WORK: tuple[SignalId, ...] = ("mperf", "aperf", "cycles", "instructions", "stat.user", "stat.system")
+"""What grows on a CPU that does something."""
+
+_IDLE_SHARE = 0.1
+"""Share of the interval that a core was idle, below which C-states of 0 are no contradiction: cpuidle counts an idle
+period when it ends, and /proc/stat counts in ticks."""
+_BUSY_SHARE = 0.95  # of the interval in C0, from which on nothing is left for C1
+_POLL = "POLL"  # cpuidle's name of the state in which a CPU only waits (drivers/cpuidle/poll_state.c)
+
+
+def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
+    """The positions at which the increase of a signal is not believed, and why."""
+    still = interval.newer.still.get(name)
+    found = {} if not still else {at: _stands(interval, name, seconds) for at, seconds in still.items()}
+    for rule in _RULES_OF.get(name, ()):
+        found |= interval.findings(rule).get(name, {})
+    return found
+
+
+def _stands(interval: Interval, name: SignalId, seconds: float) -> Unavailable:
+    origin = interval.census.signals[name].origin
+    return Unavailable(
+        Reason.STANDS_STILL,
+        f"{origin} has not moved for {seconds:.1f} s, and {MUST_MOVE[name]}: it does not count; it is read on, and"
+        " shown when it moves",
+    )
+
+
+def _package_c0(interval: Interval) -> Unbelieved:
+    """Counters of cores in C0 that stand at 0 in a package whose CPUs did something."""
+    read = [name for name in _PACKAGE_C0 if interval.was_read(name)]
+    cores = [interval.measured(name) for name in read if name in _PACKAGE_C0[:2]]
+    if not cores or 0 not in cores[0]:
+        return {}
+    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
+    instances = interval.topology.instances(interval.census.signals[read[0]].scope)
+    for position, items in enumerate(zip(*cores, strict=True)):
+        if any(items) or None in items:
+            continue
+        evidence = _work_in(interval, instances[position].cpus)
+        if evidence:
+            for name in read:
+                why = f"{interval.census.signals[name].origin}: cores in C0 stood at 0, but {evidence}"
+                found[name][position] = Unavailable(Reason.CONTRADICTED, why)
+    return found
+
+
+def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
+    """What shows that one of these CPUs did something; "" for nothing that was read."""
+    for name in _WORK:
+        if interval.was_read(name):
+            grown = interval.measured(name)
+            for cpu in cpus:
+                value = grown[interval.topology.index(Scope.CPU, cpu)]
+                if value:
+                    return f"{name} of cpu {cpu} grew by {value:,.10g}"
+    return ""
+
+
+def _core_states(interval: Interval) -> Unbelieved:
+    """Residencies of a core that all stand at 0 while its CPUs were idle for a part of the interval.
+
+    A core that only ever entered C1 has true zeros in the deeper ones: C1 must be known to be 0 as well, by its own
+    counter or because C0 took the whole interval.
+    """
+    deep = [name for name in _CORE_STATES if interval.was_read(name)]
+    shallow = [_C1] if interval.was_read(_C1) else []
+    derived = _C1 not in interval.census.signals and interval.was_read("mperf")
+    if not shallow and not (deep and derived):
+        return {}
+    silent = _never_in_c1(interval, derived=not shallow)
+    if not silent:
+        return {}
+    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
+    topology, cpus = interval.topology, interval.topology.cpus
+    times, told_by = _idle_times(interval)
+    gone: set[int] = set()
+    for at in sorted({topology.index(Scope.CORE, cpus[place]) for place in silent}):
+        core = topology.instances(Scope.CORE)[at].cpus
+        places = [topology.index(Scope.CPU, cpu) for cpu in core]
+        states = [interval.measured_at(name, (at,))[0] for name in deep]
+        if any(states) or (states and 0 not in states) or not silent.issuperset(places):
+            continue
+        idle = _idle_together(interval, places, times)
+        if idle < _IDLE_SHARE:
+            continue
+        why = Unavailable(
+            Reason.CONTRADICTED,
+            f"every C-state counter of the core stood at 0, but {told_by} counted it idle for {100 * idle:.0f} % of"
+            " the interval",
+        )
+        for name in deep:
+            found[name][at] = why
+        for name in shallow:
+            found[name] |= dict.fromkeys(places, why)
+        gone.update(core)
+    _spread_to_packages(interval, found, gone)
+    return found
+
+
+def _never_in_c1(interval: Interval, *, derived: bool) -> frozenset[int]:
+    """The places of CPUs that were not in C1: by its counter, or because C0 left nothing of the interval."""
+    if not derived:
+        return frozenset(place for place, grown in enumerate(interval.measured(_C1)) if grown == 0)
+    return frozenset(
+        place for place, (active, whole) in
+        enumerate(zip(interval.measured("mperf"), reference_ticks(interval), strict=True))
+        if active is not None and whole and active >= _BUSY_SHARE * whole
+    )
+
+
+def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
+    """Package states that are 0 where no core's are believed are not believed either."""
+    if not cpus:
+        return
+    for name in _PACKAGE_STATES:
+        if not interval.was_read(name):
+            continue
+        instances = interval.topology.instances(interval.census.signals[name].scope)
+        why = Unavailable(Reason.CONTRADICTED, f"{interval.census.signals[name].origin} stood at 0, as did the C-state"
+                          " counters of all cores of the package, which were idle for a part of the interval")
+        found[name] = {
+            at: why for at, (one, grown) in enumerate(zip(instances, interval.measured(name), strict=True))
+            if grown == 0 and cpus.issuperset(one.cpus)
+        }
+
+
+def reference_ticks(interval: Interval) -> Numbers:
+    """TSC ticks of each CPU in the unit of residencies (turbostat-spec 2.1)."""
+    if not interval.was_read("tsc"):
+        return [None] * len(interval.topology.cpus)
+    tweak = interval.census.signals.get("tsc_tweak")
+    factor = None if tweak is None else tweak.value(tweak.constant)
+    ticks = interval.measured("tsc")
+    return ticks if not factor or factor == 1.0 else [None if item is None else item * factor for item in ticks]
+
+
+def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[SignalId]) -> float:
+    """The least share of the interval in which all of these CPUs were idle; 0 if nobody was asked."""
+    if not times:
+        return 0.0
+    columns = [interval.measured_at(name, places) for name in times]
+    awake = 0.0
+    for span, items in zip(interval.spans_at(times[0], places), zip(*columns, strict=True), strict=True):
+        asleep = sum(item for item in items if item is not None)
+        awake += 1.0 - min(1.0, asleep / span) if span else 1.0
+    return 1.0 - awake
+
+
+def _idle_times(interval: Interval) -> tuple[list[SignalId], str]:
+    """The times of each CPU in idleness that were read, and who says so: cpuidle but for its polling, or /proc/stat."""
+    signals = interval.census.signals
+    names = [name for name in signals if name.startswith("cpuidle.") and name.endswith(".time")]
+    titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in names)
+    found = [name for name, title in titles
+             if title is not None and title.constant != _POLL and interval.was_read(name)]
+    if found:
+        return found, "cpuidle"
+    return [name for name in ("stat.idle", "stat.iowait") if interval.was_read(name)], "/proc/stat"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(_PACKAGE_C0, _package_c0),
+    Rule((*_CORE_STATES, _C1, *_PACKAGE_STATES), _core_states),
+)
+"""Every contradiction that makes a counter unknown."""
+
+_RULES_OF: Mapping[SignalId, tuple[Rule, ...]] = {
+    name: tuple(rule for rule in RULES if name in rule.subjects) for rule in RULES for name in rule.subjects
+}

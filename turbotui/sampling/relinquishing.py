@@ -1,0 +1,72 @@
+"""What can still be read once root was given up: the counters that are open, and what anybody may open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
+
+_REMEDY = "start again with the column shown, or without --drop-privileges"
+
+
+@dataclass(frozen=True, slots=True)
+class Relinquished:
+    """The counters that must stay open as they are, because they could not be opened again.
+
+    Attributes:
+        before: what the machine offered to root.
+        held: source id -> exactly the signals that it has open.
+    """
+
+    before: Census
+    held: Mapping[str, frozenset[SignalId]]
+
+    def wanted(self, wanted: frozenset[SignalId], offered: Census) -> frozenset[SignalId]:
+        """What is read: of a source that holds what it cannot open again that, no more and no less."""
+        free = {name for name in wanted if name not in offered.provider or offered.provider[name].id not in self.held}
+        return frozenset(free.union(*self.held.values()))
+
+    def offered(self, now: Census) -> Census:
+        """What there is, with a reason for what there would be as root.
+
+        Args:
+            now: what the machine offers without root.
+        """
+        signals, provider, missing = dict(now.signals), dict(now.provider), dict(now.missing)
+        for name, source in self.before.provider.items():
+            open_here = self.held.get(source.id, frozenset())
+            if name in open_here:
+                signals[name], provider[name] = self.before.signals[name], source
+                missing.pop(name, None)
+            elif name in provider and provider[name].id in self.held:
+                del signals[name], provider[name]
+                missing[name] = _given_up(f"{source.title} was opened without it")
+        for name, why in missing.items():
+            was_there = name in self.before.signals
+            if (was_there or why.reason is Reason.NOT_PERMITTED) and why.remedy != _REMEDY:
+                missing[name] = _given_up(why.detail)
+        return replace(now, signals=signals, provider=provider, missing=missing)
+
+
+def relinquish(before: Census, now: Census, read: frozenset[SignalId]) -> Relinquished:
+    """Find what must stay open.
+
+    Args:
+        before: what the machine offered to root.
+        now: what it offers without.
+        read: what is read.
+    """
+    held: dict[str, frozenset[SignalId]] = {}
+    for source in before.sources:
+        mine = frozenset(name for name in read if name in before.provider and before.provider[name].id == source.id)
+        if any(name not in now.provider or now.provider[name].id != source.id for name in mine):
+            held[source.id] = mine
+    return Relinquished(before, held)
+
+
+def _given_up(detail: str) -> Unavailable:
+    return Unavailable(Reason.NOT_PERMITTED, f"root was given up (--drop-privileges) before it was read: {detail}",
+                       _REMEDY)
