@@ -36,6 +36,7 @@ class ReplayedSession:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = seconds
         self.wanted: frozenset[ColumnId] = frozenset()
+        self.beside: frozenset[SignalId] = frozenset()
         self._frames: Iterator[Frame] = iter(self.bed.frames(seconds, count))
         self._on_frame: Callable[[Frame], None] | None = None
 
@@ -47,7 +48,8 @@ class ReplayedSession:
         self.wanted = frozenset(columns)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Frames hold what they hold."""
+        """Frames hold what they hold; what was asked for is noted."""
+        self.beside = signals
 
     def add_all(self, text: str) -> tuple[Column, ...]:
         raise NotImplementedError

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.scope import RowId
+from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sources import SOURCES
+from turbotui.sources.source import Source
 
 
 class Bed:
@@ -28,10 +30,14 @@ class Bed:
         self.machine: Machine = read_machine(self.host)
         self.census: Census = take_census(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.census.signals)
+        self.also: tuple[Sequence[Source], frozenset[SignalId]] = ((), frozenset())
         self.columns = tuple(column for column in self.catalog.columns if "roofline" in column.groups)
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
+        sources, beside = self.also
         sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 60.0)
+        sampler.beside(sources)
+        sampler.want(signals_of(self.columns, self.census) | beside)
         found: list[Frame] = []
 
         class Box:

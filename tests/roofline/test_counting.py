@@ -128,7 +128,7 @@ def test_a_machine_without_counters_says_which_and_why() -> None:
 def test_kinds_of_core_have_recipes_of_their_own() -> None:
     machine = read_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
     found = {bank.pmu.name: bank.recipe.slug for bank in banks_of(machine)}
-    assert found == {"cpu_core": "broadwell", "cpu_atom": "client-e", "cpu_lowpower": "client-e"}
+    assert found == {"cpu_core": "broadwell", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
 
 
 def test_slugs_are_unique() -> None:
@@ -231,11 +231,12 @@ _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
     (CpuModel(vendor=_INTEL, family=6, model=0x4F), "broadwell"),  # Broadwell server
     (CpuModel(vendor=_INTEL, family=6, model=0x55), "broadwell"),  # Skylake server, Cascade Lake
     (CpuModel(vendor=_INTEL, family=6, model=0x6A), "broadwell"),  # Ice Lake server
-    (CpuModel(vendor=_INTEL, family=6, model=0x8F), "broadwell"),  # Sapphire Rapids
-    (CpuModel(vendor=_INTEL, family=6, model=0xCF), "broadwell"),  # Emerald Rapids
-    (CpuModel(vendor=_INTEL, family=6, model=0xAD), "broadwell"),  # Granite Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0x8F), "sapphirerapids"),  # Sapphire Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0xCF), "sapphirerapids"),  # Emerald Rapids
+    (CpuModel(vendor=_INTEL, family=6, model=0xAD), "sapphirerapids"),  # Granite Rapids
     (CpuModel(vendor=_INTEL, family=6, model=0x97), "broadwell"),  # Alder Lake's P cores
     (CpuModel(vendor=_INTEL, family=6, model=0xAF), "crestmont"),  # Sierra Forest
+    (CpuModel(vendor=_INTEL, family=6, model=0xDD), "darkmont"),  # Clearwater Forest
     (CpuModel(vendor=_AMD, family=0x17, model=0x31), "zen2"),
     (CpuModel(vendor=_AMD, family=0x19, model=0x01), "zen2"),  # Zen 3
     (CpuModel(vendor=_AMD, family=0x19, model=0x11), "zen4"),
@@ -255,7 +256,8 @@ def test_every_family_that_is_claimed_has_its_recipe(model: CpuModel, slug: str)
 
 
 @pytest.mark.parametrize(("number", "slug"), [
-    (0x97, "gracemont"), (0xB7, "gracemont"), (0xAA, "client-e"), (0xBD, "client-e"), (0xC5, "client-e"),
+    (0x97, "gracemont"), (0xB7, "gracemont"), (0xAA, "client-e"), (0xB5, "client-e"),  # Meteor Lake, Arrow Lake U
+    (0xBD, "skymont"), (0xC5, "skymont"), (0xC6, "skymont"), (0xCC, "skymont"),  # Lunar, Arrow and Panther Lake
 ])
 def test_e_cores_of_hybrids_have_recipes_of_their_own(number: int, slug: str) -> None:
     found = e_core_recipe(CpuModel(vendor=_INTEL, family=6, model=number))

@@ -15,12 +15,12 @@ from turbotui.commands.roofline_child import follow, speed_of
 from turbotui.commands.roofline_text import json_of, text_of
 from turbotui.errors import MachineError, TurbotuiError
 from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import Pmu
 from turbotui.machine.roofline_banks import Bank
 from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
-from turbotui.machine.tasks.launching import Held
 from turbotui.quantities.recipes import Event, Recipe, Term, Width
 from turbotui.quantities.roofline import Sizing, WidthModel
 

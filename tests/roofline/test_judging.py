@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from turbotui.analysis.roofline.judging import flat_roof, judge, sentence
@@ -52,6 +54,16 @@ def test_the_flat_roof_is_one_that_the_point_can_be_under(
 @pytest.mark.parametrize(("gflops", "single"), [(30.0, 0.0), (60.0, 1.0), (60.0, None)])
 def test_what_no_roof_explains_is_called_that(roofs: RoofSet, gflops: float, single: float | None) -> None:
     assert "above every roof" in sentence(spot(gflops, "AVX", single), roofs)
+
+
+@pytest.mark.parametrize(("gflops", "half", "judged"), [
+    (20.0, 0.0, True), (20.0, 0.3, True), (20.0, 0.9, False), (500.0, 0.3, False),
+])
+def test_half_precision_is_compared_with_no_other_roof(roofs: RoofSet, gflops: float, half: float,
+                                                       judged: bool) -> None:
+    point = replace(spot(gflops, "AVX", 0.0), half=half)
+    assert (judge(point, roofs) is not None) == judged
+    assert ("have no roof here" in sentence(point, roofs)) != judged
 
 
 def test_a_width_that_is_not_counted_is_said(roofs: RoofSet) -> None:

@@ -21,7 +21,7 @@ from disassembly import x86 as read_x86
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.constants import ADDEND, arithmetic_data
-from turbotui.machine.code.crew import Crew, _combine, _Timing
+from turbotui.machine.code.crew import Crew
 from turbotui.machine.code.isas import ASSEMBLERS, assembler_of, described_isas, operations, runnable_isas
 from turbotui.machine.code.mapping import Buffer, CodePage
 from turbotui.machine.code.shapes import Kernel, Mix, Operation, Shape, VectorIsa
@@ -32,6 +32,7 @@ from turbotui.quantities.precision import Precision
 _MODERN = frozenset({"sse2", "avx", "fma", "avx512f"})
 _OLD = frozenset({"sse2"})
 _SHAPE = Shape(14, 2)
+_PRECISIONS = (Precision.SINGLE, Precision.DOUBLE)
 _SUFFIX = {(True, Precision.DOUBLE): "sd", (True, Precision.SINGLE): "ss", (False, Precision.DOUBLE): "pd",
            (False, Precision.SINGLE): "ps"}
 _REGISTER = {0: "xmm", 128: "xmm", 256: "ymm", 512: "zmm"}
@@ -42,9 +43,9 @@ def _body(kernel: Kernel) -> bytes:
 
 
 def _x86_cases() -> list[tuple[VectorIsa, Precision, Operation, frozenset[str]]]:
-    cases = [(isa, precision, operation, _MODERN) for isa in x86.X86_ISAS for precision in Precision
+    cases = [(isa, precision, operation, _MODERN) for isa in x86.X86_ISAS for precision in _PRECISIONS
              for operation in operations(isa, _MODERN)]
-    return cases + [(isa, precision, operation, _OLD) for isa in x86.X86_ISAS[:2] for precision in Precision
+    return cases + [(isa, precision, operation, _OLD) for isa in x86.X86_ISAS[:2] for precision in _PRECISIONS
                     for operation in operations(isa, _OLD)]
 
 
@@ -103,7 +104,7 @@ def test_x86_streams_leave_the_constants_alone(shape: Shape) -> None:
 
 def _a64_cases() -> list[tuple[VectorIsa, Precision, Operation]]:
     isas = (*a64.NEON_ISAS, a64.sve_isa(256))
-    return [(isa, precision, operation) for isa in isas for precision in Precision for operation in Operation]
+    return [(isa, precision, operation) for isa in isas for precision in _PRECISIONS for operation in Operation]
 
 
 _A64_NAMES = {
@@ -240,7 +241,7 @@ _runs = pytest.mark.skipif(_MODEL.architecture != "x86_64", reason="the kernels 
 @pytest.mark.real
 @_runs
 @pytest.mark.parametrize("operation", Operation)
-@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("precision", _PRECISIONS)
 @pytest.mark.parametrize("isa", x86.X86_ISAS)
 def test_x86_arithmetic_computes(isa: VectorIsa, precision: Precision, operation: Operation) -> None:
     needed = isa.flags | (isa.fma if operation is Operation.FMA else frozenset())
@@ -314,14 +315,6 @@ def test_a_crew_counts_all_threads_and_measures_a_believable_clock() -> None:
     assert 1.0 < found.best.rate / found.best.hertz < 4 * 64
 
 
-def test_threads_that_share_are_never_credited_with_running_alone() -> None:
-    """Two threads of 10 units: one ran the first second alone, the other the second: 10 units a second, not 20."""
-    apart = [_Timing(0, 1_000_000_000, 10, 4e9, 1.0), _Timing(1_000_000_000, 1_000_000_000, 10, 2e9, 0.5)]
-    assert _combine(apart, shared=True).rate == pytest.approx(10.0)
-    assert _combine(apart, shared=False).rate == pytest.approx(20.0)
-    assert (_combine(apart, shared=True).hertz, _combine(apart, shared=True).share) == (3e9, 0.5)
-
-
 def test_memory_that_is_held_is_unmapped_when_the_last_thread_lets_go() -> None:
     buffer = Buffer(4096)
     with buffer.held():
@@ -358,7 +351,7 @@ class _SignallingHost(LinuxHost):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("at", [1, 12, 60, 140])  # calibrating, in the first round, in later ones
+@pytest.mark.parametrize("at", [1, 2, 20, 140])  # in the first round, in later ones
 def test_an_exception_in_the_caller_leaves_when_all_threads_are_at_rest(at: int) -> None:
     def leave(_number: int, _frame: FrameType | None) -> None:
         raise _Left
@@ -373,7 +366,7 @@ def test_an_exception_in_the_caller_leaves_when_all_threads_are_at_rest(at: int)
             with pytest.raises(_Left):
                 crew.measure(kernel, 0, 0.002, 1000, b"\x3f" * 64)
             looks = host.looks
-            assert at <= looks < 7 * 1000  # each round has more than 14: most were not run
+            assert at <= looks < 1000  # each round has two of each thread: most were not run
             crew.prepare(1 << 20)
             assert host.looks == looks  # nobody was still at it
             assert len(crew.measure(kernel, 0, 0.001, 3).rounds) == 3

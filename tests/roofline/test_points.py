@@ -17,13 +17,23 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
 from turbotui.machine.roofline_banks import recipe_of
 from turbotui.machine.simulated import simulated_host
+from turbotui.quantities.precision import Precision
 from turbotui.quantities.recipe_sets import plan_sets
 from turbotui.quantities.recipe_table import RECIPES
-from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.recipes import Recipe, without_half
 from turbotui.quantities.recipes_amd import ZEN2_ZEN3, ZEN4, ZEN5
 from turbotui.quantities.recipes_arm import NEOVERSE, NEOVERSE_N1, OLYMPUS
-from turbotui.quantities.recipes_intel import BROADWELL_ON, GRACEMONT, HASWELL, INTEL_E, IVY_BRIDGE
-from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.recipes_intel import (
+    BROADWELL_ON,
+    DARKMONT,
+    GRACEMONT,
+    HASWELL,
+    INTEL_E,
+    IVY_BRIDGE,
+    SAPPHIRE_RAPIDS,
+    SKYMONT,
+)
+from turbotui.quantities.roofline import Sizing, WidthModel, counted
 
 
 def _one(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing | None = None,
@@ -53,6 +63,9 @@ def test_recipes_are_whole(recipe: Recipe) -> None:
     (ZEN5, "loads", "config=0x529"), (ZEN5, "stores", "config=0x629"), (ZEN4, "ops 512", "config=0x2008"),
     (INTEL_E, "flops double", "config=0x1c8"), (NEOVERSE, "scale flops", "config=0x80c0"),
     (OLYMPUS, "fixed double", "config=0x80c7"), (NEOVERSE, "fixed bytes", "config=0x80db"),
+    (NEOVERSE, "single instructions", "config=0x8018"), (NEOVERSE, "double instructions", "config=0x801c"),
+    (SKYMONT, "avx single", "config=0x10c7"), (DARKMONT, "avx single", "config=0x10c7"),
+    (SAPPHIRE_RAPIDS, "avx512 half", "config=0x10cf"), (SAPPHIRE_RAPIDS, "amx", "config=0x2ce"),
 ])
 def test_raw_codes(recipe: Recipe, key: str, perf: str) -> None:
     assert next(event.perf for event in recipe.events if event.key == key) == perf
@@ -114,6 +127,62 @@ def test_the_two_width_models_and_the_given_one() -> None:
     assert halves.access_bytes == 6.0
 
 
+def test_half_precision_and_matrices_count_on_sapphire_rapids() -> None:
+    found = counted(SAPPHIRE_RAPIDS, {**{event.key: 0.0 for event in SAPPHIRE_RAPIDS.events}, "scalar half": 1.0,
+                                      "complex half": 10.0, "sse half": 100.0, "avx half": 1e3, "avx512 half": 1e4,
+                                      "amx": 1e6, "avx single": 1e5, "loads": 1.0}, Sizing(WidthModel.PRECISION))
+    assert found is not None
+    half = 1 + 20 + 800 + 16e3 + 32e4 + 4e6
+    assert found.flops == half + 8e5
+    assert found.half == pytest.approx(half / found.flops)
+    assert found.single == pytest.approx(8e5 / found.flops)
+    assert found.bytes == pytest.approx((2 * half + 4 * 8e5) / found.flops)
+    without = {event.key: 1.0 for event in SAPPHIRE_RAPIDS.events if not event.optional}
+    assert counted(SAPPHIRE_RAPIDS, without, Sizing()) is not None  # a kernel or a guest that refuses them
+
+
+def test_e_cores_have_256_bit_single_precision_from_skymont_on() -> None:
+    counts = {"flops single": 8e6, "avx single": 1e6, "loads": 1e6, "stores": 0.0}
+    for recipe in (SKYMONT, DARKMONT):
+        found = _one(recipe, counts)
+        assert found is not None
+        assert (found.dominant, found.access_bytes) == ("AVX", 32.0)
+    assert "avx single" not in {event.key for event in INTEL_E.events}
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.floats(0.0, 1.0))
+def test_neoverse_tells_precisions_by_their_instructions(double: int, single: int, vectors: float) -> None:
+    """Instructions of each precision, of which the same share are vectors of 128 bits."""
+    flops = single * (1 + 3 * vectors) + double * (1 + vectors)
+    counts = {event.key: 0.0 for event in NEOVERSE.events}
+    counts |= {"fixed flops": flops, "single instructions": single, "double instructions": double,
+               "vector instructions": vectors * (single + double),
+               "scalar instructions": (1 - vectors) * (single + double)}
+    found = counted(NEOVERSE, counts, Sizing())
+    assert found is not None
+    expected = single * (1 + 3 * vectors) / flops if flops else 0.0
+    assert found.single == pytest.approx(expected, abs=1e-6)
+    assert found.half == 0.0
+
+
+def test_a_core_without_the_events_of_precisions_does_not_tell_them() -> None:
+    counts = {event.key: 0.0 for event in NEOVERSE.events} | {"fixed flops": 1e6}
+    for missing in ("", "single instructions"):
+        found = counted(NEOVERSE, {key: value for key, value in counts.items() if key != missing}, Sizing())
+        assert found is not None
+        assert found.single is None
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_tasks_are_counted_with_as_few_events_as_before(recipe: Recipe) -> None:
+    found = without_half(recipe)
+    assert len(plan_sets(found)) <= 3 or recipe.overlap
+    assert not any(term.precision is Precision.HALF for term in (*found.flops, *found.shares))
+    assert {term.event for term in found.flops} | {width.event for width in found.widths} <= {
+        event.key for event in found.events}
+    assert (found is recipe) == (not recipe.reduced_note)
+
+
 def test_zen5_takes_widths_from_operations() -> None:
     found = _one(ZEN5, {"packed double": 8e6, "ops 512": 1e6, "loads": 1e6, "stores": 5e5})
     assert found is not None
@@ -159,7 +228,7 @@ def test_estimates_are_marked_only_where_they_are_used() -> None:
 
 
 @pytest.mark.parametrize(("machine", "recipe"), [
-    ("sapphire-2s", BROADWELL_ON), ("turin-2s", ZEN5), ("laptop", BROADWELL_ON), ("forest-1s", INTEL_E),
+    ("sapphire-2s", SAPPHIRE_RAPIDS), ("turin-2s", ZEN5), ("laptop", BROADWELL_ON), ("forest-1s", INTEL_E),
     ("grace-2s", NEOVERSE), ("vera-2s", OLYMPUS), ("icelake-2s", BROADWELL_ON), ("laptop-old", BROADWELL_ON),
 ])
 def test_recipes_of_simulated_machines(machine: str, recipe: Recipe) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from turbotui.analysis.roofline.judging import Choice
 from turbotui.analysis.roofline.live import Spot
 from turbotui.cli import main
 from turbotui.commands.roofline_text import _phase_table
@@ -69,13 +70,16 @@ def _spots(*each: tuple[float, float]) -> list[Spot]:
             for at, (flops, gbytes) in enumerate(each, 1)]
 
 
+_NO_ROOFS = Choice(None, "")
+
+
 def test_the_time_of_changes_between_behaviours_is_told() -> None:
     low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
-    lines = _phase_table(_spots(low, low, between, high, high, between, low, low), None)
+    lines = _phase_table(_spots(low, low, between, high, high, between, low, low), _NO_ROOFS)
     seconds = [line.split()[3] for line in lines[2:4]]
     assert seconds == ["2.00", "1.00"]
     assert lines[4] == "1.00 s of change between them belong to none"
-    assert not any("belong to none" in line for line in _phase_table(_spots(low, low, high, high), None))
+    assert not any("belong to none" in line for line in _phase_table(_spots(low, low, high, high), _NO_ROOFS))
 
 
 def test_every_row_in_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -318,7 +318,15 @@ def _hybrid() -> RoofSet:
     return machine_roofs(machine, "all", threads_of(machine, "all", None))
 
 
-@pytest.mark.parametrize("roofs", [_CHIP, _measured(), _hybrid()])
+def _disturbed() -> RoofSet:
+    roofs = _measured()
+    (slant,) = roofs.bandwidths
+    assert slant.evidence is not None
+    evidence = replace(slant.evidence, disturbances=("other work was on CPUs that share L1",))
+    return replace(roofs, threads="all", cpus=(0, 1), bandwidths=(replace(slant, evidence=evidence),))
+
+
+@pytest.mark.parametrize("roofs", [_CHIP, _measured(), _disturbed(), _hybrid()])
 def test_roofs_survive_json(roofs: RoofSet) -> None:
     assert storage.from_json(json.loads(json.dumps(storage.to_json(roofs)))) == roofs
 
@@ -357,6 +365,21 @@ def test_storing_keeps_other_choices_and_replaces_the_same(tmp_path: Path) -> No
     storage.store(path, (replace(one, hertz=1e9),))
     assert {(found.threads, found.hertz) for found in storage.load(path)} == {("one", 1e9), ("all", 4.2e9)}
     assert [item.name for item in (tmp_path / "deep").iterdir()] == ["roofs.json"]
+
+
+def test_a_disturbed_roof_is_never_stored_nor_taken_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "roofs.json"
+    assert (_measured().disturbed, _disturbed().disturbed) == (False, True)
+    storage.store(str(path), (_disturbed(),))
+    assert not path.exists()
+    storage.store(str(path), (_measured(), _disturbed()))
+    assert [one.threads for one in storage.load(str(path))] == ["one"]
+    data = json.loads(path.read_text(encoding="utf-8"))
+    data["sets"].append(storage.to_json(_disturbed()))
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert [one.threads for one in storage.load(str(path))] == ["one"]
+    path.write_text(json.dumps({**data, "format": 1}), encoding="utf-8")  # timed by the wall clock
+    assert storage.load(str(path)) == ()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99, "sets": []}', '{"format": 1, "sets": [{}]}',

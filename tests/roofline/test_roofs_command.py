@@ -63,7 +63,7 @@ def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.Captu
      '--threads "foo" is neither one nor all nor a set of CPUs such as 0-3,8'),
     (["--machine", "sapphire-2s", "--threads", "3-1"], 2, '--threads "3-1" is neither'),
     (["--machine", "sapphire-2s", "--threads", "P"], 2,
-     "--threads: no P cores here, all cores are of one kind; there are one, all, and sets"),
+     "--threads: no P cores here, all cores are of one kind, by "),
     (["--machine", "laptop", "--threads", "LP"], 2, "--threads: no LP cores here, only P, E; there are one, all, P, E"),
     (["--machine", "laptop", "--threads", "LPE"], 2, '--threads "LPE" is neither one nor all nor P nor E nor'),
     (["--theory", "zen 4"], 2, "Zen 4 is a microarchitecture, which has no clock"),
@@ -121,14 +121,20 @@ def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
+def _ticks(stat: str) -> int:
+    """User and system time in clock ticks (proc_pid_stat(5), fields 14 and 15)."""
+    words = Path(stat).read_text().rpartition(")")[2].split()
+    return int(words[11]) + int(words[12])
+
+
 def _thread_ticks(pid: int) -> int | None:
-    """CPU time of a process's threads without the first, in ticks (proc_pid_stat(5)); None where there is none."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        if task.name != str(pid):
-            words = (task / "stat").read_text().rpartition(")")[2].split()
-            found.append(int(words[11]) + int(words[12]))
-    return sum(found) if found else None
+    """CPU time of a process's threads without the first, the ended ones too, in ticks; None before there are any.
+
+    The two files last as long as the process; a file of a measuring thread is gone with its round.
+    """
+    first = _ticks(f"/proc/{pid}/task/{pid}/stat")
+    others = max(0, _ticks(f"/proc/{pid}/stat") - first)
+    return others if others or len(os.listdir(f"/proc/{pid}/task")) > 1 else None
 
 
 def _home(folder: Path) -> Mapping[str, str]:

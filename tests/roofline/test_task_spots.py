@@ -12,13 +12,14 @@ import pytest
 from replayed import ReplayedSession, roofline
 from textual.pilot import Pilot
 
-from turbotui.analysis.roofline.judging import roofs_for
+from turbotui.analysis.roofline.judging import Choice, roofs_for
 from turbotui.analysis.roofline.live import total_of
 from turbotui.analysis.roofline.task_spots import EVERY_THREAD, task_spots
 from turbotui.analysis.roofline.telling import told
 from turbotui.analysis.tasks.live import TaskWatcher
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
-from turbotui.analysis.tasks.watching import Report, Watching
+from turbotui.analysis.tasks.watching import Watching
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth
@@ -273,7 +274,7 @@ def test_a_thread_that_missed_a_turn_is_counted_apart(events: tuple[str, ...], s
     assert [spot.few_turns for spot in found.spots] == [True, False][-spots:]
     assert [spot.has_place for spot in found.spots] == [False, True][-spots:]
     if spots == 2:
-        sentence = told(found.spots[0], None)
+        sentence = told(found.spots[0], Choice(None, ""))
         assert "too few turns" in sentence
         assert "not counted" not in sentence
         assert "no floating-point work" not in sentence
@@ -321,11 +322,11 @@ async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(s
 
 def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
     machine = read_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
-    roofs = roofs_for(machine, cpu_row(0), {}, theory=True).roofs
+    roofs = roofs_for(machine, cpu_row(0), {}, theory=True)
     with threads("turin-2s+calculix") as (_truth, report):
         found = task_spots(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
     unknown, known = (told(spot, roofs) for spot in found.spots)
-    assert unknown.endswith("-bound; width not counted: compared with the highest roof")
+    assert unknown.endswith("; width not counted: compared with the highest roof")
     assert "compared with" not in known
 
 
@@ -349,7 +350,9 @@ async def test_a_threads_point_is_explained_by_its_counts() -> None:
         assert f"FLOPs: ~{spot.gflops * spot.length * 1e9:,.0f}" in text
         assert "by: mean width of the floating-point instructions" in text
         assert f"{report.turns} sets take turns" in text
-        assert told(spot, screen.view.roofs(spot.row).roofs) in text
+        shown = next(one for one in screen.view.spots if one.identity == row.key)
+        assert told(shown, screen.view.roofs(shown.row)) in text
+        assert shown.working is not None
         watcher = screen._threads._watcher
         assert watcher is not None
         screen.on_threads_ready(ThreadsReady(replace(report, rows=report.rows[1:]), watcher))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turbotui.analysis.roofline import storage
 from turbotui.analysis.roofline.live import Spot
 from turbotui.analysis.roofline.measuring import threads_of
-from turbotui.analysis.roofline.roofs import Bound, Peak, RoofSet, Verdict, verdict
+from turbotui.analysis.roofline.roofs import NOTHING_BINDS, Bound, Peak, RoofSet, Verdict, verdict
+from turbotui.analysis.roofline.sharing import Working, divided, used_of
 from turbotui.analysis.roofline.theory import machine_roofs
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.host import HostKind
@@ -25,12 +26,35 @@ class Choice:
     """The roofs for rows of one level.
 
     Attributes:
-        roofs: None where there are none.
+        roofs: None where there are none. As if nothing else ran: `under` has those that count.
         source: where they are from, or why there are none, for people.
+        whole: for rows of one core, the roofs of all cores of the package, which share its memory.
+        one: for larger rows, the roofs of one core.
     """
 
     roofs: RoofSet | None
     source: str
+    whole: RoofSet | None = None
+    one: RoofSet | None = None
+
+    def under(self, working: Working | None) -> RoofSet | None:
+        """The roofs while so much works; all of them where that is not known."""
+        if self.roofs is None or working is None:
+            return self.roofs
+        return divided(self.roofs, working, whole=self.whole, one=self.one)
+
+    def used(self, working: Working | None) -> float | None:
+        """The share of the memory's bandwidth that its controllers counted; None where nobody counts."""
+        shared = self.whole if self.whole is not None else self.roofs
+        if working is None or shared is None:
+            return None
+        rate = max((slant.rate for slant in shared.bandwidths if slant.level == "DRAM"), default=0.0)
+        return used_of(working, rate if self.whole is not None else rate * working.memory)
+
+    def judge(self, spot: Spot) -> Verdict | None:
+        """What bounds a spot under the roofs that it has; None where it has no place or there are no roofs."""
+        roofs = self.under(spot.working)
+        return None if roofs is None else judge(spot, roofs, self.used(spot.working))
 
 
 def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool = False) -> Choice:
@@ -44,6 +68,46 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
         environment: says where measured roofs are kept.
         theory: whether measured roofs are passed over.
     """
+    topology = machine.topology
+    choice = _alone(machine, row, environment, theory=theory)
+    if choice.roofs is None:
+        return choice
+    instance = topology.instance(row)
+    cpu = topology.cpus[0] if instance is None or not instance.cpus else instance.cpus[0]
+    if row.scope.rank < Scope.PACKAGE.rank:
+        package = _alone(machine, topology.row(Scope.PACKAGE, cpu), environment, theory=theory)
+        return replace(choice, whole=package.roofs)
+    return replace(choice, one=_alone(machine, topology.row(Scope.CORE, cpu), environment, theory=theory).roofs)
+
+
+def part_of(roofs: RoofSet, cpus: tuple[int, ...]) -> RoofSet:
+    """The share that some CPUs have of the roofs of more that are alike: those of one of several packages."""
+    share = len(cpus) / len(roofs.cpus)
+    return replace(
+        roofs, threads="package", cpus=cpus,
+        peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.peaks),
+        bandwidths=tuple(replace(one, rate=one.rate * share) for one in roofs.bandwidths),
+    )
+
+
+def core_weights(machine: Machine) -> Mapping[str | None, float]:
+    """The arithmetic of a core of each kind, by the spec sheet; empty where there is one kind, or no sheet of each."""
+    kinds = machine.topology.core_types
+    found: dict[str | None, float] = {}
+    for kind in kinds if len(kinds) > 1 else ():
+        cpu = next(cpu for cpu, place in machine.topology.places.items() if place.core_type == kind)
+        try:
+            peak = machine_roofs(machine, "one", (cpu,), highest=True).top_peak()
+        except (MachineError, UsageError):
+            return {}
+        if peak is None:
+            return {}
+        found[kind] = peak.flops
+    return found
+
+
+def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool) -> Choice:
+    """The roofs of a row as if nothing else ran."""
     if row.scope.rank < Scope.PACKAGE.rank:
         word, cpus = "one", _one_core(machine, row)
     elif row.scope is Scope.SYSTEM or len(machine.topology.instances(Scope.PACKAGE)) == 1:
@@ -53,10 +117,13 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
         members = frozenset(() if instance is None else instance.cpus)
         word, cpus = "package", threads_of(machine, "package", members)
     if machine.host.kind is HostKind.REAL and not theory:
-        path = os.path.join(storage.folder(environment), storage.file_name(machine))
-        for stored in storage.load(path):
-            if stored.cpus == cpus:
-                return Choice(stored, f"measured {stored.when}")
+        stored = storage.load(os.path.join(storage.folder(environment), storage.file_name(machine)))
+        mine = next((one for one in stored if one.cpus == cpus), None)
+        if mine is not None:
+            return Choice(mine, f"measured {mine.when}")
+        every = next((one for one in stored if one.cpus == threads_of(machine, "all", None)), None)
+        if word == "package" and every is not None:
+            return Choice(part_of(every, cpus), f"measured {every.when}, its share of all cores")
     try:
         found = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
@@ -108,15 +175,30 @@ def _height(peak: Peak) -> float:
     return peak.flops
 
 
-def judge(spot: Spot, roofs: RoofSet) -> Verdict | None:
-    """What bounds a spot. None where it has no place."""
-    if spot.intensity is None or not spot.has_place:
+NO_HALF = "half precision and matrix operations have no roof here"
+
+
+def lacks_roof(spot: Spot, roofs: RoofSet) -> bool:
+    """Whether no roof is known that a spot can stand under: what it does in half precision may be faster than all."""
+    top = max((peak.flops for peak in roofs.peaks), default=0.0)
+    return spot.half > _MOSTLY or (spot.half > 0 and spot.gflops * 1e9 > top)
+
+
+def judge(spot: Spot, roofs: RoofSet, used: float | None = None) -> Verdict | None:
+    """What bounds a spot. None where it has no place, or no roof that it can stand under (`lacks_roof`).
+
+    Args:
+        spot: of any level.
+        roofs: those that it has while so much works (`Choice.under`).
+        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
+    """
+    if spot.intensity is None or not spot.has_place or lacks_roof(spot, roofs):
         return None
     flops = spot.gflops * 1e9
-    return verdict(roofs, spot.intensity, flops, flat_roof(roofs, flops, spot.dominant, spot.single))
+    return verdict(roofs, spot.intensity, flops, flat_roof(roofs, flops, spot.dominant, spot.single), used=used)
 
 
-def sentence(spot: Spot, roofs: RoofSet | None) -> str:
+def sentence(spot: Spot, roofs: RoofSet | None, used: float | None = None) -> str:
     """A spot read out: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
     if spot.gbytes is None:
         return f"{spot.name}: {spot.gflops:.3g} GF/s; its bytes are not counted, so it has no place"
@@ -124,13 +206,18 @@ def sentence(spot: Spot, roofs: RoofSet | None) -> str:
         return f"{spot.name}: no floating-point work, {spot.gbytes:.3g} GB/s"
     mark = "~" if spot.estimated else ""
     text = f"{spot.name}: AI {mark}{spot.intensity:.3g} flop/B, {mark}{spot.gflops:.3g} GF/s"
-    found = None if roofs is None else judge(spot, roofs)
+    found = None if roofs is None else judge(spot, roofs, used)
     if found is None:
-        return text
+        return text if roofs is None or not lacks_roof(spot, roofs) else f"{text}: {NO_HALF}"
     share = f"{100 * found.reached:.0f} %"
     if found.above:
         return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
     how = "" if spot.dominant else "; width not counted: compared with the highest roof"
-    if found.bound is Bound.COMPUTE:
-        return f"{text}: {share} of the {found.ceiling.removesuffix(' double')} roof, compute-bound{how}"
-    return f"{text}: {share} of the {found.ceiling.removesuffix(' bandwidth')} roof, memory-bound{how}"
+    name = found.ceiling.removesuffix(" double").removesuffix(" bandwidth")
+    counted = " by the memory's own counters" if found.counted else ""
+    beside = 0.0 if spot.working is None else spot.working.beside
+    shared = f", shared by {beside:.0f} cores" if name == "DRAM" and beside > 1 and not counted else ""
+    if found.bound is Bound.NONE:
+        return f"{text}: {NOTHING_BINDS}; {share} of the nearest, {name}{counted}{shared}{how}"
+    bound = "compute" if found.bound is Bound.COMPUTE else "memory"
+    return f"{text}: {share} of the {name} roof{counted}{shared}, {bound}-bound{how}"

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline.phases import Moment
+from turbotui.analysis.roofline.sharing import AtWork, Working, mean_working
 from turbotui.quantities.recipes import Recipe
-from turbotui.quantities.roofline import Sizing, WidthModel, single_together
+from turbotui.quantities.roofline import Sizing, WidthModel, half_together, single_together
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
 from turbotui.sampling.frame import Frame
@@ -31,6 +32,8 @@ class Spot:
         estimated: whether counters took turns.
         task: of a thread, what names it from interval to interval; its row is then the CPU where it was seen last.
         single: share of its operations that are in single precision; None where no event tells.
+        half: share of those in half precision, with a matrix unit's.
+        working: what works for the row, which decides its share of the roofs; None where that is not known.
         few_turns: of a thread, whether it did not run while a set was on that its place needs: it did work, but where
             it stands is not known.
     """
@@ -48,6 +51,8 @@ class Spot:
     task: str = ""
     single: float | None = None
     few_turns: bool = False
+    working: Working | None = None
+    half: float = 0.0
 
     @property
     def identity(self) -> RowId | str:
@@ -67,14 +72,17 @@ class Reading:
     Attributes:
         spots: of the rows that are counted, in topology order.
         unknown: how many rows are not counted.
+        at_work: the cores that worked.
     """
 
     spots: tuple[Spot, ...]
     unknown: int
+    at_work: AtWork
 
 
 def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequence[Recipe], sizing: Sizing, *,
-               seconds: float, estimated: bool = False) -> Reading:
+               seconds: float, estimated: bool = False, weights: Mapping[str | None, float] | None = None,
+               traffic: Mapping[RowId, float] | None = None) -> Reading:
     """Where rows of a frame stand.
 
     Args:
@@ -84,8 +92,11 @@ def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequenc
         sizing: how accesses become bytes.
         seconds: machine time at the end of the frame.
         estimated: whether counters took turns.
+        weights: arithmetic of a core of each kind (`judging.core_weights`).
+        traffic: bytes per second of the memory, by package row.
     """
     by_cpu = _all_cpus(frame, recipes, sizing) if frame.older is not None else {}
+    at_work = AtWork(frame.topology, by_cpu, weights, traffic)
     found: list[Spot] = []
     unknown = 0
     for row, name in rows:
@@ -96,8 +107,9 @@ def read_spots(frame: Frame, rows: Iterable[tuple[RowId, str]], recipes: Sequenc
         found.append(Spot(
             row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9, speed.intensity,
             speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
+            working=at_work.of(row), half=speed.half,
         ))
-    return Reading(tuple(found), unknown)
+    return Reading(tuple(found), unknown, at_work)
 
 
 def total_of(spots: Sequence[Spot]) -> Spot | None:
@@ -123,6 +135,8 @@ def total_of(spots: Sequence[Spot]) -> Spot | None:
         max(work, key=lambda name: work[name]), widths.pop() if len(widths) == 1 else None,
         last.seconds, length, any(spot.estimated for spot in spots),
         single=single_together((spot.single, spot.gflops * spot.length) for spot in spots),
+        half=half_together((spot.half, spot.gflops * spot.length) for spot in spots),
+        working=mean_working((spot.working, spot.length) for spot in spots),
     )
 
 

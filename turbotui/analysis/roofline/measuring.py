@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from turbotui.analysis.roofline.roofs import UNDISTURBED, Bandwidth, Evidence, Origin, Peak, RoofSet, alike_levels
+from turbotui.analysis.roofline.disturbance import ENOUGH, Beside
+from turbotui.analysis.roofline.roofs import Bandwidth, Evidence, Origin, Peak, RoofSet, alike_levels
+from turbotui.analysis.roofline.sweep import find_third_level
 from turbotui.analysis.roofline.working_sets import WorkingSet, working_sets
 from turbotui.errors import MachineError
 from turbotui.machine.caches import read_caches
@@ -26,9 +28,7 @@ Progress = Callable[[int, int, str], None]
 """Called with steps done, steps in all, and what comes next."""
 
 _CLOCK_UNROLL: Final = 64
-_LARGE: Final = 256 << 20
-"""Bytes of a working set over which one walk lasts as long as several rounds over a smaller one."""
-_FEW: Final = (1, 3)  # (trial rounds, rounds) of such a set
+_SHORT: Final = 0.003  # seconds of a round that is tried again: so short that a scheduler seldom cuts it
 _LONGEST: Final = 32.0  # seconds for all roofs that are measured together, however many kinds of core there are
 
 
@@ -108,17 +108,16 @@ class Measuring:
         isas = runnable_isas(machine.model)
         if not isas:
             raise MachineError("the flags in /proc/cpuinfo name no floating-point instructions that kernels exist for")
-        caches = read_caches(machine.host, self._cpus[0])
-        sets = working_sets(caches, self._cpus, _available(machine))
+        self._caches = read_caches(machine.host, self._cpus[0])
         running = frozenset(self._cpus)
         cores = {machine.topology.row(Scope.CORE, cpu) for cpu in self._cpus}
-        self._shared = {f"L{cache.level}" for cache in caches if len(cache.cpus & running) > 1}
+        self._shared = {f"L{cache.level}" for cache in self._caches if len(cache.cpus & running) > 1}
         self._shared |= {"DRAM"} if len(running) > 1 else set()
         self._siblings = len(cores) < len(running)
-        self._notes = [one.note for one in sets if one.note]
+        self._notes: list[str] = []
+        self._widest = isas[-1]
         self._arithmetic = list(self._arithmetic_targets(isas[-1:] if quick else isas, quick=quick))
-        mixes = (Mix.LOADS,) if quick else tuple(Mix)
-        self._accesses = [_Access(isas[-1], one, mix) for one in sets for mix in mixes]
+        self._mixes = (Mix.LOADS,) if quick else tuple(Mix)
 
     def _arithmetic_targets(self, isas: Sequence[VectorIsa], *, quick: bool) -> Iterator[_Arithmetic]:
         for isa in isas:
@@ -129,7 +128,8 @@ class Measuring:
     @property
     def steps(self) -> int:
         """How many roofs are measured."""
-        return len(self._arithmetic) + len(self._accesses)
+        levels = len(working_sets(self._caches, self._cpus, None))
+        return len(self._arithmetic) + levels * len(self._mixes)
 
     def run(self, progress: Progress, done: int = 0, total: int | None = None) -> RoofSet:
         """Measure everything.
@@ -156,7 +156,8 @@ class Measuring:
                 give_up += budget
                 peaks.append(self._peak(crew, target, give_up))
                 done += 1
-            for access in self._accesses:
+            progress(done, whole, "sizes of the caches")
+            for access in self._accesses(clock):
                 progress(done, whole, f"{access.working_set.level} {access.mix.word}")
                 give_up += budget
                 bandwidths.append(self._bandwidth(crew, access, give_up))
@@ -171,18 +172,31 @@ class Measuring:
             hertz=statistics.median(one.hertz for one in evidence),
             peaks=tuple(peaks),
             bandwidths=tuple(bandwidths),
-            notes=(*self._notes, *alike_levels(bandwidths), *load, *self._disturbances(evidence)),
+            notes=(*self._notes, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
             when=when,
         )
 
-    def _disturbances(self, evidence: Sequence[Evidence]) -> list[str]:
-        count = sum(one.disturbed for one in evidence)
-        if not count:
-            return []
-        return [(
-            f"other work shared the CPUs during {count} of {len(evidence)} roofs, marked ~: they are too low; measure "
-            "again with --fresh when the machine is idle"
-        )]
+    def _accesses(self, clock: Kernel) -> list[_Access]:
+        """What is measured of each level, when it is known how large the last cache is for this machine."""
+        available = _available(self._machine)
+        loads = self._assembler.memory[Mix.LOADS][0]
+        kernel = self._assembler.write_memory(self._widest, Precision.DOUBLE, Mix.LOADS, loads,
+                                              self._machine.model.flags)
+        with Crew(self._machine.host, self._cpus[:1], clock) as one:
+            third = find_third_level(self._caches, self._rates(one, kernel), available,
+                                     virtual=bool(self._machine.model.hypervisor))
+        sets = working_sets(third.caches, self._cpus, available, memory=third.memory)
+        self._notes = [note for note in (third.note, *(one.note for one in sets)) if note]
+        return [_Access(self._widest, one, mix) for one in sets for mix in self._mixes]
+
+    def _rates(self, crew: Crew, kernel: Kernel) -> Callable[[int], float]:
+        effort = self._effort
+
+        def rate(size: int) -> float:
+            self._check()
+            return crew.measure(kernel, size, effort.trial_seconds, effort.trial_rounds).best.rate
+
+        return rate
 
     def _peak(self, crew: Crew, target: _Arithmetic, give_up: float) -> Peak:
         isa, precision, operation = target.isa, target.precision, target.operation
@@ -197,9 +211,10 @@ class Measuring:
             self._check()
             return crew.measure(kernel, 0, seconds, count, data, shared=self._siblings)
 
+        beside = Beside(self._machine, self._cpus, "")
         rounds = self._fastest(measure, kernels, give_up)
         bits = isa.bits or 8 * precision.value
-        return Peak(isa.name, bits, precision, operation, rounds.best.rate, _evidence(rounds, 0))
+        return Peak(isa.name, bits, precision, operation, rounds.best.rate, _evidence(rounds, 0, beside.found(rounds)))
 
     def _bandwidth(self, crew: Crew, access: _Access, give_up: float) -> Bandwidth:
         flags = self._machine.model.flags
@@ -214,37 +229,48 @@ class Measuring:
             self._check()
             return crew.measure(kernel, size, seconds, count, shared=shared)
 
-        rounds = self._fastest(measure, kernels, give_up, large=size >= _LARGE)
+        beside = Beside(self._machine, self._cpus, access.working_set.level)
+        rounds = self._fastest(measure, kernels, give_up)
         return Bandwidth(access.working_set.level, access.mix, access.isa.name, rounds.best.rate,
-                         _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work))
+                         _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work, beside.found(rounds)))
 
     def _fastest(self, measure: Callable[[Kernel, float, int], Rounds], kernels: Sequence[Kernel],
-                 give_up: float, *, large: bool = False) -> Rounds:
+                 give_up: float) -> Rounds:
         effort = self._effort
         late = time.monotonic() > give_up
         trial_rounds, rounds = effort.hurried if late else (effort.trial_rounds, effort.rounds)
-        if large:
-            trial_rounds, rounds = _FEW
         trials = [measure(kernel, effort.trial_seconds, trial_rounds) for kernel in kernels]
-        best = max(trials, key=lambda one: one.best.rate)
+        best = max(trials, key=lambda one: (not one.best.disturbed, one.best.rate))
         best = best.with_more(measure(best.kernel, effort.seconds, rounds))
         for _ in range(effort.retries):
-            if best.best.share >= UNDISTURBED or time.monotonic() > give_up:
+            if best.agreeing >= ENOUGH or time.monotonic() > give_up:
                 break
-            best = best.with_more(measure(best.kernel, effort.trial_seconds, effort.rounds))
+            best = best.with_more(measure(best.kernel, _SHORT, effort.rounds))
         return best
 
 
-def _evidence(rounds: Rounds, size: int) -> Evidence:
-    best = rounds.best
+def _disturbances(evidence: Sequence[Evidence]) -> list[str]:
+    """One sentence about the roofs that are no measurement."""
+    count = sum(one.disturbed for one in evidence)
+    if not count:
+        return []
+    why = "; ".join(dict.fromkeys(word for one in evidence for word in one.disturbances))
+    return [(
+        f"{count} of {len(evidence)} roofs, marked ~, are not to be relied on, and this set is not stored: {why}; "
+        "measure again when the machine is idle"
+    )]
+
+
+def _evidence(rounds: Rounds, size: int, disturbances: tuple[str, ...]) -> Evidence:
     return Evidence(
         median=rounds.median,
         spread=rounds.spread,
         rounds=len(rounds.rounds),
         hertz=rounds.hertz,
         shape=str(rounds.kernel.shape),
-        share=best.share,
+        share=rounds.best.share,
         bytes=size,
+        disturbances=disturbances,
     )
 
 

@@ -209,7 +209,7 @@ def _laid_out(roofs: RoofSet, slants: Sequence[Bandwidth], x: LogAxis, y: LogAxi
 
 def _threads(roofs: RoofSet) -> str:
     count = len(roofs.cpus)
-    return f"{count} thread{'s' if count != 1 else ''}"
+    return f"{count} thread{'s' if count != 1 else ''}{', ' + roofs.working if roofs.working else ''}"
 
 
 def _amount(value: float) -> str:

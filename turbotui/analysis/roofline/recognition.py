@@ -25,6 +25,7 @@ _CORES: Final[Mapping[str, str]] = MappingProxyType(
             ("Lion Cove", "ARROWLAKE ARROWLAKE_H LUNARLAKE_M"),
             ("Gracemont", "ATOM_GRACEMONT"),
             ("Crestmont", "ATOM_CRESTMONT ATOM_CRESTMONT_X"),
+            ("Darkmont", "ATOM_DARKMONT_X"),
         )
         for symbol in symbols.split()
     }
@@ -82,9 +83,9 @@ def core_name(model: CpuModel, kind: str | None = None) -> str:
         if _TILES in model.flags and symbol not in _WITH_TILES:
             return ""  # a virtual machine that is given another model's number, but not its instructions
         return _CORES.get(symbol, "") if kind in (None, "P") else _SMALL.get((kind or "", symbol), "")
-    if kind is not None:
-        return ""  # capacity classes: which core is which is not in the first CPU's model
     generation = zen_generation(model)
+    if kind is not None and not generation:  # AMD's dense cores have the others' pipes
+        return ""  # capacity classes: which core is which is not in the first CPU's model
     if generation == 5:
         return "Zen 5" if any(model.model in models for models in _ZEN5_WIDE) else ""
     if generation:

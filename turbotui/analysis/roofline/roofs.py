@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+from typing import Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.code.shapes import Mix, Operation
@@ -25,12 +26,14 @@ class Evidence:
 
     Attributes:
         median: of the rounds, in the roof's unit.
-        spread: (best - worst) / best of the rounds.
+        spread: (highest - lowest) / highest of the rounds.
         rounds: how many.
         hertz: highest clock seen beside the rounds; other work only makes it look lower.
         shape: loop layout that was fastest.
-        share: of the best round that the threads were on their CPUs; well below 1 the roof is too low.
+        share: of the best round that the threads were on their CPUs. What belongs to a core is divided by the thread's
+            own CPU time, which does not suffer from that; what is shared needs all threads at the same time.
         bytes: working set of each thread; 0 for arithmetic.
+        disturbances: why it is no measurement, each as a clause for people; empty where it is one.
     """
 
     median: float
@@ -40,15 +43,12 @@ class Evidence:
     shape: str
     share: float
     bytes: int = 0
+    disturbances: tuple[str, ...] = ()
 
     @property
     def disturbed(self) -> bool:
-        """Whether other work took part of even the best round."""
-        return self.share < UNDISTURBED
-
-
-UNDISTURBED = 0.97
-"""Share of a round on its own CPU from which on a roof is believed."""
+        """Whether it is no measurement, because of what else ran."""
+        return bool(self.disturbances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ class RoofSet:
         notes: sentences that go with the numbers.
         when: date and time (UTC) of the measurement; "" for theory.
         groups: of theory, the kinds of core that are added up.
+        working: whose share of them these are while only some cores work (`sharing`), for people; "" for all of them.
     """
 
     machine: str
@@ -147,6 +148,13 @@ class RoofSet:
     notes: tuple[str, ...] = ()
     when: str = ""
     groups: tuple[CoreGroup, ...] = ()
+    working: str = ""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether one of the roofs is no measurement; such a set is not stored."""
+        evidence = (*(one.evidence for one in self.peaks), *(one.evidence for one in self.bandwidths))
+        return any(one is not None and one.disturbed for one in evidence)
 
     @property
     def cores(self) -> str:
@@ -235,6 +243,12 @@ class Bound(Enum):
 
     MEMORY = "memory"
     COMPUTE = "compute"
+    NONE = "none"
+
+
+BINDING: Final = 0.15
+"""Share of the nearest roof below which no roof binds a point."""
+NOTHING_BINDS: Final = "no roof binds: latency, dependencies or waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +256,14 @@ class Verdict:
     """What a point is bound by, and how far below its roofs it is.
 
     Attributes:
-        bound: memory left of the top peak's ridge with the ceiling's level, compute right of it.
+        bound: memory left of the top peak's ridge with the ceiling's level, compute right of it; none far below both.
         ceiling: name of the lowest roof that is not below the point.
         attainable: flop/s of that roof at the point's intensity.
         reached: share of it, at most 1 where no roof is broken.
         top: name of the highest roof at this intensity.
         top_attainable: flop/s of that roof.
         above: whether the point lies above every roof, which no application does: roofs or counts are then wrong.
+        counted: whether the ceiling is memory by what its controllers counted.
     """
 
     bound: Bound
@@ -258,9 +273,12 @@ class Verdict:
     top: str
     top_attainable: float
     above: bool
+    counted: bool = False
 
     def sentence(self) -> str:
         """The verdict for people."""
+        if self.bound is Bound.NONE:
+            return f"{NOTHING_BINDS}; the nearest is {self.ceiling}, {100 * self.reached:.0f} % of it"
         if self.above:
             return (f"above every roof: {100 * self.reached:.0f} % of {self.top}; the roofs are too low or the counts "
                     "too high")
@@ -271,12 +289,13 @@ class Verdict:
         return text
 
 
-def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = None,
-            mix: Mix | None = None) -> Verdict:
+def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = None, *,
+            mix: Mix | None = None, used: float | None = None) -> Verdict:
     """What bounds a point.
 
     The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof is fed by more than
-    DRAM alone could, so L3 is what holds it.
+    DRAM alone could, so L3 is what holds it. Where the memory's traffic is counted, DRAM holds a point no lower than
+    that traffic says: by so much could all that runs grow until memory is full.
 
     Args:
         roofs: of the CPUs that the point ran on.
@@ -284,6 +303,7 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
         flops: flop/s.
         peak: the flat roof to compare with; None: the highest.
         mix: the slanted roofs to compare with; None: the steepest of each level.
+        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
 
     Raises:
         UsageError: there is no flat or no slanted roof to compare with.
@@ -292,21 +312,31 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
     slants = roofs.best_bandwidths(mix)
     if chosen is None or not slants:
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
-    ceilings = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
-    height, slant = min(
-        (pair for pair in ceilings if pair[0] >= flops), default=max(ceilings, key=_height), key=_height
-    )
-    top_height, top_slant = max(ceilings, key=_height)
+    plain = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
+    top_height, top_slant = max(plain, key=_height)
+    ceilings = [(_counted_height(height, flops, used, chosen.flops) if one.level == "DRAM" else height, one)
+                for height, one in plain]
+    height, slant = min((pair for pair in ceilings if pair[0] >= flops), default=(top_height, top_slant), key=_height)
     compute = height >= chosen.flops
+    reached = flops / height if height else 0.0
+    holding = Bound.COMPUTE if compute else Bound.MEMORY
     return Verdict(
-        bound=Bound.COMPUTE if compute else Bound.MEMORY,
+        bound=holding if reached >= BINDING else Bound.NONE,
         ceiling=chosen.name if compute else f"{slant.level} bandwidth",
         attainable=height,
-        reached=flops / height if height else 0.0,
+        reached=reached,
         top=chosen.name if top_height >= chosen.flops else f"{top_slant.level} bandwidth",
         top_attainable=top_height,
         above=flops > top_height,
+        counted=slant.level == "DRAM" and not compute and used is not None,
     )
+
+
+def _counted_height(height: float, flops: float, used: float | None, peak: float) -> float:
+    """Flop/s at which memory would be full, by the bytes that its controllers counted instead of those of the cores."""
+    if used is None:
+        return height
+    return max(height, min(peak, flops / used if used > 0 else peak))
 
 
 def _height(pair: tuple[float, Bandwidth]) -> float:

@@ -118,6 +118,11 @@ CORES: Final[Mapping[str, Core]] = MappingProxyType(
                  load={0: 24, 128: 48, 256: 48}, store={0: 16, 128: 32, 256: 32}, both={128: 72, 256: 72}, l2=48,
                  l2_shared=128, source="Intel, Lunar Lake architecture (Computex 2024), Skymont; stores by Chips and "
                  "Cheese, Skymont, for want of a document of the maker"),
+            # The same widths; no document states what its L2 gives.
+            Core("Darkmont", _AVX, _halved(4),
+                 load={0: 24, 128: 48, 256: 48}, store={0: 16, 128: 32, 256: 32}, both={128: 72, 256: 72},
+                 source="Intel perfmon, clearwaterforest: four vector ports (FP_VINT_UOPS_EXECUTED.P0 to .P3); loads "
+                 "and stores are taken to be Skymont's, for want of a document of the maker"),
             # Two FMA and two ADD pipes of 256 bits.
             Core("Zen 2 and Zen 3", _AVX, _same((2, 2, 2), 128, 256),
                  load={256: 64}, store={256: 32}, both={256: 96}, l2=32, l3=32,

@@ -5,28 +5,29 @@ Folder: $XDG_DATA_HOME/turbotui/roofs, ~/.local/share by default (XDG Base Direc
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turbotui.analysis.roofline.roofs import Bandwidth, CoreGroup, Evidence, Origin, Peak, RoofSet, alike_levels
 from turbotui.errors import TurbotuiError
 from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.machine import Machine
+from turbotui.machine.own_files import data_folder, replace_file
+from turbotui.quantities.documents import parse_json
 from turbotui.quantities.precision import Precision
+from turbotui.untrusted import json_text
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""Format 1 had disturbed roofs among the others, timed by the wall clock, and an L3 as large as a hypervisor said."""
+_LARGEST: Final = 1 << 24  # bytes of a file: hundreds of sets
 
 
 def folder(environment: Mapping[str, str]) -> str:
-    """Where roofs are kept; relative paths in XDG_DATA_HOME are ignored, as the specification wants."""
-    base = environment.get("XDG_DATA_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".local", "share")
-    return os.path.join(base, "turbotui", "roofs")
+    """Where roofs are kept."""
+    return os.path.join(data_folder(environment), "roofs")
 
 
 def file_name(machine: Machine) -> str:
@@ -69,7 +70,8 @@ def _evidence_json(evidence: Evidence | None) -> dict[str, object]:
         return {}
     return {"evidence": {
         "median": evidence.median, "spread": evidence.spread, "rounds": evidence.rounds, "hertz": evidence.hertz,
-        "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes, "disturbed": evidence.disturbed,
+        "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes,
+        "disturbed": evidence.disturbed, "disturbances": list(evidence.disturbances),
     }}
 
 
@@ -109,7 +111,8 @@ class _Reader:
             return None
         inner = _Reader(self._value["evidence"])
         return Evidence(inner.number("median"), inner.number("spread"), int(inner.number("rounds")),
-                        inner.number("hertz"), inner.text("shape"), inner.number("share"), int(inner.number("bytes")))
+                        inner.number("hertz"), inner.text("shape"), inner.number("share"), int(inner.number("bytes")),
+                        tuple(str(one) for one in inner.items("disturbances")))
 
 
 _PRECISIONS: Final = {one.word: one for one in Precision}
@@ -157,27 +160,27 @@ def from_json(value: object) -> RoofSet:
 def load(path: str) -> tuple[RoofSet, ...]:
     """The stored sets of a file; empty where there is no file, or one that is damaged or of another format."""
     try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        if data["format"] != FORMAT:
+        data = parse_json(read_given(path, _LARGEST).data)
+        if not isinstance(data, dict) or data["format"] != FORMAT:
             return ()
-        return tuple(from_json(one) for one in data["sets"])
-    except (OSError, ValueError, KeyError, TypeError):
+        # what is disturbed is not stored; a file that has some of it was written by hand
+        return tuple(one for one in map(from_json, data["sets"]) if not one.disturbed)
+    except (GivenFileError, ValueError, KeyError, TypeError):
         return ()  # it is measured again and written afresh
 
 
 def store(path: str, sets: Sequence[RoofSet]) -> None:
-    """Write sets to a file, in one step, keeping stored sets of other choices of CPUs.
+    """Write sets to a file, in one step, keeping stored sets of other choices of CPUs; disturbed sets are left out.
 
     Raises:
         TurbotuiError: the folder cannot be written.
     """
+    sets = [one for one in sets if not one.disturbed]
+    if not sets:
+        return
     kept = [one for one in load(path) if one.threads not in {new.threads for new in sets}]
     data = {"format": FORMAT, "sets": [to_json(one) for one in (*kept, *sets)]}
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), delete=False) as file:
-            json.dump(data, file, indent=1)
-        os.replace(file.name, path)
+        replace_file(path, json_text(data, indent=1))
     except OSError as error:
         raise TurbotuiError(f"the roofs cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error

@@ -13,8 +13,8 @@ from turbotui.analysis.roofline.live import Spot
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.live import Wish
 from turbotui.analysis.tasks.numerics import FLOPS
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
-from turbotui.analysis.tasks.watching import Report
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
@@ -122,6 +122,6 @@ def _spot(row: TaskRow, recipe: Recipe, sizing: Sizing, seconds: float, *, lacks
         place, f"{row.name or '(no name)'} {row.tid if row.tid is not None else ''}".strip(), found.flops / 1e9,
         None if moved is None else moved / 1e9, found.flops / moved if moved else None,
         found.dominant if widths else "", None if moved is None else found.width, seconds, ran,
-        estimated=bool(row.estimated), task=row.key, single=found.single,
+        estimated=bool(row.estimated), task=row.key, single=found.single, half=found.half,
         few_turns=lacks and moved is None,
     )

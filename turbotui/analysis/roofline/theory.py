@@ -25,8 +25,9 @@ _CLOCK_FILES: Final = (
     ("cpuinfo_max_freq", "highest clock"),
 )
 """Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
-_FLAGS: Final = {"SSE": "sse2", "AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
-"""What /proc/cpuinfo calls the instructions of a width."""
+_FLAGS: Final = {"AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
+"""What /proc/cpuinfo calls the instructions of a width that can be turned off; SSE2 and Neon belong to every 64-bit
+core (AMD64 Architecture Programmer's Manual vol. 1, 4.1; Arm Architecture Reference Manual, A1.5)."""
 _MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
 
 

@@ -1,7 +1,7 @@
 """How much memory a thread walks so that its data lies in one level: sizes by caches and by threads that share them.
 
 Rules of the CARM Tool (champ-hub/carm-roofline 088186c): half of its share of L1 and of L2; the middle of what L3 has
-beyond the L2s above it; for DRAM at least four times the L3.
+beyond the L2s above it; for DRAM at least four times the L3. How large the L3 is for this machine: `sweep`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ class WorkingSet:
     note: str = ""
 
 
-def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | None) -> tuple[WorkingSet, ...]:
+def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | None, *,
+                 memory: int = 0) -> tuple[WorkingSet, ...]:
     """The working set of each level that the caches describe, and of DRAM.
 
     Args:
         caches: of the first of the CPUs.
         cpus: those that run a thread each.
         available: bytes of memory that may be had (MemAvailable); None where unknown.
+        memory: bytes that are known to lie in memory when all threads walk so many together.
     """
     levels: Mapping[int, Cache] = {cache.level: cache for cache in caches}
     running = frozenset(cpus)
@@ -54,7 +56,7 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
     if 3 in levels:
         found.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
     last = levels[max(levels)] if levels else None
-    total = max(_SMALLEST_DRAM, _DRAM_FACTOR * last.size) if last is not None else 4 * _SMALLEST_DRAM
+    total = max(_SMALLEST_DRAM, memory, _DRAM_FACTOR * last.size) if last is not None else 4 * _SMALLEST_DRAM
     each = total // threads(last) if last is not None else total
     note = ""
     if available is not None and each * len(running) > available * _MEMORY_SHARE:
