@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.analysis import score_baselines
-from turbotui.analysis.score import Baseline, CpuRatio, Throttling, differences, judge, predict
+from turbotui.analysis.score import (
+    Baseline,
+    CpuRatio,
+    Throttling,
+    differences,
+    judge,
+    load_differences,
+    predict,
+    unlike_loads,
+)
 from turbotui.cli import main
 from turbotui.commands.score_measuring import Load, measure, score_in
 from turbotui.commands.score_past import DOUBTFUL, SLOWER
@@ -181,7 +190,7 @@ def test_a_ratio_that_nobody_gave_is_warned_about_where_turbo_is_not_off(home: P
                                                                          capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STORE]) == 0
     captured = capsys.readouterr()
-    assert "113.2 GFLOPS at ratio 1 " in captured.out
+    assert "113.2 GFLOPS at ratio 1 with 8 CPUs busy" in captured.out
     assert "warning: ratio 1 is stored, which is that of a run without turbo, and turbo is on here" in captured.err
     assert "turbotui score run -- COMMAND" in captured.err
     assert main([*STORE, "--ratio", "1"]) == 0
@@ -226,3 +235,61 @@ def test_bad_input_is_one_sentence(home: Path, capsys: pytest.CaptureFixture[str
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1
+
+
+@given(st.integers(1, 512), st.integers(0, 512))
+def test_as_many_cpus_have_to_be_busy_as_for_the_baseline(cpus: int, found: int) -> None:
+    words = unlike_loads(cpus, None, found, 0.5)
+    assert bool(words) == (abs(found - cpus) > 0.05 * max(cpus, found))
+    assert unlike_loads(None, None, found, 0.5) == ()
+    assert unlike_loads(cpus, 1.0, cpus, 0.85) == ("they were busy for 85 % of the time, not for 100 %",)
+
+
+def test_a_baseline_that_says_nothing_is_of_all_cpus() -> None:
+    every = Baseline("b", "u", 1.0, 1.0, {"CPUs": "22"})
+    assert (every.cpus, LINPACK.cpus) == (22, None)
+    one = judge(5.0, [CpuRatio(0, 1.4, 1.0), *(CpuRatio(cpu, None, 0.0) for cpu in range(1, 22))])
+    assert load_differences(every, [one, one]) == ["the load is not that of the baseline: 1 CPU was busy, not 22"]
+    assert load_differences(LINPACK, [one]) == []
+
+
+def test_a_fleet_check_of_another_load_has_no_sure_answer(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """8 CPUs are busy. One alone runs faster: a baseline of one would call this node slow, one of all a node fast."""
+    words = ["score", "baseline", "--machine", LOADED, "--unit", "u"]
+    assert main([*words, "--name", "alone", "--value", "100", "--ratio", "3", "--busy-cpus", "1"]) == 0
+    assert main([*words, "--name", "idle", "--value", "100", "--ratio", "0.5", "--busy", "60"]) == 0
+    assert "with 1 CPU busy" in capsys.readouterr().out
+    check = ["score", "run", "--machine", LOADED, "-i", "1", "--slower", "5", "--baseline"]
+    assert main([*check, "alone"]) == DOUBTFUL
+    assert "warning: the load is not that of the baseline: 8 CPUs were busy, not 1" in capsys.readouterr().out
+    assert main([*check, "idle", "--json"]) == DOUBTFUL
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"] == "doubtful"
+    assert any("of the time, not for 60 %" in warning for warning in report["warnings"])
+    assert home.exists()
+
+
+def test_a_baseline_has_the_load_of_the_run_with_its_ratio(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "run", "--machine", LOADED, "-i", "1", "--json"]) == 0
+    ratio = json.loads(capsys.readouterr().out)["median"]
+    words = ["score", "baseline", "--machine", LOADED, "--unit", "u", "--value", "100", "--name"]
+    assert main([*words, "same", "--ratio", f"{ratio:.5f}"]) == 0
+    assert main([*words, "other", "--ratio", f"{ratio * 1.01:.5f}"]) == 0
+    capsys.readouterr()
+    assert main(["score", "list", "--json"]) == 0
+    same, other = json.loads(capsys.readouterr().out)
+    assert (same["busy_cpus"], same["busy"]) == (8, pytest.approx(0.96, abs=0.02))
+    assert (other["busy_cpus"], other["busy"]) == (8, None)
+    known = score_baselines.load(score_baselines.path_of({"XDG_DATA_HOME": str(home)}))
+    assert (known["same"].busy_cpus, known["other"].busy_cpus) == (8, None)
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    (("--busy-cpus", "9"), "this machine has 8 CPUs"), (("--busy-cpus", "0"), "this machine has 8 CPUs"),
+    (("--busy", "101"), "more than 100 %"), (("--busy", "x"), "is not a positive number"),
+])
+def test_a_load_that_cannot_be_is_refused(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...],
+                                          says: str) -> None:
+    assert main(["score", "baseline", "--machine", LOADED, "--name", "a", "--unit", "u", "--value", "1", *words]) == 2
+    assert says in capsys.readouterr().err
+    assert not list(home.rglob("*.json"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +21,8 @@ from turbotui.analysis.score_history import Kept
 from turbotui.analysis.score_trend import sentences, trends
 from turbotui.cli import main
 from turbotui.commands.score_past import DOUBTFUL, SLOWER
+from turbotui.commands.score_text import past_json, past_text
+from turbotui.errors import TurbotuiError
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 HARDWARE = {"model": "A", "turbo": "on"}
@@ -58,7 +62,8 @@ def test_a_score_that_is_noted_later_belongs_to_its_run_and_the_last_one_holds(f
 
 
 DAMAGE = ('{"format": 1', "[]", "null", "7", '{"format": 1, "when": 3}', '{"format": "x"}', '{"format": 1, "of": "a"}',
-          json.dumps({**score_history.run_json(kept()), "format": 1, "ratio": "fast"}), "[" * 100_000)
+          json.dumps({**score_history.run_json(kept()), "format": 1, "ratio": "fast"}), "[" * 100_000,
+          '{"format": 1e999}', '{"format": NaN}', f'{{"format": {"9" * 400}}}', '{"format": true}')
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -70,6 +75,52 @@ def test_a_damaged_line_costs_itself_only_and_is_counted(file: str, damage: str)
     past = score_history.load(file)
     assert past.runs == (kept(2), kept(1))
     assert past.damaged == (2,)
+
+
+_ANY = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from([0, -1, 1e308, -1e308, 5e-324, 10**300]),
+    st.text(), st.lists(st.integers(), max_size=2), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    st.sampled_from(["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1970-01-01T00:00:00Z"]),
+)
+
+
+@given(st.sampled_from(sorted(score_history.run_json(kept()))), _ANY, st.sampled_from([1e-9, 7.0, 1e300]))
+def test_whatever_a_line_holds_the_history_is_told(key: str, value: object, days: float) -> None:
+    """A person can write such a file: the line is used or is damage, and nothing that follows fails."""
+    line = json.dumps({"format": 1, **score_history.run_json(kept()), key: value})
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "cn17.jsonl")
+        score_history.store(file, [kept(60), kept(2)])
+        with open(file, "a", encoding="utf-8") as out:
+            out.write(f"{line}\n")
+        past = score_history.load(file)
+    assert len(past.runs) + len(past.damaged) == 3
+    seen = trends(past.runs, days)
+    assert past_text("cn17", past, seen, 20)
+    json.dumps(past_json("cn17", past, seen))
+
+
+def test_a_history_that_is_no_regular_file_is_a_sentence(file: str) -> None:
+    os.makedirs(os.path.dirname(file))
+    os.mkfifo(file)
+    with pytest.raises(TurbotuiError, match="a FIFO, not a regular file"):
+        score_history.load(file)
+
+
+@pytest.mark.parametrize("text", [
+    "[]", "7", '{"format": 1}', '{"format": 1e999}', '{"format": 1, "baselines": []}', "[" * 100_000, "\xff",
+    '{"format": 1, "baselines": {"a": {"unit": "", "value": "nan", "ratio": 1, "configuration": {}, "simulated": ""}}}',
+    '{"format": 1, "baselines": {"a": {"unit": "x", "value": 1, "ratio": 0, "configuration": {}, "simulated": ""}}}',
+])
+def test_damaged_baselines_are_a_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "baselines.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(TurbotuiError, match=r"damaged"):
+        score_baselines.load(str(path))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(TurbotuiError, match="a FIFO"):
+        score_baselines.load(str(path))
 
 
 def test_bytes_that_are_no_text_are_damage(file: str) -> None:
@@ -196,6 +247,16 @@ def test_only_like_is_compared_with_like() -> None:
     assert (stream.load, stream.changes[0].verdict) == ("stream", "nothing to compare with")
     assert sentences(hpl)[-1] == ("linpack with xhpl: left out 4 runs with warnings and 2 runs with another "
                                   "configuration (turbo)")
+
+
+def test_one_busy_cpu_is_not_compared_with_all_of_them() -> None:
+    one = spread(10, 9, [1.40, 1.41], busy_cpus=1)
+    lazy = spread(8, 7.5, [1.20, 1.21], busy=0.7)
+    (trend,) = trends([*spread(35, 20, [1.07, 1.07]), *one, *lazy, *spread(1, 0, [1.07, 1.07])])
+    assert (trend.unlike, trend.doubtful, trend.changes[0].verdict) == (4, 0, "unchanged")
+    assert "4 runs with another load" in sentences(trend)[-1]
+    (alone,) = trends([*spread(35, 20, [1.07, 1.07]), *spread(1, 0, [1.40, 1.41], busy_cpus=1)])
+    assert alone.changes[0].verdict == "nothing to compare with"
 
 
 def test_measured_scores_have_a_trend_of_their_own() -> None:

@@ -19,6 +19,7 @@ from turbotui.quantities.spies import (
     plan_text,
     typed_spy,
 )
+from turbotui.untrusted import visible
 
 _FILE = """
 reference = "cycles"
@@ -97,7 +98,7 @@ def test_an_entry_for_the_same_cpus_takes_the_place_of_the_old_one() -> None:
 
 
 _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).map(
-    lambda text: " ".join(text.split())
+    lambda text: " ".join(visible(text).split())
 ).filter(lambda text: text not in ("", "instructions"))
 _SETS = st.lists(st.lists(_NAMES, max_size=4, unique=True).map(tuple), min_size=1, max_size=4).map(tuple)
 

@@ -236,6 +236,64 @@ def test_a_file_is_followed_and_a_bad_one_is_not(tmp_path: Path) -> None:
     assert notes[-1] == ""
 
 
+@pytest.mark.parametrize("empty", ["", "\n", 'reference = "cycles"\n'])
+def test_a_file_that_names_nothing_any_more_leaves_the_last_content_in_force(tmp_path: Path, empty: str) -> None:
+    path = tmp_path / "spies.toml"
+    path.write_text(plan_text(plan_of("branches")))
+    spied = SpiedMachine("laptop-old", plan_of("cycles"))
+    spied.session.spy_by(SpyFile(str(path)))
+    notes: list[str] = []
+
+    def edit(number: int) -> None:
+        notes.append(spied.session.spy_note)
+        if number == 2:
+            path.write_text(empty)
+        if number == 5:
+            path.write_text(plan_text(plan_of("cycles")))
+
+    frames = spied.frames(0.1, 8, edit)
+    assert all(counted(frame, "branches", 0) is not None for frame in frames[:4])
+    assert counted(frames[-1], "cycles", 0) is not None
+    assert "names no event" in notes[4]
+    assert notes[-1] == ""
+
+
+def test_a_topdown_metric_is_spied_on_below_slots() -> None:
+    spied = SpiedMachine("sapphire-2s", plan_of("cycles,cpu/topdown-retiring/", on="0"), frozenset({0, 1}))
+    frame = spied.frames(0.3, 3)[-1]
+    assert counted(frame, "cpu/topdown-retiring/", 0)
+    assert counted(frame, "cycles", 0)
+
+
+def test_a_pattern_that_stands_for_several_events_is_refused() -> None:
+    """A spy has one number for each name, and of a pattern it counted the first event that fits."""
+    spied = SpiedMachine("laptop-old", plan_of("cycles,cpu/*misses/"))
+    frame = spied.frames(0.3, 2)[-1]
+    why = frame.census.why_missing(SpySignals("cpu/*misses/").count)
+    assert "stands for 2 events" in why.detail
+    assert counted(frame, "cycles", 0)
+
+
+@pytest.mark.real
+def test_a_session_that_has_nothing_left_to_count_goes_on() -> None:
+    """At intervals that are read several at a time nobody is asked for anything then."""
+    host = LinuxHost()
+    session = Session(read_machine(host), SOURCES, 0.05, host)
+    session.spy(SpyPlan((typed_spy("all", "context-switches"),), "task-clock"))
+    frames: list[Frame] = []
+    ended = threading.Event()
+
+    def take(frame: Frame) -> None:
+        frames.append(frame)
+        if len(frames) == 8:
+            session.spy(SpyPlan())
+
+    session.start(take, intervals=24, on_end=ended.set, hold=0.2)
+    assert ended.wait(60)
+    assert session.failure is None
+    assert len(frames) == 25
+
+
 def test_no_count_is_lost_while_another_program_writes_the_file(tmp_path: Path) -> None:
     """Every interval has another plan, written by a program of its own; the totals are those of the model."""
     path = tmp_path / "spies.toml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from turbotui.machine.perf_ring import ReadFormat
+from turbotui.machine.perf_records import ReadFormat
 
 FORMAT = int(ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING | ReadFormat.ID)
 WITH_LOST = FORMAT | int(ReadFormat.LOST)
@@ -49,3 +49,12 @@ def comm(pid: int, tid: int, name: bytes, time: int) -> bytes:
 
 def lost(count: int, time: int) -> bytes:
     return record(2, struct.pack("QQ", 77, count) + trailer(0, 0, time))
+
+
+def last_counts(pid: int, tid: int, time: int, values: tuple[int, ...], *, event: int = 77) -> bytes:
+    return record(8, struct.pack("II", pid, tid) + group(values, running=values[1])
+                  + trailer(pid, tid, time, event=event))
+
+
+def switch(tid: int, time: int, *, out: bool, cpu: int = 0) -> bytes:
+    return record(14, trailer(tid, tid, time, cpu), misc=out << 13)

@@ -4,11 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ringbytes import FORMAT, comm, ended, fork, lost, sample
 
+from turbotui.analysis.tasks.books import Books
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.watching import moved_marks
-from turbotui.machine.perf_ring import Reading, parse_record
-from turbotui.machine.tasks.following import Closing, Taken, pages_for
+from turbotui.machine.perf_records import Reading, parse_record
+from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 
@@ -54,6 +56,37 @@ def test_on_whole_cpus_a_count_belongs_to_the_thread_that_is_switched_out() -> N
     books.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)), sample(5, 5, 30, (3, 200)))])
     assert {one.tid: one.totals for one in books.accounts()} == {5: [2, 170], 0: [1, 30]}
     assert [row.tid for row in task_rows(books, Grouping.THREAD)] == [5]
+
+
+def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
+    choice = Choice(Mode.CPUS, When.SWITCHES, FORMAT, ())
+    for kept in (None, {5}):
+        books = Ledger(choice, {}, kept=kept)
+        books.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
+                         sample(8, 8, 30, (4, 200)), lost(3, 40), sample(5, 5, 50, (5, 209)))])
+        marks = books.marks()
+        books.feed([ring(0, sample(5, 5, 60, (6, 300)), sample(0, 0, 70, (7, 301)), sample(8, 8, 80, (9, 307)))])
+        for since, whole in ((None, (9, 307)), (marks, (4, 98))):
+            rows = task_rows(books, Grouping.THREAD, since)
+            apart = books.apart(since)
+            assert set(apart) == ({"idle"} if kept is None else {"idle", "others"})
+            assert {row.tid for row in rows} <= ({5, 8, None} if kept is None else {5, None})
+            assert [sum(row.counts[name] for row in rows) + sum(counts[at] for counts in apart.values())
+                    for at, name in enumerate(books.names)] == list(whole)
+        assert apart["idle"] == (1, 1)
+        [one] = Books([books]).totals().sets
+        assert one["run"] == sum(row.counts["run"] for row in task_rows(books, Grouping.PROCESS))
+
+
+def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
+    books = Ledger(Choice(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=0, kept={5})
+    books.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
+                     sample(8, 8, 30, (3, 200)), lost(3, 40), sample(5, 5, 50, (4, 209)),
+                     sample(5, 5, 200_000_000_000, (5, 300)))])
+    books.tidy()
+    assert {row.name: row.counts["run"] for row in task_rows(books, Grouping.COMMAND)} == {
+        "five": 191, "(lost samples)": 9}
+    assert books.apart() == {"idle": (1, 30), "others": (1, 70)}
 
 
 def test_a_number_that_is_used_again_starts_at_zero() -> None:
@@ -195,5 +228,5 @@ def test_a_thread_that_was_never_switched_out_is_in_the_timeline_from_its_last_r
 def test_rings_are_powers_of_two_and_do_not_eat_a_large_machine(cpus: int) -> None:
     pages = pages_for(cpus)
     assert pages & (pages - 1) == 0
-    assert 32 <= pages <= 512
+    assert 32 <= pages <= 2048
     assert pages == 32 or pages * cpus <= 16_384

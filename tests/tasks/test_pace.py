@@ -13,7 +13,7 @@ from watchedtasks import switches_allowed
 
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.perf_ring import Sample
+from turbotui.machine.perf_records import Sample
 from turbotui.machine.tasks.following import Follower
 from turbotui.machine.tasks.pace import LOOK_NS, Pace
 from turbotui.machine.tasks.sets import LONGEST_NS, TICK_NS, choose

@@ -7,23 +7,24 @@ from tempfile import TemporaryFile
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ringbytes import FORMAT, WITH_LOST, comm, ended, fork, group, lost, record, sample, trailer
+from ringbytes import FORMAT, WITH_LOST, comm, ended, fork, group, last_counts, lost, record, sample, trailer
 
-from turbotui.machine.perf_ring import (
+from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.perf_records import (
     Exited,
     Forked,
+    LastCounts,
     Lost,
     Named,
     RecordError,
-    Ring,
     Sample,
     Switched,
     Throttled,
     Unread,
     parse_reading,
     parse_record,
-    split_records,
 )
+from turbotui.machine.perf_ring import Ring, unrolled
 
 PAGE = mmap.PAGESIZE
 WORDS = st.integers(0, 2**64 - 1)
@@ -44,13 +45,13 @@ def test_a_kernel_that_counts_losses_says_them_for_each_event() -> None:
 
 
 def test_records_beside_samples() -> None:
-    assert parse_record(fork(20, 10, 21, 11, 6), FORMAT) == Forked(20, 10, 21, 11, 6)
-    assert parse_record(ended(20, 21, 6), FORMAT) == Exited(20, 21, 6)
-    assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == Named(20, 21, "näme", 6)
+    assert parse_record(fork(20, 10, 21, 11, 6), FORMAT) == Forked(20, 10, 21, 11, 6, 77)
+    assert parse_record(ended(20, 21, 6), FORMAT) == Exited(20, 21, 6, 0, 77)
+    assert parse_record(comm(20, 21, "näme".encode(), 6), FORMAT) == Named(20, 21, "näme", 6, executed=True, event=77)
     assert parse_record(lost(12, 6), FORMAT) == Lost(12, 6)
     assert parse_record(record(13, struct.pack("Q", 4) + trailer(0, 0, 6)), FORMAT) == Lost(4, 6)
-    assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, True, 6)
-    assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, False, 6)
+    assert parse_record(record(14, trailer(3, 4, 6, 1), misc=3 << 13), FORMAT) == Switched(3, 4, 1, True, True, 6, 77)
+    assert parse_record(record(14, trailer(3, 4, 6, 1)), FORMAT) == Switched(3, 4, 1, False, False, 6, 77)
     assert parse_record(record(5, struct.pack("QQQ", 1, 2, 3) + trailer(3, 4, 6)), FORMAT) == Throttled(True, 6)
     assert parse_record(record(99, b"\0" * 16 + trailer(3, 4, 6)), FORMAT) == Unread(99, 6)
 
@@ -90,13 +91,28 @@ def test_records_come_out_as_they_went_in_wherever_the_ring_wraps(bodies: list[i
         for byte in data:
             ring[64 + head % size] = byte
             head += 1
-    assert list(split_records(bytes(ring), 64, size, tail, head)) == records
+    assert unrolled(bytes(ring), 64, size, tail, head) == b"".join(records)
 
 
-def test_a_header_that_cannot_be_ends_the_reading() -> None:
+def test_a_header_that_cannot_be_ends_the_block_and_is_counted() -> None:
     for length in (0, 7, 64):
-        with pytest.raises(RecordError):
-            list(split_records(struct.pack("IHH", 9, 0, length) + bytes(56), 0, 64, 0, 16))
+        decoder = Decoder(FORMAT, 2)
+        good = ended(20, 21, 6)
+        assert len(decoder.records(good + struct.pack("IHH", 9, 0, length) + bytes(8))) == 1
+        assert decoder.damaged == 1
+
+
+def test_the_last_counts_of_a_thread() -> None:
+    found = parse_record(last_counts(20, 21, 9, (3, 500)), FORMAT)
+    assert isinstance(found, LastCounts)
+    assert (found.pid, found.tid, found.time, found.event, found.reading.values) == (20, 21, 9, 77, (3, 500))
+
+
+def test_last_counts_that_two_writers_mixed_up_are_damaged() -> None:
+    mixed = bytearray(last_counts(20, 21, 9, (3, 500)))
+    struct.pack_into("II", mixed, 8, 20, 22)
+    with pytest.raises(RecordError):
+        parse_record(bytes(mixed), FORMAT)
 
 
 RECORDS = st.lists(st.one_of(
@@ -133,7 +149,9 @@ def test_a_mapped_ring_gives_what_parsing_each_record_gives(records: list[bytes]
                     expected.append(parse_record(data, FORMAT))
                 except RecordError:
                     wrong += 1
-            assert ring.records(FORMAT, 2) == (expected, wrong)
+            decoder = Decoder(FORMAT, 2)
+            assert decoder.records(ring.take()) == expected
+            assert decoder.damaged == wrong
             assert ring.waiting == 0
         finally:
             ring.close()

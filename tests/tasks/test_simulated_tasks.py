@@ -9,8 +9,9 @@ import pytest
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.energy import Energy, share_out
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
-from turbotui.analysis.tasks.watching import Report, Watched, Watching
+from turbotui.analysis.tasks.watching import Watched, Watching
 from turbotui.errors import MachineError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
@@ -191,3 +192,19 @@ def test_without_rights_it_is_said() -> None:
             found.add(EVERYTHING)
     finally:
         found.close()
+
+
+def test_an_interval_ends_with_what_was_taken_last_however_long_the_table_takes() -> None:
+    with watching("laptop-old") as (host, found, one):
+        clock = host._clock
+        assert isinstance(clock, ManualClock)
+        passes(host, found, 5)
+        clock.advance(2.4)  # a stall between the taking of records and the table
+        first = found.report(one, Grouping.THREAD)
+        passes(host, found, 1, 0.04)
+        second = found.report(one, Grouping.THREAD)
+    assert first.seconds == pytest.approx(0.5)
+    assert second.seconds == pytest.approx(2.44)
+    for report in (first, second):
+        assert max(row.run_seconds for row in report.rows) <= report.seconds * len(found._cpus) + 0.2
+        assert total(report, "run") / 1e9 <= report.seconds * len(found._cpus) + 0.2

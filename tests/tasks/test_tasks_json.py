@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from test_simulated_tasks import passes, watching
+from watchedtasks import switches_allowed, tasks
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import Totals
@@ -44,8 +46,24 @@ def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_sa
     assert since["seconds"] == pytest.approx(first["seconds"] + second["seconds"])
     assert since["sum"]["instructions"] == first["sum"]["instructions"] + second["sum"]["instructions"]
     assert whole["sum"] == whole["since_start"]["sum"]
-    assert whole["sum"]["instructions"] + whole["after_last_samples"]["instructions"] == (
-        whole["final_read"]["instructions"])
+    for name in whole["final_read"]:
+        parts = [whole["sum"], whole["after_last_samples"], *whole["not_in_rows"].values()]
+        assert sum(part[name] for part in parts) == pytest.approx(whole["final_read"][name]), name
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+@pytest.mark.skipif(os.geteuid() != 0, reason="whole CPUs need root or CAP_PERFMON")
+def test_on_whole_cpus_that_rest_the_sum_is_of_the_rows_and_the_idle_task_stands_beside() -> None:
+    done = tasks("--all", "--json", "-i", "0.2", "-n", "3")
+    assert len(done.tables) >= 3
+    for table in done.tables:
+        for name, total in table["sum"].items():
+            assert total == pytest.approx(sum(row[name] for row in table["tasks"])), name
+    last = done.tables[-1]
+    for name in ("run_seconds", "switches", "faults"):
+        parts = [last["sum"], last["after_last_samples"], *last["not_in_rows"].values()]
+        assert sum(part[name] for part in parts) == pytest.approx(last["final_read"][name]), name
 
 
 def test_sums_of_sets_that_take_turns_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
@@ -78,4 +96,5 @@ def test_what_no_set_saw_in_an_interval_is_unknown() -> None:
     change = newer.since(older)
     assert change.everything == {"instructions": 4, "flops": 2, "loads": None}
     assert change.lost == 4
+    assert change.brought_to({"instructions": 2}) == {"instructions": 2, "flops": 1, "loads": None}
     assert newer.everything == {"instructions": 16, "flops": 5, "loads": 5}

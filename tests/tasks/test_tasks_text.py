@@ -14,13 +14,14 @@ from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import Books
 from turbotui.analysis.tasks.energy import Energy
 from turbotui.analysis.tasks.ledger import Ledger
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.timeline import Timeline
-from turbotui.analysis.tasks.watching import Report, Watching
+from turbotui.analysis.tasks.watching import Watching
 from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timeline_lines
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.perf_ring import parse_record
+from turbotui.machine.perf_records import parse_record
 from turbotui.machine.tasks.following import Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
@@ -60,8 +61,10 @@ def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
     lines = as_text(table(lost=7))
     assert lines[0] == "# SIMULATED machine x"
     assert lines[1].startswith("# web: interval 1 of 1.000 s; mode C")
-    assert any("7 samples LOST" in line and "booked on one of them" in line for line in lines)
+    assert any("7 samples LOST" in line and "stands in the row (lost samples)" in line for line in lines)
     assert any("estimate" in line for line in lines)
+    rows = table().report.rows
+    assert f"# sum of the rows: run {sum(row.run_seconds for row in rows):.6f} s, switches 3" in lines
     found = as_json(table())
     assert (found["machine"], found["application"], found["lost"]) == ("SIMULATED machine x", "web", 0)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from test_simulated_tasks import passes, total, watching
@@ -20,6 +21,7 @@ from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.watching import Watched, Watching, turn_for
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.host import PerfAttr
+from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
@@ -27,7 +29,6 @@ from turbotui.machine.simulated.clock import ManualClock
 from turbotui.machine.simulated.tasks import process_of
 from turbotui.machine.simulated.workloads import COMPUTE
 from turbotui.machine.tasks.feed import Feed
-from turbotui.machine.tasks.launching import Held
 from turbotui.machine.tasks.sets import Counter, choose, with_wanted
 
 FLOPS = Application("all", everything=True, events="flops")
@@ -168,10 +169,12 @@ def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> 
         found.close()
 
 
+TURNS = 12
 CHILD = """
-import os, time
-end = time.monotonic() + 1.2
-while time.monotonic() < end:
+import os, sys, time
+forks, end = 0, time.monotonic() + 40  # nobody watches any more
+while (forks < 50 or not os.path.exists(sys.argv[1])) and time.monotonic() < end:
+    forks += 1
     for _ in range(2000):
         pass
     time.sleep(0.002)
@@ -198,9 +201,10 @@ class Turning(Watching):
 
 @pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")
 @pytest.mark.parametrize("everything", [False, True], ids=["command", "all"])
-def test_real_sets_take_turns_over_a_program_that_forks(everything: bool) -> None:
+def test_real_sets_take_turns_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
+    enough = tmp_path / "enough"
     found = Turning(read_machine(LinuxHost()))
-    held = Held([sys.executable, "-S", "-c", CHILD])
+    held = Held([sys.executable, "-S", "-c", CHILD, str(enough)])
     try:
         one, exact = (
             found.add(Application(name, everything=everything, command=() if everything else ("child",)),
@@ -210,6 +214,8 @@ def test_real_sets_take_turns_over_a_program_that_forks(everything: bool) -> Non
         held.go()
         while held.status() is None:
             found.round(found.pause)
+            if one.changes >= TURNS:
+                enough.touch()
         found.close_books()
         sums = {}
         for watched in (one, exact):
@@ -224,7 +230,7 @@ def test_real_sets_take_turns_over_a_program_that_forks(everything: bool) -> Non
     finally:
         found.close()
     turning, known = sums["turning"], sums["exact"]
-    assert one.changes >= 6
+    assert one.changes >= TURNS
     assert turning["run"] == pytest.approx(known["run"], rel=0.05), "only what runs between two turns is lost"
     assert turning["switches"] == pytest.approx(known["switches"], rel=0.05)
     assert known["faults"] > 1_000

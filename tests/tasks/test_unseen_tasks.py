@@ -11,8 +11,8 @@ from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.columns import NO_TURN, TaskInputs
 from turbotui.analysis.tasks.energy import Energy
 from turbotui.analysis.tasks.live import Cut, Wish
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
-from turbotui.analysis.tasks.watching import Report
 from turbotui.commands.tasks_text import Table, as_json, as_text, notes
 from turbotui.screens.tasks_text import explanation
 from turbotui.widgets.task_lines import TaskLine
@@ -81,3 +81,12 @@ def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> Non
         assert "loads" not in always
         assert "loads" in turning
         assert "together in one group" not in text
+
+
+def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
+    _, report = both()
+    report = replace(report, apart={"idle": {"run": 1_500_000_000, "switches": 7}, "others": {"run": 0}})
+    first, *_, last = explanation(Cut(Wish(), (report,)), None, None, 400)
+    assert first.startswith("mode C")
+    assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")
+    assert last.endswith("; in no row: idle run 1.500000 s, switches 7")

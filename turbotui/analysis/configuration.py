@@ -22,6 +22,7 @@ from turbotui.analysis.machine_facts import Line, MachineFacts
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
 
 _COMMAND_LINE = "/proc/cmdline"
 _COMMAND_LINE_LENGTH = 2047  # characters that turbostat shows (turbostat-spec 5, row 2)
@@ -37,10 +38,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A row of the table: which section, and what makes its lines."""
+    """A row of the table: which section, and what makes its lines.
+
+    Attributes:
+        beyond: turbostat has no such lines.
+    """
 
     section: str
     lines: Callable[[MachineFacts], Iterable[Line]]
+    beyond: bool = False
 
 
 def _version(_facts: MachineFacts) -> Iterable[Line]:
@@ -50,7 +56,7 @@ def _version(_facts: MachineFacts) -> Iterable[Line]:
 def _command_line(facts: MachineFacts) -> Iterable[Line]:
     text = facts.text(_COMMAND_LINE)
     if text is not None:
-        yield Line(f"Kernel command line: {text[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
+        yield Line(f"Kernel command line: {one_line(text)[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
 
 
 def _places(facts: MachineFacts) -> Iterable[Line]:
@@ -66,11 +72,17 @@ def _places(facts: MachineFacts) -> Iterable[Line]:
         )
 
 
+def _kinds(facts: MachineFacts) -> Iterable[Line]:
+    kinds = facts.machine.topology.kinds
+    yield Line(kinds.sentence(), kinds.by or "nothing that was asked")
+
+
 FACTS: tuple[Fact, ...] = (
     Fact("program", _version),
     Fact("program", _command_line),
     Fact("topology", _places),
     *(Fact("processor", lines) for lines in configuration_processor.FACTS),
+    Fact("cores", _kinds, beyond=True),
     *(Fact("clocks", lines) for lines in configuration_clocks.FACTS),
     *(Fact("performance", lines) for lines in configuration_kernel.PERFORMANCE_FACTS),
     *(Fact("idle", lines) for lines in configuration_idle.FACTS),
@@ -82,15 +94,16 @@ FACTS: tuple[Fact, ...] = (
 """Every line of the header, in turbostat's order."""
 
 
-def configuration(machine: Machine, *, detailed: bool = False) -> tuple[Section, ...]:
+def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = True) -> tuple[Section, ...]:
     """The configuration of a machine by subject, in turbostat's order. What is absent is left out; nothing is fatal.
 
     Args:
         machine: the machine.
         detailed: with the lines that turbostat shows with --debug only.
+        beyond: with the lines that turbostat does not have.
     """
     facts = MachineFacts(machine, detailed=detailed)
     sections: dict[str, list[Line]] = {}
-    for fact in FACTS:
+    for fact in (fact for fact in FACTS if beyond or not fact.beyond):
         sections.setdefault(fact.section, []).extend(fact.lines(facts))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)

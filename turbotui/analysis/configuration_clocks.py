@@ -67,7 +67,7 @@ def _turbo(facts: MachineFacts) -> Iterable[Line]:
     if TurboLayout.BASE in layout:
         buckets = TurboLayout.CORECOUNT in layout
         yield from _base(facts, _RATIOS, "MSR_TURBO_RATIO_LIMIT", bus, buckets=buckets)
-        if len(facts.machine.topology.core_types) > 1:
+        if facts.machine.topology.kinds.several:
             yield from _base(facts, _SECONDARY, "MSR_SECONDARY_TURBO_RATIO_LIMIT", bus, buckets=buckets)
     if TurboLayout.ATOM in layout:
         yield from _atom(facts, bus)
@@ -80,7 +80,8 @@ def _base(facts: MachineFacts, address: int, name: str, bus: float, *, buckets: 
     word = facts.register(address)
     if buckets and counts is not None and word is not None:
         origin = f"MSR {address:#x} and MSR {_RATIOS_1:#x}"
-        yield Line(f"cpu{facts.cpu}: {name}: 0x{word:08x} 0x{counts:08x}", origin)
+        yield Line(f"cpu{facts.cpu}: {name}: 0x{word:08x}", f"MSR {address:#x}")
+        yield Line(f"cpu{facts.cpu}: MSR_TURBO_RATIO_LIMIT1: 0x{counts:08x}", f"MSR {_RATIOS_1:#x}")
         for index in range(7, -1, -1):
             ratio = word >> 8 * index & 0xFF
             if ratio:

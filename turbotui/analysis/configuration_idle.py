@@ -9,6 +9,7 @@ from turbotui.analysis.machine_facts import Line, MachineFacts, able
 from turbotui.machine.host import HostError
 from turbotui.machine.platform_features import PackageState
 from turbotui.sources.cpuidle import short_name
+from turbotui.untrusted import one_line
 
 _POWER_CTL = 0x1FC
 _CST_CONFIG = 0xE2
@@ -86,7 +87,7 @@ def _driver(facts: MachineFacts) -> Iterable[Line]:
     if not found:
         yield Line("cpuidle not loaded", _CPUIDLE)
     for name, text in found:
-        yield Line(f"{name}: {text}", f"{_CPUIDLE}/{name}")
+        yield Line(f"{name}: {one_line(text)}", f"{_CPUIDLE}/{name}")
 
 
 def _states(facts: MachineFacts) -> Iterable[Line]:
@@ -94,7 +95,7 @@ def _states(facts: MachineFacts) -> Iterable[Line]:
         folder = f"/sys/devices/system/cpu/cpu{facts.cpu}/cpuidle/state{number}"
         name, description = facts.text(f"{folder}/name"), facts.text(f"{folder}/desc")
         if name is not None and description is not None:
-            yield Line(f"cpu{facts.cpu}: {short_name(name)}: {description}", folder)
+            yield Line(f"cpu{facts.cpu}: {short_name(one_line(name))}: {one_line(description)}", folder)
 
 
 def _latency_limits(facts: MachineFacts) -> Iterable[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from turbotui.analysis.machine_facts import Line, MachineFacts, either
 from turbotui.machine.platform_features import LimitReasons
+from turbotui.untrusted import one_line
 
 _CPU = "/sys/devices/system/cpu"
 _UNCORE = f"{_CPU}/intel_uncore_frequency"
@@ -45,7 +46,7 @@ def _cpufreq(facts: MachineFacts) -> Iterable[Line]:
         if text is None:
             yield Line(f"NSFOD {path}", path)  # no such file or directory, in turbostat's word
             return
-        yield Line(f"cpu{facts.cpu}: cpufreq {word}: {text}", path)
+        yield Line(f"cpu{facts.cpu}: cpufreq {word}: {one_line(text)}", path)
     for words, path in (("cpufreq boost", f"{_CPU}/cpufreq/boost"),
                         ("cpufreq intel_pstate no_turbo", f"{_CPU}/intel_pstate/no_turbo")):
         number = facts.number(path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from turbotui.analysis.machine_facts import Line, MachineFacts, able
 from turbotui.machine.platform_features import RaplRegister
+from turbotui.untrusted import one_line
 
 _POWERCAP = "/sys/class/powercap"
 _DEFAULT_TDP_WATT = 135.0  # turbostat-spec 2.5
@@ -87,12 +88,12 @@ def _zones(facts: MachineFacts) -> Iterable[Line]:
     """Zones of the kernel's powercap framework: packages and the platform, with their parts below them."""
     names = [name for name in facts.names(_POWERCAP) if name.startswith("intel-rapl") and ":" in name]
     for name in names:
-        title = facts.text(f"{_POWERCAP}/{name}/name") or ""
+        title = one_line(facts.text(f"{_POWERCAP}/{name}/name") or "")
         if name.count(":") == 1 and title.startswith(("package", "psys")):
             yield _zone(facts, name, title)
             for part in names:
                 if part.startswith(f"{name}:"):
-                    yield _zone(facts, part, facts.text(f"{_POWERCAP}/{part}/name") or "")
+                    yield _zone(facts, part, one_line(facts.text(f"{_POWERCAP}/{part}/name") or ""))
 
 
 def _zone(facts: MachineFacts, name: str, title: str) -> Line:

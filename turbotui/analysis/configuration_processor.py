@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable
 
 from turbotui.analysis.machine_facts import Line, MachineFacts, either
+from turbotui.untrusted import decoded, one_line
 
 _CPUINFO = "/proc/cpuinfo"
 _LEVEL = re.compile(r"^cpuid level\s*:\s*(\d+)", re.MULTILINE)
@@ -40,7 +41,7 @@ def _vendor(facts: MachineFacts) -> Iterable[Line]:
     vendor = facts.machine.model.vendor
     leaf = facts.leaf(0)
     if leaf is not None:
-        name = struct.pack("<3I", leaf.ebx, leaf.edx, leaf.ecx).decode("ascii", "replace")
+        name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.edx, leaf.ecx)))
         yield Line(f"CPUID(0): {name} {leaf.eax:#x} CPUID levels", "CPUID 0")
         return
     level = _LEVEL.search(facts.text(_CPUINFO) or "")
@@ -89,7 +90,7 @@ def _hypervisor(facts: MachineFacts) -> Iterable[Line]:
     """The name that a hypervisor gives itself. It does not touch what is known of the extended leaves."""
     leaf = facts.leaf(0x4000_0000) if facts.machine.model.hypervisor else None
     if leaf is not None:
-        name = struct.pack("<3I", leaf.ebx, leaf.ecx, leaf.edx).rstrip(b"\0").decode("ascii", "replace")
+        name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.ecx, leaf.edx)))
         yield Line(f"Hypervisor: {name}", "CPUID 0x40000000")
 
 
@@ -120,8 +121,10 @@ def _extensions(facts: MachineFacts) -> Iterable[Line]:
         words = f"{either(leaf.ebx >> 2 & 1, 'SGX')} {either(leaf.edx >> 15 & 1, 'Hybrid')}"
         yield Line(f"CPUID(7): {words}", "CPUID 7")
     elif facts.intel:
-        hybrid = len(facts.machine.topology.core_types) > 1
-        yield Line(f"CPUID(7): {either(facts.flag('sgx'), 'SGX')} {either(hybrid, 'Hybrid')}", f"flags of {_CPUINFO}")
+        kinds = facts.machine.topology.kinds  # /proc/cpuinfo has no flag for it
+        hybrid = f" {either(kinds.several, 'Hybrid')}" if kinds.by else ""
+        origin = f"flags of {_CPUINFO}, {kinds.by}" if kinds.by else f"flags of {_CPUINFO}"
+        yield Line(f"CPUID(7): {either(facts.flag('sgx'), 'SGX')}{hybrid}", origin)
 
 
 def _feature_control(facts: MachineFacts) -> Iterable[Line]:

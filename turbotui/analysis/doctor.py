@@ -12,8 +12,9 @@ from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Hos
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.census import Census
+from turbotui.sources.beside import Beside, beside_id
 from turbotui.sources.source import Probe, Source
 
 
@@ -33,6 +34,7 @@ class SignalReport:
         id: the signal.
         usable: whether this source can read it here.
         chosen: whether it is read from this source (another one may come first).
+        compared: whether it is read from this source too, to be compared with the chosen one.
         origin: what is read, where usable.
         detail: why not, where not.
         remedy: what to do about it; empty where nothing can be done.
@@ -45,6 +47,7 @@ class SignalReport:
     reason: str = ""
     detail: str = ""
     remedy: str = ""
+    compared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +88,22 @@ def diagnose(machine: Machine, census: Census) -> Diagnosis:
     notes = [*machine.topology.notes]
     if machine.platform.note:
         notes.append(machine.platform.note)
+    notes += [f"{name} is not believed: {why.detail}" for name, why in census.disbelieved.items()]
+    notes += [f"{name} is {text}" for name, text in census.remarks.items() if name in census.signals]
     return Diagnosis(
         simulated="" if machine.host.kind is HostKind.REAL else machine.host.kind.value,
         facts=_facts(machine, census),
         notes=tuple(notes),
-        sources=tuple(_source(source, census.probes[source.id], census) for source in census.sources),
+        sources=tuple(_source(source, census.probes[source.id], census) for source in census.sources
+                      if not isinstance(source, Beside)),
     )
 
 
 def _source(source: Source, probe: Probe, census: Census) -> SourceReport:
     signals = tuple(
-        _signal(name, found, chosen=census.provider.get(name) is source) for name, found in probe.signals.items()
+        _signal(name, found, chosen=census.provider.get(name) is source,
+                compared=beside_id(name, source) in census.beside.get(name, ()))
+        for name, found in probe.signals.items()
     )
     usable = [signal for signal in signals if signal.usable]
     missing = [signal for signal in signals if not signal.usable]
@@ -106,25 +114,26 @@ def _source(source: Source, probe: Probe, census: Census) -> SourceReport:
         state=state,
         gives=source.gives,
         detail=_summary(usable, missing, probe.note),
-        remedy=_most_common([signal.remedy for signal in missing if signal.remedy]),
+        remedy=_telling(missing)[0].remedy if missing else "",
         signals=signals,
     )
 
 
-def _signal(name: str, found: Signal | Unavailable, *, chosen: bool) -> SignalReport:
+def _signal(name: str, found: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
     if isinstance(found, Signal):
-        return SignalReport(name, usable=True, chosen=chosen, origin=found.origin)
+        return SignalReport(name, usable=True, chosen=chosen, origin=found.origin, compared=compared)
     return SignalReport(name, usable=False, chosen=False, reason=found.reason.value, detail=found.detail,
                         remedy=found.remedy)
 
 
 def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:
-    """One line: what is missing and why, by the reason that most share."""
+    """One line: what is missing and why; the reason that a person can do something about, if one is."""
     parts: list[str] = []
     if missing:
-        why = _most_common([f"{signal.reason}: {signal.detail}" for signal in missing])
-        if usable:
-            names = [signal.id for signal in missing]
+        telling = _telling(missing)
+        why = f"{telling[0].reason}: {telling[0].detail}"
+        if usable or (len(telling) < len(missing) and telling[0].reason == Reason.NOT_PERMITTED.value):
+            names = [signal.id for signal in telling]
             listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
             parts.append(f"without {listed}: {why}")
         else:
@@ -134,8 +143,20 @@ def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], no
     return "; ".join(parts)
 
 
-def _most_common(texts: Sequence[str]) -> str:
-    return Counter(texts).most_common(1)[0][0] if texts else ""
+def _telling(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:
+    """The missing signals whose reason is told for all: one that permission would give, else one with a remedy.
+
+    A source whose counters lack permission is not without hardware, though some of its counters are.
+    """
+    refused = [signal for signal in missing if signal.reason == Reason.NOT_PERMITTED.value and signal.remedy]
+    curable = refused or [signal for signal in missing if signal.remedy] or list(missing)
+    often = Counter((signal.reason, _cause(signal)) for signal in curable).most_common(1)[0][0]
+    return [signal for signal in curable if (signal.reason, _cause(signal)) == often]
+
+
+def _cause(signal: SignalReport) -> str:
+    """What is behind the detail, without the counter that it begins with: equal for all counters of one refusal."""
+    return signal.detail.partition(": ")[2] or signal.detail
 
 
 def _facts(machine: Machine, census: Census) -> tuple[tuple[str, str], ...]:
@@ -149,6 +170,7 @@ def _facts(machine: Machine, census: Census) -> tuple[tuple[str, str], ...]:
         if rights.has(number)
     ]
     paranoid = "unknown (no perf in this kernel?)" if rights.perf_paranoid is None else str(rights.perf_paranoid)
+    usable = len(census.signals) - sum(map(len, census.beside.values()))
     platform = machine.platform
     known = f"{platform.symbol or model.vendor} ({platform.features.name})" if platform.known else "not in the table"
     return (
@@ -161,7 +183,7 @@ def _facts(machine: Machine, census: Census) -> tuple[tuple[str, str], ...]:
         ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
         ("perf_event_paranoid", paranoid),
         ("file descriptors", f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
-        ("signals", f"{len(census.signals)} usable, {len(census.missing)} not"),
+        ("signals", f"{usable} usable, {len(census.missing)} not"),
     )
 
 

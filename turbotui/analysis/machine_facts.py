@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from turbotui.machine.host import HostError
+from turbotui.machine.invented_zeros import invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.registers import decode
@@ -54,6 +55,7 @@ class MachineFacts:
         self.detailed = detailed
         self.cpu = min(machine.topology.cpus)
         self._registers: dict[tuple[int, int], int | None] = {}
+        self._invents_zeros: bool | None = None
         self._leaves: dict[tuple[int, int], Leaf | None] = {}
         self._texts: dict[str, str | None] = {}
 
@@ -81,11 +83,18 @@ class MachineFacts:
         except HostError:
             return None
         try:
-            return decode(host.read_at(descriptor, 8, address))
+            word = decode(host.read_at(descriptor, 8, address))
         except HostError:
             return None
         finally:
             host.close(descriptor)
+        return None if word == 0 and self._zeros_are_invented() else word
+
+    def _zeros_are_invented(self) -> bool:
+        """Whether a register that reads 0 need not exist."""
+        if self._invents_zeros is None:
+            self._invents_zeros = invents_zeros(self.machine.host, self.cpu)
+        return self._invents_zeros
 
     def leaf(self, leaf: int, subleaf: int = 0) -> Leaf | None:
         """A CPUID leaf of the first CPU by the cpuid device; None without the device and above the highest leaf."""

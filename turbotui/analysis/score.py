@@ -17,6 +17,8 @@ from turbotui.quantities.catalog.frequency import BUSY
 BOUND: Final = 0.011  # relative error that the literature claims for the prediction
 LOADED: Final = 0.9  # share of time that busy CPUs should have been busy for the ratio to be that of the load
 SHORTEST: Final = 1.0  # seconds below which the few milliseconds between reading CPUs are seen in the ratio
+FEWER: Final = 0.05  # share of the CPUs by which the busy ones of two like runs may differ: other work comes and goes
+IDLER: Final = 0.1  # share of the time by which their load may
 _TURBO: Final = 1.005  # above: turbo was active; the counters' own jitter is below this
 _BASE: Final = 0.995
 _LIMITED: Final = 0.005  # share of the interval below which a power limit did nothing that a ratio shows
@@ -86,6 +88,8 @@ class Baseline:
         ratio: lowest ratio of a busy CPU while it ran; 1.0 with turbo off.
         configuration: of the hardware that it was measured on.
         simulated: the label of the simulated machine, "" for a real one.
+        busy_cpus: how many CPUs were busy while it ran; None where nobody said: then all of the configuration's.
+        busy: mean share of the time that they were busy, 0 to 1; None where nobody said.
     """
 
     name: str
@@ -94,6 +98,14 @@ class Baseline:
     ratio: float
     configuration: Mapping[str, str]
     simulated: str = ""
+    busy_cpus: int | None = None
+    busy: float | None = None
+
+    @property
+    def cpus(self) -> int | None:
+        """How many CPUs were busy, as far as it can be told."""
+        known = self.configuration.get("CPUs", "")
+        return self.busy_cpus if self.busy_cpus is not None else int(known) if known.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +209,28 @@ def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[st
         f"the baseline was measured with {baseline.configuration.get(key, 'unknown')}"
         for key in keys if baseline.configuration.get(key) != configuration.get(key)
     ]
+
+
+def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_busy: float | None) -> tuple[str, ...]:
+    """How the loads of two measurements differ, as words of the second; nothing where they are alike.
+
+    A clock says something of a benchmark's only while as many CPUs are as busy: fewer of them run faster.
+
+    Args:
+        cpus: busy ones of the first; None where that is not known.
+        busy: share of the time that they were, 0 to 1; None where that is not known.
+        other_cpus: busy ones of the second.
+        other_busy: share of the time that those were.
+    """
+    found = []
+    if cpus is not None and abs(other_cpus - cpus) > FEWER * max(cpus, other_cpus):
+        found.append(f"{'1 CPU was' if other_cpus == 1 else f'{other_cpus} CPUs were'} busy, not {cpus}")
+    if busy is not None and other_busy is not None and abs(other_busy - busy) > IDLER:
+        found.append(f"they were busy for {percent(other_busy)} of the time, not for {percent(busy)}")
+    return tuple(found)
+
+
+def load_differences(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
+    """One sentence for each way in which the load of these runs is not the baseline's."""
+    words = [word for one in runs for word in unlike_loads(baseline.cpus, baseline.busy, one.busy_cpus, one.load)]
+    return [f"the load is not that of the baseline: {word}" for word in dict.fromkeys(words)]

@@ -7,8 +7,6 @@ over the network by whole fleets: each node writes its own file.
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import secrets
@@ -17,13 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from turbotui.analysis.roofline.storage import folder as roofs_folder
 from turbotui.analysis.score import Baseline, Prediction, Run, Throttling
-from turbotui.analysis.sole_writer import sole_writer
 from turbotui.errors import TurbotuiError
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.own_files import append_lines, data_folder
+from turbotui.quantities.documents import parse_json
+from turbotui.untrusted import in_cell, json_text, visible
 
 FORMAT: Final = 1
 _SUFFIX: Final = ".jsonl"
+_LARGEST: Final = 1 << 26  # bytes of a file: an hourly run for ten years
+_GREATEST: Final = 1e15  # of any number in it: sums and squares of such are still numbers
+_FIRST_YEAR: Final = 1970  # clocks without a battery begin there; a hundred years before it is still a date
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configurati
 
 def folder(environment: Mapping[str, str]) -> str:
     """Where the files of all nodes are, beside the baselines."""
-    return os.path.join(os.path.dirname(roofs_folder(environment)), "scores")
+    return os.path.join(data_folder(environment), "scores")
 
 
 def path_of(environment: Mapping[str, str], node: str, simulated: str = "") -> str:
@@ -116,7 +119,8 @@ def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The files of all nodes."""
     where = folder(environment)
     try:
-        return tuple(os.path.join(where, name) for name in sorted(os.listdir(where)) if name.endswith(_SUFFIX))
+        names = sorted(in_cell(visible(name)) for name in os.listdir(where) if name.endswith(_SUFFIX))
+        return tuple(os.path.join(where, name) for name in names)
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -142,15 +146,9 @@ def store_measured(path: str, key: str, value: float) -> None:
 
 
 def _append(path: str, items: Sequence[Mapping[str, object]]) -> None:
-    lines = "".join(json.dumps({"format": FORMAT, **item}) + "\n" for item in items).encode()
+    lines = "".join(json_text({"format": FORMAT, **item}) + "\n" for item in items).encode()
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with sole_writer(path), open(path, "ab+") as file:
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":  # somebody was cut off in the middle of a line
-                    lines = b"\n" + lines
-            file.write(lines)
+        append_lines(path, lines)
     except OSError as error:
         raise TurbotuiError(f"the scores cannot be kept in {path}: {error.strerror}; set XDG_DATA_HOME") from error
 
@@ -162,12 +160,11 @@ def load(path: str) -> Past:
         TurbotuiError: the file cannot be read at all.
     """
     try:
-        with open(path, "rb") as file:
-            lines = file.read().split(b"\n")
-    except FileNotFoundError:
-        return Past()
-    except OSError as error:
-        raise TurbotuiError(f"the kept scores in {path} cannot be read: {error.strerror}") from error
+        lines = read_given(path, _LARGEST).data.split(b"\n")
+    except GivenFileError as error:
+        if error.missing:
+            return Past()
+        raise TurbotuiError(f"the kept scores in {path} cannot be read: {error.why}") from error
     runs: list[Kept] = []
     measured: dict[str, float] = {}
     damaged: list[int] = []
@@ -176,14 +173,16 @@ def load(path: str) -> Past:
         if not line.strip():
             continue
         try:
-            data = json.loads(line)
-            if int(data["format"]) > FORMAT:
+            data = parse_json(line)
+            if not isinstance(data, dict):
+                raise TypeError  # noqa: TRY301 - one handler for every kind of damage
+            if _number(data, "format") > FORMAT:
                 later += 1
             elif "of" in data:
-                measured[str(data["of"])] = _number(data, "measured")
+                measured[str(data["of"])] = _positive(data, "measured")
             else:
                 runs.append(_run(data))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError):
             damaged.append(number)
     found = [replace(one, measured=measured.get(one.key, one.measured)) for one in runs]
     return Past(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
@@ -216,16 +215,19 @@ def _run(data: Mapping[str, object]) -> Kept:
         raise TypeError
     reasons = throttling.get("reasons")
     cpu, heat = _optional(data, "lowest_cpu"), _optional(throttling, "heat")
+    when = datetime.strptime(str(data["when"]), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    if when.year < _FIRST_YEAR:
+        raise ValueError("when")
     return Kept(
-        when=datetime.strptime(str(data["when"]), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC),
+        when=when,
         node=str(data["node"]), simulated=str(data["simulated"]),
         configuration={str(key): str(value) for key, value in configuration.items()}, load=str(data["load"]),
-        seconds=_number(data, "seconds"), ratio=_optional(data, "ratio"), lowest_cpu=None if cpu is None else int(cpu),
+        seconds=_number(data, "seconds"), ratio=_score(data, "ratio"), lowest_cpu=None if cpu is None else int(cpu),
         busy_cpus=int(_number(data, "busy_cpus")), busy=_optional(data, "busy"), state=str(data["state"]),
         throttling=Throttling(None if heat is None else int(heat), _optional(throttling, "limited"),
                               tuple(map(str, reasons)) if isinstance(reasons, list) else None),
-        baseline=str(data.get("baseline", "")), unit=str(data.get("unit", "")), predicted=_optional(data, "predicted"),
-        error=_optional(data, "error"), measured=_optional(data, "measured"),
+        baseline=str(data.get("baseline", "")), unit=str(data.get("unit", "")), predicted=_score(data, "predicted"),
+        error=_optional(data, "error"), measured=_score(data, "measured"),
         warnings=_texts(data.get("warnings", [])), key=str(data["key"]),
     )
 
@@ -238,9 +240,21 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _number(data: Mapping[str, object], key: str) -> float:
     found = data[key]
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= _GREATEST:
         raise ValueError(key)
     return found
+
+
+def _positive(data: Mapping[str, object], key: str) -> float:
+    """A number that others are divided by."""
+    found = _number(data, key)
+    if found < 1 / _GREATEST:
+        raise ValueError(key)
+    return found
+
+
+def _score(data: Mapping[str, object], key: str) -> float | None:
+    return None if data.get(key) is None else _positive(data, key)
 
 
 def _optional(data: Mapping[str, object], key: str) -> float | None:

@@ -1,7 +1,7 @@
 """Is a node slower than it was? Its kept measurements, the last days beside the month before.
 
-Only like is compared with like: the same load, the same baseline, the hardware configured as it is now, and nothing
-that was doubtful when it was measured.
+Only like is compared with like: the same load, as many CPUs as busy, the same baseline, the hardware configured as it
+is now, and nothing that was doubtful when it was measured.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from turbotui.analysis.score import BOUND, percent
+from turbotui.analysis.score import BOUND, percent, unlike_loads
 from turbotui.analysis.score_history import Kept
 
 DAYS: Final = 7.0
+_CENTURY: Final = 36_500.0  # days: more than any run is old, and a date can be that long ago
 MONTH: Final = 30.0
 _TO_DEVIATION: Final = 1.4826  # median absolute deviation to standard deviation, of a normal distribution
 
@@ -82,6 +83,7 @@ class Trend:
         doubtful: runs left out because of their warnings, or because no CPU was busy.
         otherwise: runs left out because the hardware was configured otherwise than in the newest one.
         differing: the properties in which it was.
+        unlike: runs left out because another number of CPUs was busy than in the newest one, or they were less or more.
         days: length of what counts as now.
     """
 
@@ -93,6 +95,7 @@ class Trend:
     otherwise: int
     differing: tuple[str, ...]
     days: float
+    unlike: int = 0
 
 
 def trends(runs: Iterable[Kept], days: float = DAYS) -> list[Trend]:
@@ -114,18 +117,21 @@ def _trend(runs: Sequence[Kept], days: float) -> Trend:
     others = [one for one in runs if one.configuration != newest.configuration]
     differing = {key for one in others for key in {*one.configuration, *newest.configuration}
                  if one.configuration.get(key) != newest.configuration.get(key)}
-    sure = [one for one in alike if one.ratio is not None and not one.warnings]
+    certain = [one for one in alike if one.ratio is not None and not one.warnings]
+    # like the newest one that says something, even where the very newest is doubtful
+    last = certain[-1] if certain else newest
+    sure = [one for one in certain if not unlike_loads(last.busy_cpus, last.busy, one.busy_cpus, one.busy)]
     found = [_change("ratio", sure, days, lambda one: one.ratio)] if sure else []
     scored = [one for one in sure if one.measured is not None]
     if scored:
         found.append(_change("measured", scored, days, lambda one: one.measured))
-    return Trend(newest.baseline, newest.load, newest.unit, tuple(found), len(alike) - len(sure), len(others),
-                 tuple(sorted(differing)), days)
+    return Trend(newest.baseline, newest.load, newest.unit, tuple(found), len(alike) - len(certain), len(others),
+                 tuple(sorted(differing)), days, len(certain) - len(sure))
 
 
 def _change(quantity: str, runs: Sequence[Kept], days: float, value: Callable[[Kept], float | None]) -> Change:
     """Compare; there is at least one run, and its value is known."""
-    edge = runs[-1].when - timedelta(days=days)
+    edge = runs[-1].when - timedelta(days=min(days, _CENTURY))
     now = [one for one in runs if one.when > edge]
     older = [one for one in runs if one.when <= edge]
     month = [one for one in older if one.when > edge - timedelta(days=MONTH)]
@@ -160,6 +166,8 @@ def sentences(trend: Trend) -> list[str]:
         words.append(f"{_runs(trend.doubtful)} with warnings")
     if trend.otherwise:
         words.append(f"{_runs(trend.otherwise)} with another configuration ({', '.join(trend.differing)})")
+    if trend.unlike:
+        words.append(f"{_runs(trend.unlike)} with another load")
     return [*found, *([f"{what}: left out {' and '.join(words)}"] if words else [])]
 
 

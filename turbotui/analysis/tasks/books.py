@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from turbotui.analysis.tasks.accountbook import IN_NO_ROW
 from turbotui.analysis.tasks.accounts import Mark
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, TaskRow, task_rows
@@ -29,7 +30,7 @@ def turns_sentence(turns: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted over all threads of an application, the idle one of whole CPUs included.
+    """What was counted over all rows of an application: of whole CPUs without the idle task.
 
     Attributes:
         sets: counts by name, of each set while it was on.
@@ -53,9 +54,15 @@ class Totals:
 
         None where the set that counts it saw no instruction while others did.
         """
+        return self.brought_to({})
+
+    def brought_to(self, sums: Mapping[str, int]) -> dict[str, int | None]:
+        """The same where sums of what every set counts are given: in rows of an interval some of it is left out."""
         names = dict.fromkeys(name for one in self.sets for name in one)
-        return {name: sum(one[name] for one in self.sets) if all(name in one for one in self.sets)
-                else _brought(name, sum(one[REFERENCE] for one in self.sets), self.sets) for name in names}
+        always = {name: sums[name] if name in sums else sum(one[name] for one in self.sets) for name in names
+                  if all(name in one for one in self.sets)}
+        return {name: always[name] if name in always else _brought(name, always[REFERENCE], self.sets)
+                for name in names}
 
 
 class Books:
@@ -97,7 +104,8 @@ class Books:
     @property
     def samples(self) -> int:
         """Samples that were booked."""
-        return sum(account.samples for one in self._ledgers for account in one.accounts())
+        return sum(account.samples for one in self._ledgers for account in one.accounts()
+                   if account.tid not in IN_NO_ROW)
 
     @property
     def tail(self) -> tuple[int, ...]:
@@ -111,13 +119,32 @@ class Books:
         return self._added(found) if len(found) == len(self._ledgers) else None
 
     def sums(self) -> tuple[int, ...]:
-        """Over all accounts, likewise."""
+        """Over all accounts, those that are no row too, likewise."""
         return self._added([one.sums() for one in self._ledgers])
 
+    def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
+        """What was counted on whole CPUs and is in no row, by what it is: the idle task, others than a command's.
+
+        Without what only one of several sets counts, for that was counted for a part of the time.
+        """
+        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._ledgers) if since is None else since
+        found: dict[str, dict[str, int]] = {}
+        for ledger, marks in zip(self._ledgers, every, strict=True):
+            for what, counts in ledger.apart(marks).items():
+                sums = found.setdefault(what, dict.fromkeys((name for name in self.names if name in self.always), 0))
+                for name, count in zip(ledger.names, counts, strict=True):
+                    if name in sums:
+                        sums[name] += count
+        return found
+
     def totals(self) -> Totals:
-        """What was counted until now."""
-        return Totals(tuple(dict(zip(one.names, one.sums(), strict=True)) for one in self._ledgers), self.lost,
-                      self.throttled)
+        """What was counted in rows until now."""
+        sets = []
+        for one in self._ledgers:
+            apart = one.apart().values()
+            sets.append({name: value - sum(counts[number] for counts in apart)
+                         for number, (name, value) in enumerate(zip(one.names, one.sums(), strict=True))})
+        return Totals(tuple(sets), self.lost, self.throttled)
 
     @property
     def reads(self) -> tuple[Mapping[str, int] | None, ...]:

@@ -12,8 +12,9 @@ from turbotui.errors import MachineError, UsageError
 from turbotui.machine.events.encoder import encode_event
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.roofline_banks import recipe_of
+from turbotui.machine.roofline_banks import task_recipe_of
 from turbotui.machine.tasks.following import sentence
+from turbotui.machine.tasks.memory import locks_freely
 from turbotui.machine.tasks.processes import threads_of
 from turbotui.machine.tasks.sets import (
     HARDWARE_COUNTERS,
@@ -25,6 +26,8 @@ from turbotui.machine.tasks.sets import (
     with_wanted,
 )
 from turbotui.quantities.unavailable import Unavailable
+
+_MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are timed by records of switches instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     host, cpu = machine.host, machine.topology.cpus[0]
     floating = recipe_counters(machine)
     asked, word = _asked(host, application)
-    known = recipe_of(machine.model)
+    known = task_recipe_of(machine.model)
     recipe: tuple[Counter, ...] = ()
     if not isinstance(floating, Unavailable) and known is not None and (word or not asked):
         recipe = in_order(known, floating, double=word == DOUBLE)
@@ -85,7 +88,11 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     whole = application.whole_cpus or host.kind is not HostKind.REAL
     left: tuple[Counter, ...] = ()
     try:
-        choice = bare = choose(host, cpu, (), whole_cpus=whole, target=target)
+        choice = bare = choose(host, cpu, (), whole_cpus=whole, target=target, command=bool(application.command))
+        if bare.last and not application.command:
+            threads = sum(len(threads_of(host, pid)) for pid in pids)
+            few = locks_freely(host) and threads * len(machine.topology.cpus) <= _MOST_END_RINGS
+            choice = bare = replace(bare, last=few)
         if asked:  # what was asked for by name comes before what a word stands for
             choice, left = _with_asked(host, bare, cpu, asked, target)
         choice = with_wanted(host, choice, cpu, [one for one in wanted if one.name not in choice.names], target)
@@ -150,7 +157,12 @@ def _asked(host: Host, application: Application) -> tuple[tuple[Counter, ...], s
         raise UsageError(f"--event {FLOPS} has all precisions, {DOUBLE} has one of them: give one of the two")
     recipe = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
     text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
-    asked = [Counter(one.string, one.attr) for one in encode_event(host, text)] if text else []
+    encoded = encode_event(host, text) if text else ()
+    led = next((one for one in encoded if one.needs_leader is not None), None)
+    if led is not None:
+        raise UsageError(f"--event {led.string}: the kernel counts it below the event slots only, and a task's "
+                         "counters are led by its switches: add it as a column of CPUs (--add)")
+    asked = [Counter(one.string, one.attr) for one in encoded]
     names = [one.name for one in asked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -1,53 +1,46 @@
 """The books of sampled threads: every difference of two samples is booked once, and the final read closes the books.
 
 Counters are cumulative, so a lost record loses time resolution and nothing else where counters belong to a thread. On
-whole CPUs (mode C) a lost switch books two threads' counts on one; then the table says so.
+whole CPUs (mode C) a lost switch would book two threads' counts on one: what was counted across a loss has a row of its
+own.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
-from turbotui.analysis.tasks.accounts import RUN, Account, Mark
+from turbotui.analysis.tasks.accountbook import ENDED, LOST, OTHERS, AccountBook
+from turbotui.analysis.tasks.accounts import RUN, Account
+from turbotui.analysis.tasks.slices import Slices
 from turbotui.analysis.tasks.timeline import Timeline
-from turbotui.machine.perf_ring import Exited, Forked, Lost, Named, Reading, Record, Sample, Switched, Throttled
+from turbotui.analysis.tasks.turns import Turns
+from turbotui.machine.perf_records import (
+    NOBODY,
+    Exited,
+    Forked,
+    LastCounts,
+    Lost,
+    Named,
+    Reading,
+    Record,
+    Reopened,
+    Sample,
+    Switched,
+    Throttled,
+)
 from turbotui.machine.tasks.following import Closing, Taken
-from turbotui.machine.tasks.sets import Choice, Mode, When
+from turbotui.machine.tasks.sets import LONGEST_NS, Choice, Mode, When
 
-_ENDED: Final = 4_000  # threads that ended and keep a row of their own; older ones are put together by name
 _TIME: Final = itemgetter(0)
-_NOBODY: Final = 0xFFFFFFFF  # the number of a thread that has given its number back (kernel/events/core.c)
-_UNNAMED: Final = {0: "idle", -1: "(ending)"}
 _DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
+_CARRIED_NS: Final = 2 * LONGEST_NS
+"""Run time that a sample may bring into an interval from before it: what there may be between two samples."""
 
 
-@dataclass(slots=True)
-class Turns:
-    """What the ledgers of sets that take turns share.
-
-    Attributes:
-        ledgers: these.
-        serials: gives accounts their numbers.
-        places: by thread the CPU where it was seen last.
-    """
-
-    ledgers: list[Ledger] = field(default_factory=list)
-    serials: Iterator[int] = field(default_factory=itertools.count)
-    places: dict[int, int] = field(default_factory=dict)
-
-    def moved(self, tid: int, cpu: int) -> bool:
-        """Take note of a sample; says whether the thread has come from another CPU."""
-        last = self.places.get(tid, cpu)
-        self.places[tid] = cpu
-        return last != cpu
-
-
-class Ledger:
+class Ledger(AccountBook):
     """Accounts of threads, fed with records.
 
     Args:
@@ -56,40 +49,42 @@ class Ledger:
         timeline: where slices are drawn.
         ended: how many threads that ended keep an account of their own.
         turns: what is shared with the ledgers of sets that take turns with this one; None where none does.
+        kept: of whole CPUs the threads that have accounts from their exec(2) on, with all that they make; None: all.
+
+    Attributes:
+        lost: samples that found no room.
+        throttled: times that the kernel held samples back.
+        forked: numbers of threads of mode A that came into being.
+        children: processes of mode A that came into being, whose threads are to be found.
+        timeline: where slices are drawn.
+        tail: what the final read showed and no account has.
+        read: the final read; None before it.
+        newest: time of the latest record.
+        began: since when the interval is that records are booked in, by the perf clock; 0: nothing is too old.
     """
 
-    def __init__(self, choice: Choice, roots: Mapping[int, int], timeline: Timeline | None = None,
-                 ended: int = _ENDED, turns: Turns | None = None) -> None:
-        self.choice = choice
-        self.names = choice.names
-        self.lost = 0
+    def __init__(self, choice: Choice, roots: Mapping[int, int], timeline: Timeline | None = None, *,
+                 ended: int = ENDED, turns: Turns | None = None, kept: Iterable[int] | None = None) -> None:
+        super().__init__(choice, roots, timeline, ended, turns)
         self.throttled = 0
         self.forked: set[int] = set()
-        self.timeline = timeline or Timeline()
+        self.children: set[int] = set()
         self.tail: tuple[int, ...] = (0,) * len(self.names)
         self.read: tuple[int, ...] | None = None
+        self.began = 0
         self._creators: set[int] = set()
-        self._keep = ended
+        self._width = choice.width
         self._run = self.names.index(RUN)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
-        self._turns = turns
         if turns is not None:
             turns.ledgers.append(self)
-        self._serials = itertools.count() if turns is None else turns.serials
-        self._accounts: dict[tuple[int, int], Account] = {}
-        self._by_tid: dict[int, list[Account]] = {}
-        self._finished: list[Account] = []
-        self._together: dict[str, Account] = {}
-        self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
-        self._known: dict[int, str] = {}
-        self._twice: set[int] = set()
+        self._heirs: dict[tuple[int, int], list[int]] = {}
         self._dying: dict[int, deque[tuple[int, int]]] = {}
-        self._roots = roots
-
-    def name(self, tid: int, name: str) -> None:
-        """A thread's name as /proc has it."""
-        if name:
-            self._known[tid] = name
+        self._gaps: set[int] = set()
+        self._kept = None if kept is None else set()
+        self._awaited = frozenset(kept or ())
+        # a set that rests hears of no switch
+        self._slices = Slices() if choice.switch_records and turns is None else None
 
     def feed(self, taken: Iterable[Taken]) -> None:
         """Book what came, in the order of time across rings."""
@@ -100,18 +95,27 @@ class Ledger:
         for _time, cpu, record in rows:
             if type(record) is Sample:
                 self._sample(cpu, record)
+            elif type(record) is Switched:
+                if record.out:
+                    self._off(cpu, record)
+                elif self._slices is not None:
+                    self._slices.on((self._roots.get(record.event, record.tid), record.tid), record.time)
+            elif type(record) is LastCounts:
+                self._last_counts(cpu, record)
             elif self._turns is not None and isinstance(record, (Named, Forked, Exited)):
                 for one in self._turns.ledgers:  # a set that rests does not hear of it
                     one.book(cpu, record)
             else:
                 self.book(cpu, record)
+        if rows:
+            self.newest = max(self.newest, rows[-1][0])
 
     def close(self, closings: Sequence[Closing]) -> None:
         """Book what was counted after the last samples.
 
-        A thread's own counters go to the thread, as do those that no other thread inherited. Where the kernel only
-        gives the sum over all threads that inherited a set, or over a CPU, what no sample showed goes to `tail`:
-        switches-out of ending threads give no sample.
+        A thread's own counters go to the thread. Where the kernel only gives the sum over all threads that inherited a
+        set, what these have not counted is the first thread's, if all of them are known to the end; else, and over a
+        CPU, it goes to `tail`: it is not known whose it is.
         """
         tail, total = [0] * len(self.names), [0] * len(self.names)
         lost = 0
@@ -122,186 +126,207 @@ class Ledger:
             lost += sum(closing.reading.lost)
             for number, value in enumerate(values):
                 total[number] += value
-            # A set that nobody inherited counted one thread; a lost FORK record, or one between two turns, would have
-            # hidden an heir.
-            alone = (self.choice.mode is Mode.INHERITED and closing.root not in self._creators and not self.lost
-                     and self._turns is None)
-            if alone or self.choice.mode is Mode.THREADS:
+            if self.choice.mode is Mode.THREADS or self._knows_heirs(closing.root):
                 account = self._account(closing.root, closing.root, closing.root)
                 cpu = closing.cpu if closing.cpu >= 0 else account.last_cpu
-                ran = self._add(account, (closing.root, closing.root, closing.cpu), closing.reading, cpu)
+                heirs = self._heirs.get((closing.root, closing.cpu))
+                if heirs is not None:
+                    values = tuple(value - theirs for value, theirs in zip(values, heirs, strict=True))
+                else:
+                    account.saw(closing.cpu, closing.reading)
+                ran = self._book(account, (closing.root, closing.root, closing.cpu), values, cpu)
                 if ran > 0 and account.ended and cpu >= 0:  # from its last sample to its end
                     self.timeline.add(account.serial, cpu, account.ended_ns - ran, account.ended_ns)
         if self.choice.mode is not Mode.THREADS:
             booked = self.sums()
             tail = [value - known for value, known in zip(total, booked, strict=True)]
         self.lost = max(self.lost, lost)
-        self.tail, self.read = tuple(tail), tuple(total)
+        if self._kept is None:
+            self.tail, self.read = tuple(tail), tuple(total)
 
-    def accounts(self) -> list[Account]:
-        """One for each thread; a number that was used again has several.
+    def _knows_heirs(self, root: int) -> bool:
+        """Whether all that a thread's set was handed on to is booked: nobody, or threads whose last counts have come.
 
-        Left out are sets that another root's set counts already: of threads made between the open of one and the look
-        for others. They saw the same counts again.
+        Without such counts a lost FORK record, or one between two turns, would have hidden an heir.
         """
-        everyone = (*self._together.values(), *self._finished, *self._accounts.values())
-        return [one for one in everyone if one.root not in self._twice] if self._twice else list(everyone)
-
-    def sums(self) -> tuple[int, ...]:
-        """Over all accounts."""
-        totals = [0] * len(self.names)
-        for account in self.accounts():
-            for number, value in enumerate(account.totals):
-                totals[number] += value
-        return tuple(totals)
-
-    def marks(self) -> dict[int, Mark]:
-        """What every account has now, by its serial number."""
-        return {one.serial: one.mark() for one in self.accounts()}
-
-    def tidy(self) -> dict[int, int]:
-        """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
-
-        A thread that has a set of its own keeps its account, for the last read of that set is still to come.
-
-        Returns:
-            The serial number of each account that is no more, and of the one that it is part of now: differences to
-            earlier marks need it.
-        """
-        self.timeline.forget()
-        ended = [key for key, account in self._accounts.items() if account.ended and account.root != account.tid]
-        surplus = len(ended) + len(self._finished) - self._keep
-        if surplus <= 0:
-            return {}
-        self._known = {tid: name for tid, name in self._known.items() if tid in self._by_tid}
-        old, self._finished = self._finished[:surplus], self._finished[surplus:]
-        for key in ended[: surplus - len(old)]:
-            old.append(self._forget(key))
-        moved: dict[int, int] = {}
-        for account in old:
-            if account.root in self._twice:
-                continue
-            account.root = -1
-            home = self._together.get(account.name)
-            if home is None:
-                self._together[account.name] = account
-                account.pid = account.tid = -1
-            else:
-                home.swallow(account)
-                moved[account.serial] = home.serial
-        return moved
+        if self.choice.mode is not Mode.INHERITED or self._turns is not None:
+            return False
+        if not self.choice.last:
+            return root not in self._creators and not self.lost
+        return (not any(one == root for one, _tid in self._unseen)
+                and all(one.closed for one in self._accounts.values() if one.root == root and one.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
-        """Take note of a record that is no sample, from the ring of a CPU."""
+        """Take note of a record that holds no counts, from the ring of a CPU."""
         match record:
             case Lost():
                 self.lost += record.count
+                self._gaps.add(cpu)
+                if self._slices is not None:
+                    self._slices.forget()
             case Named():
                 self._known[record.tid] = record.name
                 for account in self._by_tid.get(record.tid, ()):
                     account.name = record.name
+                if record.executed and self._kept is not None and record.tid in self._awaited:
+                    self._kept.add(record.tid)
+                if self._slices is not None and record.executed:
+                    thread = (self._roots.get(record.event, record.tid), record.tid)
+                    if not self._slices.knows(thread):  # its counters began with this exec
+                        self._slices.on(thread, record.time)
             case Forked():
-                if self.choice.mode is Mode.THREADS:
-                    self.forked.add(record.tid)
-                elif self.choice.mode is Mode.INHERITED:
-                    self._creators.add(record.parent_tid)
-                self._known[record.tid] = self._known.get(record.parent_tid, "")
-                self._renew(record.tid)
+                self._forked(record)
             case Exited():
                 self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((record.pid, record.tid))
+                self._off(cpu, record)
                 for account in self._by_tid.get(record.tid, ()):
                     account.ended_ns = record.time
-            case Switched(out=True):
-                for account in self._by_tid.get(record.tid, ()):
-                    account.switches_seen += 1
+                self._forget_names(record.tid)
             case Throttled(on=True):
                 self.throttled += 1
+            case Reopened():
+                self._last.pop((-1, -1, cpu), None)
             case _:
-                return  # switches-in, and records that say nothing about tasks
+                return  # records that say nothing about tasks
 
-    def _renew(self, tid: int) -> None:
-        """A thread number begins a new life: counts start at zero again."""
-        for account in [one for one in self._by_tid.get(tid, ()) if one.ended]:
+    def _forked(self, record: Forked) -> None:
+        """A thread number begins a new life: counts start at zero again.
+
+        Rings are taken one after the other, so that its first samples, and its end, may have come before.
+        """
+        for account in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
             self._finished.append(self._forget((account.root, account.tid)))
+        name = self._known.get(record.parent_tid, "")
+        if record.tid not in self._by_tid:
+            self._known[record.tid] = name
+        elif record.tid not in self._known:
+            self.rename(record.tid, name)
+        root = self._roots.get(record.event)
+        if self.choice.mode is Mode.THREADS:
+            self.forked.add(record.tid)
+            if record.pid == record.tid:
+                self.children.add(record.pid)
+        elif self.choice.mode is Mode.INHERITED:
+            if record.parent_tid == root or root is None:
+                self._creators.add(record.parent_tid)
+            if self.choice.last and root is not None and (root, record.tid) not in self._accounts:
+                self._unseen.add((root, record.tid))
+        elif self._kept is not None and record.parent_tid in self._kept:
+            self._kept.add(record.tid)
 
-    def _forget(self, key: tuple[int, int]) -> Account:
-        account = self._accounts.pop(key)
-        same = self._by_tid[account.tid]
-        same.remove(account)
-        if not same:
-            del self._by_tid[account.tid]
-        for cpu in account.windows.keys() | account.cpus | {-1}:
-            self._last.pop((key[0], key[1], cpu), None)
-        return account
-
-    def _account(self, root: int, pid: int, tid: int) -> Account:
-        account = self._accounts.get((root, tid))
-        if account is None:
-            name = self._known.get(tid) or _UNNAMED.get(tid, "")
-            account = Account(next(self._serials), pid, tid, root, name, [0] * len(self.names))
-            self._accounts[root, tid] = account
-            self._by_tid.setdefault(tid, []).append(account)
-            if root not in (tid, -1):
-                self._twice.add(tid)
-        return account
+    def _off(self, cpu: int, record: Switched | Exited) -> None:
+        """A thread left its CPU: by the time of its way onto it, this says how long it ran."""
+        if self._slices is None:
+            return
+        root = self._roots.get(record.event, record.tid)
+        since = self._slices.off((root, record.tid), record.time)
+        ran = record.time - since
+        if ran > 0:
+            account = self._account(root, record.pid, record.tid)
+            key = (root, record.tid, cpu)
+            values = list(self._last.get(key, (0,) * len(self.names)))
+            values[self._run] += ran
+            self._place(account, record.cpu)
+            self._book(account, key, tuple(values), record.cpu)
+            self.timeline.add(account.serial, record.cpu, since, record.time)
 
     def _sample(self, ring_cpu: int, sample: Sample) -> None:
         reading = sample.reading
-        if len(reading.values) != len(self.names):
+        if len(reading.values) != self._width:
             return  # a group is cut short while its events are being opened one by one
         pid, tid, cpu = sample.pid, sample.tid, sample.cpu
-        if tid == _NOBODY:
+        if tid == NOBODY:
             pid, tid = self._who_died(ring_cpu, pid)
         if self.choice.mode is Mode.CPUS:
             root, key = -1, (-1, -1, ring_cpu)
+            if ring_cpu in self._gaps:
+                self._gaps.discard(ring_cpu)
+                pid, tid = -1, LOST
+            elif self._kept is not None and tid and tid not in self._kept:
+                pid, tid = -1, OTHERS
         else:
             root = self._roots.get(sample.event, tid)
             key = (root, tid, ring_cpu)
         account = self._accounts.get((root, tid)) or self._account(root, pid, tid)
         account.pid = pid
         account.samples += 1
+        account.seen_ns = sample.time
+        if account.samples == 1 and (pid, tid) in self._dying.get(ring_cpu, ()):  # its only slice ended with it
+            account.ended_ns = sample.time
+        self._place(account, cpu)
+        ran = self._add(account, key, reading, cpu, sample.time)
+        if self._slices is not None:
+            self._slices.booked((root, tid), sample.time)
+        if ran > 0 and tid > 0:
+            self.timeline.add(account.serial, cpu, sample.time - ran, sample.time)
+
+    def _last_counts(self, ring_cpu: int, record: LastCounts) -> None:
+        """What a thread counted on one CPU, when it ended."""
+        reading = record.reading
+        if len(reading.values) != self._width:
+            return
+        root = self._roots.get(record.event, record.tid)
+        account = self._account(root, record.pid, record.tid)
+        account.closed = True
+        account.ended_ns = account.ended_ns or record.time
+        if self._slices is not None:
+            self._slices.off((root, record.tid), record.time)
+        if not reading.running and not any(reading.values):
+            return
+        ran = self._add(account, (root, record.tid, ring_cpu), reading, ring_cpu, account.ended_ns)
+        if ran > 0:
+            self._place(account, ring_cpu)
+            self.timeline.add(account.serial, ring_cpu, account.ended_ns - ran, account.ended_ns)
+
+    def _place(self, account: Account, cpu: int) -> None:
         if self._turns is not None:
-            account.migrations += self._turns.moved(tid, cpu)
+            account.migrations += self._turns.moved(account.tid, cpu)
         elif account.last_cpu not in (cpu, -1):
             account.migrations += 1
         if account.last_cpu != cpu:
             account.last_cpu = cpu
-            account.cpus.add(cpu)
-        ran = self._add(account, key, reading, cpu)
-        if ran > 0 and tid:
-            self.timeline.add(account.serial, cpu, sample.time - ran, sample.time)
+            account.places |= 1 << cpu
 
     def _who_died(self, ring_cpu: int, pid: int) -> tuple[int, int]:
         """The process and thread that left this CPU for good: the latest that ended there, of this process if known."""
         for owner, tid in reversed(self._dying.get(ring_cpu, ())):
-            if pid in (owner, _NOBODY):
+            if pid in (owner, NOBODY):
                 return owner, tid
-        return (-1 if pid == _NOBODY else pid), -1
+        return (-1 if pid == NOBODY else pid), -1
 
     def _values(self, reading: Reading) -> tuple[int, ...]:
         """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`machine.tasks.pace`)."""
         values, run = reading.values, self._run
-        return (*values[:run], reading.running, *values[run + 1:])
+        return (*values[:run], reading.running, *values[run + 1 : len(self.names)])
 
-    def _add(self, account: Account, key: tuple[int, int, int], reading: Reading, cpu: int) -> int:
-        """Book the difference to the reading before; returns the run time in it."""
-        old = self._last.get(key)
-        new = self._values(reading)
-        totals = account.totals
-        if old is None:
-            self._last[key] = new
-            for number, value in enumerate(new):
-                totals[number] += value
-            ran, load = new[self._run], new[self._load]
-        else:
-            ran, load = new[self._run] - old[self._run], new[self._load] - old[self._load]
-            # Two rings may be taken a little out of order: an older reading has nothing to add, and is not kept.
-            if ran < 0:
-                return 0
-            self._last[key] = new
-            for number, value in enumerate(new):
-                totals[number] += value - old[number]
-        account.loads[cpu] = account.loads.get(cpu, 0) + load
+    def _add(self, account: Account, key: tuple[int, int, int], reading: Reading, cpu: int, time: int) -> int:
+        """Book the difference to the reading before, up to a time; returns the run time in it."""
+        before = list(account.totals) if self.began else []
+        ran = self._book(account, key, self._values(reading), cpu)
         if self.choice.when is When.SWITCHES:  # ticks come too seldom for the sum over CPUs to be whole
-            account.windows[key[2]] = reading
+            account.saw(key[2], reading)
+        if self.began and (over := ran - max(0, time - self.began)) > _CARRIED_NS:
+            early = self._early.setdefault(account.serial, [0] * len(self.names))
+            for number, (new, old) in enumerate(zip(account.totals, before, strict=True)):
+                early[number] += (new - old) * over // ran
         return ran
+
+    def _book(self, account: Account, key: tuple[int, int, int], new: tuple[int, ...], cpu: int) -> int:
+        """Book counts that have grown since the ones before; returns the run time in them.
+
+        Counts do not fall: rings may be taken a little out of order, and an older reading has nothing to add.
+        """
+        old = self._last.get(key)
+        more = new if old is None else tuple(
+            [value - before if value > before else 0 for value, before in zip(new, old, strict=True)])
+        self._last[key] = new if old is None else tuple(
+            [before + add for before, add in zip(old, more, strict=True)])
+        totals = account.totals
+        for number, value in enumerate(more):
+            totals[number] += value
+        if account.tid != key[0] >= 0:
+            heirs = self._heirs.setdefault((key[0], key[2]), [0] * len(self.names))
+            for number, value in enumerate(more):
+                heirs[number] += value
+        account.loads[cpu] = account.loads.get(cpu, 0) + more[self._load]
+        return more[self._run]

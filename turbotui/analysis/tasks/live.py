@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
 from turbotui.analysis.tasks.timeline import Stretch
-from turbotui.analysis.tasks.watching import Report, Watched, Watching
+from turbotui.analysis.tasks.watching import Watched, Watching
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
@@ -93,7 +94,6 @@ class TaskWatcher:
         self._lock = threading.Lock()
         self._state = _State()
         self._watching: Watching | None = None
-        self._gaps: dict[str, int] = {}
         self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
 
     def start(self, wish: Wish) -> None:
@@ -160,20 +160,8 @@ class TaskWatcher:
                 self._state.due = False
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
-            self._set_clocks(watching)
             if due:
                 self._publish(self._take(watching, wish, refused))
-
-    def _set_clocks(self, watching: Watching) -> None:
-        """Samples have the kernel's clock, the start of watching the host's: the least gap seen is what they differ by.
-
-        No sample is newer than now, and a busy task's is hardly older.
-        """
-        now = self._machine.host.now_ns()
-        for one in watching.watched:
-            if one.books.timeline.end:
-                name, gap = one.application.name, now - one.books.timeline.end
-                self._gaps[name] = min(gap, self._gaps.get(name, gap))
 
     def _take(self, watching: Watching, wish: Wish, refused: Mapping[str, str]) -> Cut:
         reports = [watching.report(one, wish.by, again=wish.again) for one in watching.watched]
@@ -181,7 +169,7 @@ class TaskWatcher:
         lanes: list[Lane] = []
         if wish.window > 0 and wish.places > 0:
             for one in watching.watched:
-                lanes += _lanes(one, wish, one.opened_ns - self._gaps.get(one.application.name, 0))
+                lanes += _lanes(one, wish, one.opened_ns - (one.gap_ns or 0))
         return Cut(wish, tuple(reports), tuple(lanes[:_MOST_LINES]))
 
     def _refusal(self, refused: Mapping[str, str]) -> Cut:

@@ -12,7 +12,7 @@ from turbotui.machine.events.encoder import encode_event
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
-from turbotui.machine.roofline_banks import recipe_of
+from turbotui.machine.roofline_banks import task_recipe_of
 from turbotui.machine.tasks.sets import Counter, core_kinds
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.recipes import Recipe, Term
@@ -68,7 +68,7 @@ class Numerics:
 
 def recipe_counters(machine: Machine) -> tuple[Counter, ...] | Unavailable:
     """The counters of the machine's recipe, or why there are none."""
-    recipe = recipe_of(machine.model)
+    recipe = task_recipe_of(machine.model)
     if recipe is None:
         return Unavailable(Reason.UNKNOWN_MODEL, f"no recipe counts FLOPs on {machine.model.name or 'this processor'}")
     pmu = next((name for name in recipe.pmu if machine.host.exists(f"{_PMUS}/{name}")), None)
@@ -122,7 +122,7 @@ def numerics_of(machine: Machine, has: tuple[Counter, ...] | Unavailable, names:
     """
     if isinstance(has, Unavailable):
         return Numerics(why=has)
-    recipe = recipe_of(machine.model)
+    recipe = task_recipe_of(machine.model)
     if recipe is None:
         return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no recipe counts FLOPs on this processor"))
     available = frozenset(one.name for one in has)

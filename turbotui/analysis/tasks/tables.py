@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from turbotui.analysis.tasks.accountbook import IN_NO_ROW
 from turbotui.analysis.tasks.accounts import RUN, Account, Mark
 from turbotui.analysis.tasks.ledger import Ledger
 
@@ -90,7 +91,7 @@ _NOTHING: Final = Mark((), 0, {})
 
 def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = None,
               application: str = "", *, idle: bool = False) -> list[TaskRow]:
-    """Rows by falling run time; the idle task of mode C is left out, for it is no work.
+    """Rows by falling run time; of whole CPUs without the idle task, and without others than a watched command's.
 
     Args:
         ledger: the books.
@@ -101,7 +102,7 @@ def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = N
     """
     groups: dict[object, list[Account]] = {}
     for account in ledger.accounts():
-        if account.tid:
+        if account.tid not in IN_NO_ROW:
             groups.setdefault(_KEYS[by](account), []).append(account)
     rows = [_row(ledger.names, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:

@@ -9,6 +9,7 @@ from typing import Final
 _BIN_NS: Final = 10_000
 _OUT_OF_ORDER: Final = 100  # bins
 _MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
+_MOST_ENTRIES: Final = 60_000  # of all threads together, about 100 bytes each; then the bins double too
 
 STAYS: Final = "━"
 IDLE: Final = "·"
@@ -40,10 +41,13 @@ class Timeline:
         bin_ns: resolution.
         horizon_ns: what is older than the newest by more is forgotten; None keeps everything, at a resolution that
             halves as often as needed.
+        most: entries kept, of a thread on a CPU in a bin; beyond, the resolution halves. 0 keeps nothing.
     """
 
-    def __init__(self, bin_ns: int = _BIN_NS, horizon_ns: int | None = None) -> None:
+    def __init__(self, bin_ns: int = _BIN_NS, horizon_ns: int | None = None, most: int = _MOST_ENTRIES) -> None:
         self.bin_ns = bin_ns
+        self._most = most
+        self._entries = 0
         self.start = 0
         """ns of the perf clock; 0 before anything was added."""
         self.end = 0
@@ -52,6 +56,8 @@ class Timeline:
 
     def add(self, thread: int, cpu: int, start: int, end: int) -> None:
         """A thread ran on a CPU from `start` to `end` in ns of the perf clock."""
+        if not self._most:
+            return
         self.start = min(self.start or start, start)
         self.end = max(self.end, end)
         if self._horizon is None:
@@ -59,9 +65,28 @@ class Timeline:
                 self._coarsen()
         elif end < self.end - self._horizon:
             return
+        if self._entries > self._most:
+            self._shrink()
         bins = self._lines.get(thread)
         if bins is None:
             bins = self._lines[thread] = {}
+        had = len(bins)
+        self._add(bins, cpu, start, end)
+        self._entries += len(bins) - had
+
+    def _shrink(self) -> None:
+        """Halve the resolution until half of the room is free; the room grows where each thread has an entry or two."""
+        before = 0
+        while self._entries > self._most // 2 and self._entries != before:
+            before = self._entries
+            self._coarsen()
+        self._most = max(self._most, 2 * self._entries)
+
+    def drop(self, thread: int) -> None:
+        """Forget a thread."""
+        self._entries -= len(self._lines.pop(thread, ()))
+
+    def _add(self, bins: Bins, cpu: int, start: int, end: int) -> None:
         size = self.bin_ns
         first, last = start // size, end // size
         if first == last:
@@ -82,7 +107,9 @@ class Timeline:
         limit = (self.end - self._horizon) // self.bin_ns
         for thread in list(self._lines):
             bins = self._lines[thread]
-            for key in [key for key in bins if key[0] < limit]:
+            old = [key for key in bins if key[0] < limit]
+            self._entries -= len(old)
+            for key in old:
                 del bins[key]
             if not bins:
                 del self._lines[thread]
@@ -111,12 +138,14 @@ class Timeline:
 
     def _coarsen(self) -> None:
         self.bin_ns *= 2
+        self._entries = 0
         for thread, bins in self._lines.items():
             wider: Bins = {}
             for (number, cpu), ran in bins.items():
                 key = (number // 2, cpu)
                 wider[key] = wider.get(key, 0) + ran
             self._lines[thread] = wider
+            self._entries += len(wider)
 
 
 def place_width(highest: int) -> int:

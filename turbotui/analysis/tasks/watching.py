@@ -3,69 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from turbotui.analysis.tasks.accounts import Mark
+from turbotui.analysis.tasks.accounts import RUN, Mark
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import Books, Marks
 from turbotui.analysis.tasks.choosing import Chosen, choose_sets
-from turbotui.analysis.tasks.ledger import Ledger, Turns
+from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.numerics import Numerics
-from turbotui.analysis.tasks.tables import Grouping, TaskRow
+from turbotui.analysis.tasks.report import Report
+from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.timeline import Timeline
+from turbotui.analysis.tasks.turns import Turns
 from turbotui.errors import MachineError
-from turbotui.machine.host import Host, HostKind
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.feed import Feed, open_feed, refuse_recorded
 from turbotui.machine.tasks.processes import cgroup_folder, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sets import (
-    Choice,
     Mode,
 )
 from turbotui.machine.tasks.waiting import Waiting
 
+_PRESENT: Final = "/sys/devices/system/cpu/present"
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
 _TURN_NS: Final = 100_000_000  # for which a set counts before the next one does, at most
 _LEAST_TURN_NS: Final = 20_000_000
 _FIRST_TURN_NS: Final = 5_000_000  # until each has counted once: short commands are then seen by all
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """An application's rows over one interval, and what has to be said of them.
-
-    Attributes:
-        application: which one.
-        choice: how it is sampled.
-        numerics: what FLOPs and bytes are made of.
-        rows: by falling run time.
-        seconds: length of the interval.
-        lost: samples that found no room, since the beginning.
-        throttled: times that the kernel held samples back.
-        damaged: records that could not be understood.
-        missed: threads of mode A that ended unseen.
-        ended: whether nothing of it is left.
-        error: why it is not watched; "" when it is.
-        names: of what is counted; () when it is not watched.
-        turns: how many sets take turns; 1 where none does.
-    """
-
-    application: Application
-    choice: Choice | None = None
-    numerics: Numerics = field(default_factory=Numerics)
-    rows: tuple[TaskRow, ...] = ()
-    seconds: float = 0.0
-    lost: int = 0
-    throttled: int = 0
-    damaged: int = 0
-    missed: int = 0
-    ended: bool = False
-    error: str = ""
-    names: tuple[str, ...] = ()
-    turns: int = 1
 
 
 @dataclass(slots=True)
@@ -86,6 +54,9 @@ class Watched:
         turned_ns: since when; 0 until something was seen.
         turn_ns: how long a turn is.
         changes: turns that have ended.
+        taken_ns: when records were taken last: what is booked ends there.
+        gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
+            than now, and one of a busy task is hardly older.
     """
 
     application: Application
@@ -104,19 +75,52 @@ class Watched:
     turned_ns: int = 0
     turn_ns: int = _TURN_NS
     changes: int = 0
+    taken_ns: int = 0
+    gap_ns: int | None = None
 
     @property
     def missed(self) -> int:
-        """Threads of mode A that ended between two looks, or are of other processes."""
+        """Threads of mode A that ended between two looks, or may not be followed."""
         if self.books.choice.mode is not Mode.THREADS:
             return 0
         return len(frozenset[int]().union(*(one.forked for one in self.ledgers)) - self.feeds[0].followed)
 
-    def take(self) -> None:
+    def take(self, now_ns: int) -> None:
         """Book what came."""
         for feed, ledger in zip(self.feeds, self.ledgers, strict=True):
             ledger.feed(feed.take())
-            feed.look(self.pids)
+            if ledger.newest:
+                gap = now_ns - ledger.newest
+                self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
+            ledger.children -= feed.look((*self.pids, *ledger.children))
+        self.taken_ns = now_ns
+        if any(ledger.crowded for ledger in self.ledgers):
+            self.tidy()
+
+    def tidy(self) -> None:
+        """Put ended threads together where there are very many."""
+        moved = self.books.tidy()
+        self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
+        self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
+
+    def begin(self) -> None:
+        """An interval ends with what was taken last, and the next one begins."""
+        self.tidy()
+        self.before, self.before_ns = self.marks, self.marked_ns
+        self.marks, self.marked_ns = self.books.marks(), self.taken_ns
+        for ledger in self.ledgers:
+            ledger.began = 0 if self.gap_ns is None else self.marked_ns - self.gap_ns
+
+    @property
+    def since(self) -> Marks:
+        """What the accounts had when the interval began, and what was booked since and happened before it."""
+        return tuple(late_marks(marks, ledger.early())
+                     for marks, ledger in zip(self.marks, self.ledgers, strict=True))
+
+    @property
+    def early(self) -> float:
+        """Seconds of run time that were booked in this interval and happened before it."""
+        return sum(one[ledger.names.index(RUN)] for ledger in self.ledgers for one in ledger.early().values()) / 1e9
 
     def turn(self, now_ns: int) -> None:
         """Let the next set count, if it is time. Not before something was seen: a command waits for its start."""
@@ -159,6 +163,17 @@ def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int
     return found
 
 
+def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
+    """Marks of an instant, with what happened before it and was booked later."""
+    if not early:
+        return marks
+    found = dict(marks)
+    for serial, counts in early.items():
+        more = Mark(tuple(counts), 0, {})
+        found[serial] = found[serial].plus(more) if serial in found else more
+    return found
+
+
 class Watching:
     """Everything that is being watched at one time. Lives on one thread; only `waiting.ring` may be called from others.
 
@@ -166,9 +181,11 @@ class Watching:
         machine: whose tasks.
         pages: of each ring; None for the default.
         live: keep a timeline of the last minute instead of one of everything.
+        drawn: keep a timeline at all.
     """
 
-    def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False) -> None:
+    def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False,
+                 drawn: bool = True) -> None:
         refuse_recorded(machine.host)
         self.waiting = Waiting()
         self.watched: list[Watched] = []
@@ -177,6 +194,7 @@ class Watching:
         self._cpus = tuple(machine.topology.cpus)
         self._pages = pages
         self._live = live
+        self._drawn = drawn
 
     def add(self, application: Application, *, child: int | None = None) -> Watched:
         """Open the counters of an application.
@@ -204,15 +222,19 @@ class Watching:
 
     def _opened(self, application: Application, chosen: Chosen, pids: tuple[int, ...], *, on_exec: bool) -> Watched:
         sets = chosen.sets
-        feeds = tuple(open_feed(self._host, choice, self._cpus, self.waiting, self._pages) for choice in sets)
-        timeline = Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live else Timeline()
+        # a thread's sets are for CPUs that come online later too; those of whole CPUs are opened when they come
+        cpus = self._present() if sets[0].mode is Mode.INHERITED else self._cpus
+        feeds = tuple(open_feed(self._host, choice, cpus, self.waiting, self._pages) for choice in sets)
+        timeline = (Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live
+                    else Timeline() if self._drawn else Timeline(most=0))
         turns = Turns() if len(sets) > 1 else None
-        ledgers = tuple(Ledger(choice, feed.roots, timeline, turns=turns)
+        kept = pids if application.command and sets[0].mode is Mode.CPUS else None
+        ledgers = tuple(Ledger(choice, feed.roots, timeline, turns=turns, kept=kept)
                         for choice, feed in zip(sets, feeds, strict=True))
         now = self._host.now_ns()
         nothing: Marks = ({},) * len(sets)
         one = Watched(application, feeds, ledgers, Books(ledgers), chosen.numerics, pids, None, now, nothing, now,
-                      nothing, now)
+                      nothing, now, taken_ns=now)
         try:
             for number, feed in enumerate(feeds):
                 if number:
@@ -237,7 +259,7 @@ class Watching:
         self.waiting.wait(seconds)
         now = self._host.now_ns()
         for one in self.watched:
-            one.take()
+            one.take(now)
             one.turn(now)
 
     def gone(self, one: Watched) -> bool:
@@ -257,27 +279,27 @@ class Watching:
             whole: since the beginning, ending nothing.
             again: from the beginning of the interval before, ending nothing: the same interval in another light.
         """
-        now = self._host.now_ns()
-        since, since_ns = (one.before, one.before_ns) if again else (one.marks, one.marked_ns)
+        self._name_nameless(one)
+        since, since_ns = (one.before, one.before_ns) if again else (one.since, one.marked_ns)
         before = None if whole or again else one.before
         rows = one.books.rows(by, None if whole else since, one.application.name, before)
-        seconds = (now - (one.opened_ns if whole else since_ns)) / 1e9
+        apart = one.books.apart(None if whole else since)
+        seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
+        early = 0.0 if whole or again else one.early
         if not whole and not again:
-            moved = one.books.tidy()
-            one.before = tuple(moved_marks(marks, gone) for marks, gone in zip(one.marks, moved, strict=True))
-            one.before_ns = one.marked_ns
-            one.turn_ns = turn_for(now - one.marked_ns, len(one.feeds))
-            one.marks, one.marked_ns = one.books.marks(), now
+            one.turn_ns = turn_for(one.taken_ns - one.marked_ns, len(one.feeds))
+            one.begin()
         books = one.books
         return Report(one.application, books.choice, one.numerics, tuple(rows), seconds, books.lost, books.throttled,
                       sum(feed.damaged for feed in one.feeds), one.missed, self.gone(one), "", books.names,
-                      books.turns)
+                      books.turns, early, apart)
 
     def close_books(self) -> None:
         """Stop counting, and book the last read of every counter."""
         for one in self.watched:
             for feed, ledger in zip(one.feeds, one.ledgers, strict=True):
                 feed.stop()
+                one.taken_ns = self._host.now_ns()
                 ledger.feed(feed.take())
                 ledger.close(feed.close_books())
 
@@ -288,6 +310,13 @@ class Watching:
                 feed.close()
         self.watched.clear()
         self.waiting.close()
+
+    def _present(self) -> tuple[int, ...]:
+        try:
+            found = parse_cpulist(self._host.read_text(_PRESENT))
+        except (HostError, ValueError):
+            return self._cpus
+        return tuple(sorted({*found, *self._cpus}))
 
     def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
         return choose_sets(self._machine, application, pids)
@@ -304,15 +333,21 @@ class Watching:
                 raise MachineError(f"{self._host.name} is a simulated machine without control groups: "
                                    "watch all, or one of its processes by number")
             folder = cgroup_folder(self._host, application.cgroup)
-            descriptor = self._host.open_file(folder)
-            try:
-                feed.add_cpus(descriptor)
-            finally:
-                self._host.close(descriptor)
+            feed.add_cpus(self._host.open_file(folder))
             return folder
+        if one.books.choice.mode is Mode.CPUS and real:  # a command, whose descendants are told apart by the ledger
+            feed.add_cpus()
+            return None
         for pid in one.pids:
             feed.add_process(pid, on_exec=on_exec)
         return None
+
+    def _name_nameless(self, one: Watched) -> None:
+        """Ask /proc for the names of threads whose birth nobody saw: their CPU had just come, or samples were lost."""
+        if self._host.kind is HostKind.REAL:
+            for ledger in one.ledgers:
+                for pid, tid in ledger.nameless():
+                    ledger.rename(tid, name_of(self._host, pid, tid))
 
     def _name_all(self, ledger: Ledger, one: Watched) -> None:
         if self._host.kind is not HostKind.REAL:

@@ -1,0 +1,67 @@
+"""What is told of an application over one interval: its rows, their sum, and what is in no row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.applications import Application
+from turbotui.analysis.tasks.numerics import Numerics
+from turbotui.analysis.tasks.tables import TaskRow
+from turbotui.machine.tasks.sets import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An application's rows over one interval, and what has to be said of them.
+
+    Attributes:
+        application: which one.
+        choice: how it is sampled.
+        numerics: what FLOPs and bytes are made of.
+        rows: by falling run time.
+        seconds: length of the interval.
+        lost: samples that found no room, since the beginning.
+        throttled: times that the kernel held samples back.
+        damaged: records that could not be understood.
+        missed: threads of mode A that ended unseen.
+        ended: whether nothing of it is left.
+        error: why it is not watched; "" when it is.
+        names: of what is counted; () when it is not watched.
+        turns: how many sets take turns; 1 where none does.
+        early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
+        apart: what was counted on whole CPUs and is in no row, by what it is; see `Books.apart`.
+    """
+
+    application: Application
+    choice: Choice | None = None
+    numerics: Numerics = field(default_factory=Numerics)
+    rows: tuple[TaskRow, ...] = ()
+    seconds: float = 0.0
+    lost: int = 0
+    throttled: int = 0
+    damaged: int = 0
+    missed: int = 0
+    ended: bool = False
+    error: str = ""
+    names: tuple[str, ...] = ()
+    turns: int = 1
+    early: float = 0.0
+    apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def sums(self) -> dict[str, int]:
+        """Over all rows, of what is counted all the time: what every set counts."""
+        known = [name for name in self.names if not any(name in row.estimated for row in self.rows)]
+        return {name: sum(row.counts[name] for row in self.rows) for name in known}
+
+    def sums_sentence(self) -> str:
+        """What all rows add up to, and what was counted beside them, without what FLOPs and bytes are made of."""
+        apart = "; ".join(f"{what} {self._listed(counts)}" for what, counts in self.apart.items()
+                          if any(counts.values()))
+        return f"sum of the rows: {self._listed(self.sums)}{f'; in no row: {apart}' if apart else ''}"
+
+    def _listed(self, counts: Mapping[str, int]) -> str:
+        others = (f"{name} {count}" for name, count in counts.items() if name not in {RUN, *self.numerics.counters})
+        return ", ".join((f"run {counts.get(RUN, 0) / 1e9:.6f} s", *others))
