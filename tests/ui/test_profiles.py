@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from turbotui.errors import TurbotuiError
 from turbotui.quantities.scope import Scope
+from turbotui.untrusted import visible
 from turbotui.widgets.profiles import Profile, ProfileError, Profiles, parse_profile, toml_of
 
 VIEW = Profile(screen="cpus", columns=("CPU", "Busy%", "IRQ"), added=(), sort="IRQ", reverse=True,
@@ -34,7 +35,7 @@ def in_home(home: Path) -> Profiles:
     return Profiles({"XDG_CONFIG_HOME": str(home.parent.parent)})
 
 
-words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12).map(visible)
 
 
 @given(st.builds(Profile, screen=words, columns=st.lists(words, max_size=4).map(tuple),
@@ -55,11 +56,11 @@ def test_any_text_is_a_profile_or_a_sentence(text: str) -> None:
     ("format = 1", "format = 2", "is of format 2"),
     ("reverse = true", "reverse = 1", "reverse is 1, and has to be true or false"),
     ("interval = 2.0", "interval = -1.0", "interval is -1.0"),
-    ("interval = 2.0", "interval = nan", "interval is nan"),
+    ("interval = 2.0", "interval = nan", "it holds nan, which is no finite number"),
     ('sort = "IRQ"', "", "sort is missing"),
     ('columns = ["CPU"', 'columns = [1, "CPU"', "columns is"),
     ('theme = "contrast"', 'theme = "contrast"\nthemes = 3', "'themes', which means nothing"),
-    ("reverse = true", "reverse = ", "is not TOML"),
+    ("reverse = true", "reverse = ", "it is not TOML"),
 ])
 def test_a_damaged_profile_is_one_sentence(old: str, new: str, said: str) -> None:
     text = toml_of(VIEW)
@@ -159,7 +160,9 @@ async def test_a_profile_that_is_gone_is_a_sentence(home: Path) -> None:
     async with dashboard(session) as (app, pilot):
         app.action_use_profile("night")
         await pilot.pause()
-        assert f'there is no profile "night" in {home}' in text_of(app, "status")
+        told = text_of(app, "status").strip().rstrip("…")  # the folder's name may be longer than the line
+        assert told.startswith('there is no profile "night" in /')
+        assert f'there is no profile "night" in {home}'.startswith(told) or str(home) in told
 
 
 async def test_added_counters_are_saved_and_come_back(home: Path) -> None:

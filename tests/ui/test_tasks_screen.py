@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.live import Cut, Wish
-from turbotui.analysis.tasks.watching import Report
+from turbotui.analysis.tasks.report import Report
 from turbotui.app import TurbotuiApp
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
@@ -104,7 +104,7 @@ async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() ->
     async with tasks(hybrid, (80, 24)) as found:
         await found.next()
         assert "not here: " in text_of(found.app, "notes")
-        assert "e: why, and what to do" in text_of(found.app, "notes")
+        assert "e: why, what to do" in text_of(found.app, "notes")
         await found.press("e")
         window = found.app.screen
         assert isinstance(window, ExplainTask)

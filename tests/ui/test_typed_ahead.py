@@ -14,7 +14,8 @@ from turbotui.quantities.columns import Category
 from turbotui.screens.cpus import CpuScreen, TopologyScreen
 from turbotui.screens.help import Help
 
-KEYS = {"/": "slash", "?": "question_mark", " ": "space", "\x1b": "escape", "%": "percent_sign"}
+KEYS = {"/": "slash", "?": "question_mark", " ": "space", "\x1b": "escape", "%": "percent_sign",
+        "\\": "backslash", "\r": "enter", "\x7f": "backspace"}
 
 
 async def type_at_once(app: TurbotuiApp, pilot: Pilot[int], text: str) -> None:
@@ -43,6 +44,14 @@ async def test_what_is_typed_behind_a_prompt_goes_into_it_in_order() -> None:
         row = table(app).current
         assert row is not None
         assert row.key == (7,)
+
+
+async def test_enter_in_a_prompt_has_closed_it_before_the_next_key() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await type_at_once(app, pilot, "\\cpu7\r\\\x7f\x7f\x7f\x7f\rv")
+        assert len(app.screen_stack) == 1
+        assert "filter" not in text_of(app, "status")
+        assert len(table(app).view.tags) == 1, "the letter behind the second Enter is a key of the screen"
 
 
 @pytest.mark.parametrize("keys", ["?q", "?\x1b", "??"])

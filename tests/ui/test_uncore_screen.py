@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -74,20 +75,28 @@ async def test_the_panels_of_a_machine() -> None:
         assert "a divisor is zero" in screen.readout()
 
 
-async def test_counters_are_open_only_while_the_screen_is_shown() -> None:
-    async with uncore() as (session, _screen, pilot):
+async def test_counters_are_open_while_the_screen_is_shown_and_for_some_minutes_longer() -> None:
+    async with uncore() as (session, screen, pilot):
 
         def counters() -> int:
             opened = (getattr(one, "pmu", None) for one in session.host._open.values())
             return sum(pmu is not None and pmu.name.startswith("nvidia_") for pmu in opened)
 
         assert counters() > 100
+        opened = set(session.host._open)
         await press(pilot, "1")
         session.tick()
-        assert counters() == 0
+        assert counters() > 100
         await press(pilot, "5")
         session.tick()
-        assert counters() > 100
+        assert opened <= set(session.host._open), "no counter began anew"
+        await press(pilot, "1")
+        await pilot.pause()
+        screen.watch_state._lingering._clock = lambda: math.inf
+        session.tick(2)
+        await pilot.pause()
+        session.tick(2)
+        assert counters() == 0
 
 
 async def test_the_cursor_moves_over_cells_and_panels() -> None:

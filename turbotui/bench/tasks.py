@@ -20,9 +20,9 @@ from typing import Final
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.watching import Watching
 from turbotui.bench.ping_pong import Rally
+from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.tasks.launching import Held
 
 _PAGES: Final = 4096  # of the rings: nothing is lost however fast the pair plays, so every switch pays in full
 EIGHT: Final = ("minor-faults", "major-faults", "page-faults", "cpu-migrations", "alignment-faults",

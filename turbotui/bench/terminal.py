@@ -89,6 +89,10 @@ class Terminal:
             resident = int(file.read().split()[1])
         return Usage((int(fields[11]) + int(fields[12])) / _TICKS, resident * _PAGE)
 
+    def ended(self) -> bool:
+        """Whether the program has ended; asks without taking its exit status away from `end`."""
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def end(self) -> None:
         """Stop the program and forget it."""
         for number in (signal.SIGTERM, signal.SIGKILL):

@@ -188,6 +188,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),
     Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
+    Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg goes on.",
+           priority=True),
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
     Action("up", "move(-1)", ("up", "k"), "↑ k",
            "Up (a package on power); above the first row stand the pinned ones.", "",

@@ -28,8 +28,12 @@ SMALLEST = (40, 10)
 """Characters and lines below which one sentence is shown instead."""
 
 
-class WatchScreen(Screen[None]):
-    """A screen that shows frames of the watched machine."""
+class WatchScreen(Screen[None], inherit_bindings=False):
+    """A screen that shows frames of the watched machine.
+
+    Nothing on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
+    inherited: they would hide the app's actions on the same keys.
+    """
 
     where: ClassVar[Where] = Where.APP
     number: ClassVar[str] = ""
@@ -80,7 +84,8 @@ class WatchScreen(Screen[None]):
     def take(self, frame: Frame) -> None:
         """Keep of a frame what this screen needs later.
 
-        Called for every frame while this screen is on top or under a window, also while the picture is paused.
+        Called for every frame while this screen is on top or under a window, also while the picture is paused, and
+        for some minutes after it was left.
         """
 
     def show_columns(self) -> None:
@@ -108,7 +113,7 @@ class WatchScreen(Screen[None]):
 
     def read_beside(self) -> None:
         """Read what this screen needs beside columns: nothing, unless it says otherwise."""
-        self.watch_state.session.read_also((), frozenset())
+        self.watch_state.read_also(self, (), frozenset())
 
     # Texts
 
@@ -270,7 +275,7 @@ class WatchScreen(Screen[None]):
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
         watch = self.watch_state
-        found = ["PAUSED" if watch.paused else "", watch.tcc_flag(), watch.spy_flag()]
+        found = ["PAUSED" if watch.paused else "", watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events

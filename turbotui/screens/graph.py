@@ -72,9 +72,9 @@ class Graph(Window[None]):
             sentence = "kept from now on: the curve begins with the next interval"
             curve.show([[(sentence if column.decimals >= 0 else "a text has no curve", Tone.DIM)]])
             return
-        top = max(watch.tops().get(column.id) or 0.0, nice_top(ring.high))
-        if watch.tops().get(column.id, 0.0) >= ring.high:
-            top = watch.tops()[column.id]
+        top = watch.tops().get(column.id) or 0.0  # 0.0: the column has no end of its scale of its own
+        if top <= 0.0 or top < ring.high:
+            top = nice_top(ring.high)
         labels = [said(column, top), said(column, top / 2), said(column, 0.0)]
         margin = max(len(label) for label in labels) + 1
         rows = height - 2

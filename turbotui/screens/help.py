@@ -11,7 +11,16 @@ from textual.containers import Vertical
 from turbotui.screens.actions import ACTIONS, Where
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
-from turbotui.widgets.cells import MARK_AMBER, MARK_ESTIMATED, MARK_PARTIAL, MARK_RED, UNKNOWN, Tone
+from turbotui.widgets.cells import (
+    MARK_AMBER,
+    MARK_DISPUTED,
+    MARK_ESTIMATED,
+    MARK_OLD,
+    MARK_PARTIAL,
+    MARK_RED,
+    UNKNOWN,
+    Tone,
+)
 from turbotui.widgets.listing import Item, Listing
 
 MARKS: tuple[tuple[str, str], ...] = (
@@ -19,7 +28,9 @@ MARKS: tuple[tuple[str, str], ...] = (
     (MARK_AMBER, "past the first threshold."),
     (MARK_RED, "past the second threshold."),
     (MARK_ESTIMATED, "estimated: the counter ran part of the interval and was scaled."),
+    (MARK_OLD, "old: a CPU behind it did not answer in time; a longer interval (+) helps."),
     (MARK_PARTIAL, "partial: a CPU inside this row did not answer."),
+    (MARK_DISPUTED, "disputed: another counter contradicts this one; e shows both."),
     ("dim", "a core's or package's value, said again on its other CPUs."),
     ("•", "tagged."),
     ("›", "more columns than fit: → goes there."),

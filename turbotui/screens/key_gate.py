@@ -50,20 +50,25 @@ class KeyGate:
         self._busy = True
         target = app.focused or app.screen
         await self._pass_on(self._waiting.popleft())
-        self._follow(target, self._turn)
+        self._follow(target, self._turn, self._acted)
 
-    def _follow(self, node: DOMNode | None, turn: int) -> None:
+    def _follow(self, node: DOMNode | None, turn: int, then: Callable[[int], Awaitable[None]]) -> None:
         """Go behind the key through every queue on its way up to the app, where its action is run."""
         while node is not None and node is not self._app:
-            if node.call_later(self._follow, node.parent, turn):
+            if node.call_later(self._follow, node.parent, turn, then):
                 return
             node = node.parent  # this one is closing, and takes nothing any more
-        self._app.call_later(self._acted, turn)
+        self._app.call_later(then, turn)
 
     async def _acted(self, turn: int) -> None:
+        """What the action has posted takes the same way: Enter in a field tells its window, and that closes then."""
+        if self._app.screen_stack:  # else the key was to leave
+            self._follow(self._app.focused or self._app.screen, turn, self._answered)
+
+    async def _answered(self, turn: int) -> None:
         """What the key brought up has to stand, and to have its focus, before the next key."""
         if not self._app.screen_stack:
-            return  # the key was to leave
+            return
         if not self._app.screen.call_later(self._app.call_later, self._done, turn):
             await self._done(turn)
 

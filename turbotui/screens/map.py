@@ -80,6 +80,8 @@ class MapScreen(WatchScreen):
             return "waiting for the first reading"
         row = cpu_row(cpu)
         topology = frame.topology
+        if cpu not in topology.places:
+            return f"{row_name(topology, row)} · offline"
         words = [row_name(topology, row)]
         around = [scope for scope in (Scope.CORE, Scope.PACKAGE) if topology.varies(scope)]
         words += [row_name(topology, topology.row(scope, cpu)) for scope in around]

@@ -99,6 +99,11 @@ class RooflineScreen(WatchScreen):
         watts = self.watch_state.watts
         return (*self._columns, *([watts] if watts is not None else []))
 
+    def read_beside(self) -> None:
+        """Count what the memory controllers move, which its roof is judged by."""
+        traffic = self._view.traffic
+        self.watch_state.read_also(self, traffic.sources(), traffic.signals())
+
     # Threads
 
     def on_screen_resume(self) -> None:
@@ -199,7 +204,7 @@ class RooflineScreen(WatchScreen):
         spot = self._view.under_cursor
         if spot is None:
             return self._view.why or "waiting for the first interval"
-        return told(spot, self._view.roofs(spot.row).roofs)
+        return told(spot, self._view.roofs(spot.row))
 
     def _notes(self) -> tuple[Note, ...]:
         return notes_of(self._view, self._plot.outside)

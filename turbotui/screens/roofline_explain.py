@@ -8,8 +8,8 @@ from turbotui.analysis.roofline.live import Spot
 from turbotui.analysis.roofline.telling import told
 from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.books import turns_sentence
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.analysis.tasks.watching import Report
 from turbotui.screens.roofline_view import RoofView
 from turbotui.screens.text_window import TextWindow
 from turbotui.widgets.cells import UNKNOWN
@@ -38,7 +38,7 @@ class ExplainThread(TextWindow):
             return self._called, textwrap.wrap("it did not run in this interval, or its operations were not counted in "
                                              "it; its past is in the data file (X)", width)
         self._called = spot.name
-        parts = [told(spot, self._view.roofs(spot.row).roofs), "", *_sums(spot, row, report), "",
+        parts = [told(spot, self._view.roofs(spot.row)), "", *_sums(spot, row, report), "",
                  *_counts(row, report), "", *_rest(row, report)]
         return spot.name, [line for part in parts for line in
                            (textwrap.wrap(part, width, subsequent_indent="  ", drop_whitespace=True) or [""])]

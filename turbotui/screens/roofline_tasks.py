@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from turbotui.analysis.roofline.task_spots import EVERY_THREAD, THREADS
 from turbotui.analysis.tasks.live import Cut, TaskWatcher
-from turbotui.analysis.tasks.watching import Report
+from turbotui.analysis.tasks.report import Report
 from turbotui.machine.machine import Machine
 
 

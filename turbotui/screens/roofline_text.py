@@ -129,7 +129,7 @@ def _point_lines(view: RoofView, spot: Spot | None) -> Lines:
                               ("moved", spot.gbytes, "GB/s")):
         text = "—" if value is None else f"{mark}{value:.4g}"
         lines.append([(f" {word:<7}", Tone.DIM), (f"{text:>9}", Tone.SUMMARY), (f" {unit}", Tone.DIM)])
-    verdict = told(spot, view.roofs(spot.row).roofs).removeprefix(f"{spot.name}: ").partition(": ")[2]
+    verdict = told(spot, view.roofs(spot.row)).removeprefix(f"{spot.name}: ").partition(": ")[2]
     lines += _wrapped(verdict, Tone.AMBER) if verdict else []
     if spot.dominant:
         lines += _wrapped(f"mostly {spot.dominant}")

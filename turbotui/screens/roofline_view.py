@@ -10,18 +10,20 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from turbotui.analysis.roofline.judging import Choice, roofs_for
+from turbotui.analysis.roofline.judging import Choice, core_weights, roofs_for
 from turbotui.analysis.roofline.live import Reading, Spot, read_spots
 from turbotui.analysis.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
 from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.analysis.roofline.sharing import AtWork
 from turbotui.analysis.roofline.task_spots import Note, task_spots
-from turbotui.analysis.tasks.watching import Report
-from turbotui.errors import UsageError
+from turbotui.analysis.roofline.traffic import MemoryTraffic
+from turbotui.analysis.tasks.report import Report
 from turbotui.machine.machine import Machine
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.screens.roofline_axes import around, can_draw, holding
 from turbotui.screens.roofline_levels import levels_of, name_of
 from turbotui.widgets.roof_plot import Dot, Picture
 
@@ -65,6 +67,7 @@ class RoofView:
         machine: the whole machine now; None where it could not be counted in this interval.
         forgotten: threads whose past is not remembered any more, because there were too many.
         why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
+        traffic: the counters of the memory controllers.
     """
 
     def __init__(self, machine: Machine, recipes: Sequence[Recipe], environment: Mapping[str, str]) -> None:
@@ -94,6 +97,9 @@ class RoofView:
         self._began: int | None = None
         self._frame: Frame | None = None
         self._estimated = False
+        self.traffic = MemoryTraffic(machine)
+        self._weights = core_weights(machine)
+        self._at_work: AtWork | None = None
 
     # Frames
 
@@ -108,6 +114,7 @@ class RoofView:
         fresh = frame.seq != self._seq
         self._seq = frame.seq
         reading = self._read(frame, estimated=estimated)
+        self._at_work = reading.at_work
         self.machine = next((spot for spot in reading.spots if spot.row == SYSTEM_ROW), None)
         if self.tasks:
             self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
@@ -125,9 +132,12 @@ class RoofView:
             return
         now = 0 if self._frame is None else self._frame.newer.started_ns - (self._began or 0)
         found = task_spots(report, SIZINGS[self.sizing], now / 1e9)
-        self.spots, self.unknown, self.notes = found.spots, 0, found.notes
-        self._remember(found.spots, fresh=fresh)
-        self._forget({spot.identity for spot in found.spots})
+        at_work = self._at_work
+        spots = found.spots if at_work is None else tuple(
+            replace(spot, working=at_work.of(spot.row)) for spot in found.spots)
+        self.spots, self.unknown, self.notes = spots, 0, found.notes
+        self._remember(spots, fresh=fresh)
+        self._forget({spot.identity for spot in spots})
         self._settle(fresh=fresh)
 
     def _forget(self, here: Collection[RowId | str]) -> None:
@@ -165,7 +175,8 @@ class RoofView:
                                                                   for row in frame.rows(scope)]
         seconds = (frame.newer.started_ns - (self._began or 0)) / 1e9
         return read_spots(frame, [*rows, (SYSTEM_ROW, "machine")], self._recipes, SIZINGS[self.sizing],
-                          seconds=seconds, estimated=estimated)
+                          seconds=seconds, estimated=estimated, weights=self._weights,
+                          traffic=self.traffic.read(frame))
 
     # What is seen
 
@@ -222,7 +233,8 @@ class RoofView:
         cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
         kind = self._topology.places[cpu].core_type if cpu in self._topology.places else None
         small = row.scope.rank < Scope.PACKAGE.rank
-        key = (row.scope, kind, None if small else row, self.theory)
+        place = self._topology.row(Scope.PACKAGE, cpu) if small and cpu in self._topology.places else row
+        key = (row.scope, kind, place, self.theory)
         found = self._chosen.get(key)
         if found is None:
             found = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
@@ -237,13 +249,23 @@ class RoofView:
         return self.roofs(self._topology.instances(self.scope or Scope.CORE)[0].row)
 
     @property
+    def drawn(self) -> RoofSet | None:
+        """The roofs that the point under the cursor has while so much works as now; None where there are none."""
+        under = self.under_cursor
+        return self.choice.under(None if under is None else under.working)
+
+    @property
     def memory(self) -> str:
-        """Where the drawn roof of the memory is from, why there is none, or that it is no other than L3's."""
-        roofs = self.choice.roofs
-        if roofs is None:
+        """Where the drawn roof of the memory is from, who shares it, why there is none, or that it is L3's."""
+        roofs, choice = self.drawn, self.choice
+        if roofs is None or choice.roofs is None:
             return ""
-        said = next((note for note in roofs.notes if note.startswith(_OF_MEMORY)), "")
-        return _ASIDE.split(said)[0] or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
+        # one core's share of the memory is a roof where all of the memory is none
+        of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
+        notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
+        said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
+        said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
+        return "; ".join(part for part in (said, roofs.working) if part)
 
     def picture(self) -> Picture | None:
         """What is to be drawn; None while there is nothing to make axes of."""
@@ -261,8 +283,8 @@ class RoofView:
             self._fit()
         if self._axes is None:
             return None
-        roofs = self.choice.roofs
-        if roofs is None or not _can_draw(roofs):
+        roofs = self.drawn
+        if roofs is None or not can_draw(roofs):
             return Plot(f"{self.choice.source}", *self._axes, (), (), ())
         return plot_within(roofs, *self._axes)
 
@@ -349,9 +371,9 @@ class RoofView:
 
     def _fit(self) -> None:
         """Axes for the roofs, stretched to hold the points; they grow and do not shrink, so that nothing jumps."""
-        roofs = self.choice.roofs
+        roofs = self.drawn
         points = [(spot.intensity or 0.0, spot.gflops) for spot in self.placed]
-        if roofs is not None and _can_draw(roofs):
+        if roofs is not None and can_draw(roofs):
             plot = build_plot(roofs)
             x, y = plot.x, plot.y
             far = math.inf if self._everything else FAR
@@ -363,35 +385,13 @@ class RoofView:
         else:
             return
         if self._axes is not None:
-            x, y = _holding(x, (self._axes[0].low, self._axes[0].high)), _holding(y, (self._axes[1].low,
+            x, y = holding(x, (self._axes[0].low, self._axes[0].high)), holding(y, (self._axes[1].low,
                                                                                      self._axes[1].high))
         inside = [(one, two) for one, two in points
                   if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
         for one, two in inside:
             if not x.low <= one <= x.high:
-                x = _holding(x, _around(one))
+                x = holding(x, around(one))
             if not y.low <= two <= y.high:
-                y = _holding(y, _around(two))
+                y = holding(y, around(two))
         self._axes = x, y
-
-
-def _around(value: float) -> tuple[float, float]:
-    """The next 1, 2 or 5 times a power of ten below half a value and above twice it: axes that seldom change."""
-    def step(number: float, steps: Sequence[int]) -> float:
-        power = 10.0 ** math.floor(math.log10(number))
-        return power * (next(one for one in steps if one * power <= number * (1 + 1e-9)))
-
-    return step(value / 2, (5, 2, 1)), 1 / step(1 / (2 * value), (5, 2, 1))
-
-
-def _holding(axis: LogAxis, ends: tuple[float, float]) -> LogAxis:
-    """The axis, stretched to hold both ends."""
-    return LogAxis(min(axis.low, ends[0]), max(axis.high, ends[1]), axis.title)
-
-
-def _can_draw(roofs: RoofSet) -> bool:
-    try:
-        build_plot(roofs)
-    except UsageError:
-        return False
-    return True

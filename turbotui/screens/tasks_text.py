@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import turns_sentence
 from turbotui.analysis.tasks.columns import (
@@ -18,8 +19,8 @@ from turbotui.analysis.tasks.columns import (
     why_missing,
 )
 from turbotui.analysis.tasks.live import Cut
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
-from turbotui.analysis.tasks.watching import Report
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, Tone
 from turbotui.widgets.filter import Filter
@@ -72,7 +73,8 @@ def head_line(applications: Sequence[Application], cut: Cut | None, view: TasksV
     if view.timeline:
         said = f" · {len(cut.lanes)} threads that ran"
     else:
-        said = f" · {sum(len(report.rows) for report in live)} {PLURAL[cut.wish.by]} ran in {seconds:.2f} s"
+        ran = sum(report.sums[RUN] for report in live) / 1e9
+        said = f" · {sum(len(report.rows) for report in live)} {PLURAL[cut.wish.by]} ran {ran:.2f} s in {seconds:.2f} s"
     return [*pieces, (f"{said} · mode {', '.join(modes)}", Tone.DIM)]
 
 
@@ -124,7 +126,7 @@ def _in_short(cut: Cut, energy: Unavailable | None, *, mode: bool) -> list[str]:
         f"sampled {choice.when.value.partition(':')[0]}")
     ids = [name for names in _missing(live, energy).values() for name in names]
     turns = max(report.turns for report in live)
-    first = f"not here: {', '.join(ids)} · e: why, and what to do" if ids else "e: more"
+    first = f"not here: {', '.join(ids)} · e: why, what to do" if ids else "e: more"
     return [f"~ estimate: {turns} sets of events take turns · {first}" if turns > 1 else first, how]
 
 
@@ -158,8 +160,10 @@ def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | No
         if line.row.incomplete:
             found.append("> counts are too low: another profiler held the counters for a part of the time")
         found += ["", *textwrap.wrap(_how_counted(report, line.row.estimated), width, subsequent_indent="  ")]
-    return [*found, *(part for text in _facts(cut, energy) for part in ("", *textwrap.wrap(
-        text, width, subsequent_indent="  ")))]
+    sums = [f"{one.application.name}: {one.sums_sentence()}" for one in cut.reports if one.names]
+    for text in (*_facts(cut, energy), *sums):
+        found += ["", *textwrap.wrap(text, width, subsequent_indent="  ")]
+    return found[1:] if found[:1] == [""] else found
 
 
 def _how_counted(report: Report, estimated: frozenset[str]) -> str:

@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from turbotui.screens.modal import Window
+from turbotui.untrusted import guarded
 
 
 class TextWindow(Window[None]):
@@ -49,5 +50,5 @@ class TextWindow(Window[None]):
         title, lines = self._tell(max(20, width))
         self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
         at = lines.index("") if "" in lines else len(lines)
-        self.query_one("#text", Static).update("\n".join(lines[:at]))
-        self.query_one("#readings", Static).update("\n".join(lines[at:]))
+        self.query_one("#text", Static).update(guarded("\n".join(lines[:at])))
+        self.query_one("#readings", Static).update(guarded("\n".join(lines[at:])))

@@ -88,7 +88,7 @@ class UncoreScreen(WatchScreen):
     def read_beside(self) -> None:
         """Count what the panels show, from now on and not only from the end of this interval."""
         session = self.watch_state.session
-        session.read_also(self._board.sources(), self._board.signals())
+        self.watch_state.read_also(self, self._board.sources(), self._board.signals())
         session.end_interval()
 
     # Drawing

@@ -120,7 +120,7 @@ class FilterForm(Window[None]):
     def _fill(self) -> None:
         count = len(self._pmus)
         name = self._pmus[0] if count == 1 else f"all {count} {self._panel.kind.title} units"
-        self.query_one(".window", Vertical).border_title = f"filters of {name}"
+        self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
         part = ""
         items: list[Item] = []
         for field in self._fields.values():

@@ -7,15 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from turbotui.machine.host import HostError
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
+from turbotui.screens.lingering import Lingering
 from turbotui.screens.watched import SpiedSession, WatchedSession
-from turbotui.widgets.cells import identity
+from turbotui.sources.source import Source
+from turbotui.untrusted import one_line
+from turbotui.widgets.cells import MARK_OLD, identity
 from turbotui.widgets.profiles import Profile
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -36,6 +41,8 @@ class Watch:
 
     def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None) -> None:
         self.session = session
+        self._lingering = Lingering(session)
+        self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.history = History()
         self.frame: Frame | None = None
         self.paused = False
@@ -86,7 +93,7 @@ class Watch:
 
     def _kernel(self) -> str:
         try:
-            return self.session.machine.host.read_text("/proc/sys/kernel/osrelease").strip()
+            return one_line(self.session.machine.host.read_text("/proc/sys/kernel/osrelease"))
         except HostError:
             return ""
 
@@ -242,8 +249,14 @@ class Watch:
         return tuple(column for column in found if column is not None)
 
     def want(self, columns: Iterable[Column]) -> None:
-        """Read these columns, and those of the summary, from the next tick on."""
-        self.session.want({column.id for column in (*columns, *self.headline, *(column for column, _ in self.kept))})
+        """Read these columns, and those of the summary, from the next tick on; see `lingering` for those of before."""
+        hidden = self._wanted_visible - self._visible
+        self._wanted_visible = frozenset(self._visible)
+        self._lingering.want((*columns, *self.headline, *(column for column, _ in self.kept)), hidden)
+
+    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside columns for the screen that shows them."""
+        self._lingering.read_also(owner, sources, signals)
 
     # Sparks
 
@@ -306,6 +319,7 @@ class Watch:
             sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled to.
             lines: further rows that have sparks: the groups of a tree.
         """
+        self._lingering.look(frame)
         if self._topology is not frame.topology:
             self._topology = frame.topology
             self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
@@ -366,6 +380,15 @@ class Watch:
     def _counts_down(self) -> bool:
         signals = self.session.census.signals
         return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)
+
+    def late_flag(self) -> str:
+        """That numbers are old because CPUs did not answer in time, and what helps."""
+        late = frozenset() if self.frame is None else self.frame.newer.late
+        if not late:
+            return ""
+        cpus = len(late - {SHARED})
+        who = f"{cpus} CPU{'s' * (cpus != 1)}" if cpus else "/proc"
+        return f"{who} LATE, {MARK_OLD} IS OLD: + LENGTHENS THE INTERVAL"
 
     # Interval
 

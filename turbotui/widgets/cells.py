@@ -13,6 +13,8 @@ MARK_AMBER = "▲"
 MARK_RED = "!"
 MARK_ESTIMATED = "~"
 MARK_PARTIAL = "*"
+MARK_OLD = "‹"
+MARK_DISPUTED = "?"
 
 
 class Tone(Enum):

@@ -71,6 +71,8 @@ def explanation(frame: Frame | None, column: Column, row: RowId, past: Sequence[
     ]
     lines += _arithmetic(frame, column, row, found, width)
     lines += _marks(frame, column, row)
+    for text in frame.disputed(column, row):
+        lines += _hanging("  ", f"? disputed: {text}", width)
     lines += past
     if found:
         lines.append("")
@@ -116,6 +118,8 @@ def _arithmetic(frame: Frame, column: Column, row: RowId, behind: Sequence[Evide
         if found.cell is None:
             why = frame.why(column, row)
             return [*lines, *textwrap.wrap(f"unknown: {why.sentence()}" if why else "unknown", width)]
+        if not column.formula and not isinstance(found.cell, str) and row.scope.rank > column.scope.rank:
+            lines += _hanging(margin, f"worked out for each {scope_word(column.scope)}, and these put together", width)
         return [*lines, f"{margin}= {said(column, found.cell)}"]
     term = unrounded(found.term)
     lines = _hanging("  ", column.formula, width) if column.formula else []
@@ -162,6 +166,7 @@ def _marks(frame: Frame, column: Column, row: RowId) -> list[str]:
         return []
     return [word for word, is_so in (
         ("  ~ estimated: a counter ran part of the interval, and was scaled", frame.estimated(column, row)),
+        ("  ‹ old: a CPU behind it did not answer in time; this is what it said last", frame.old(column, row)),
         ("  * partial: a CPU inside this row did not answer", frame.partial(column, row)),
     ) if is_so]
 
@@ -178,6 +183,8 @@ def _reading_lines(frame: Frame, column: Column, item: Evidence, width: int) -> 
     if alone is None:
         where += f": {_HERE[signal.reduce]} of {item.count:,} x {scope_word(signal.scope)}"
     yield from _hanging("    ", f"{where}; per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}", width)
+    if signal.id in frame.census.remarks:
+        yield from _hanging("    ", frame.census.remarks[signal.id], width)
     if alone is not None:
         for text in _raw_words(frame, column, signal.id, alone):
             yield from _hanging("    ", text, width)
@@ -234,6 +241,8 @@ def _raw_words(frame: Frame, column: Column, signal: SignalId, part: Part) -> It
     known = frame.census.signals[signal]
     if part.term is not None:
         yield f"= {written(part.term, _label)}"
+    elif part.value is None and isinstance(part.older, int) and isinstance(part.newer, int):
+        yield f"as read: {part.newer:,} after {part.older:,}"
     if isinstance(part.newer, int):
         top, low = known.low_bit + known.width_bits - 1, known.low_bit
         if known.bits(part.newer) != part.newer:

@@ -16,7 +16,9 @@ from turbotui.sampling.tagged import tagged_cell
 from turbotui.widgets.cells import (
     ALARM_MARKS,
     IDENTITY_SCOPES,
+    MARK_DISPUTED,
     MARK_ESTIMATED,
+    MARK_OLD,
     MARK_PARTIAL,
     UNKNOWN,
     Slot,
@@ -38,7 +40,7 @@ FOLDED, OPEN = "▸", "▾"
 
 def nice_top(peak: float) -> float:
     """The next 1, 2 or 5 times a power of ten: a scale that seldom changes."""
-    if peak <= 0:
+    if not 0 < peak < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
     return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
@@ -184,6 +186,10 @@ class Painter:
         known = self._identities.get(row)
         if known is not None:
             return known
+        if frame.topology.instance(row) is None:  # a tagged row that has gone since: its place is known no more
+            word = f"{row_name(frame.topology, row)} off"
+            word = word if len(word) <= self.label_width else str(row.key[-1])
+            return [(word.rjust(self.label_width)[-self.label_width :], Tone.DIM)]
         pieces: list[Piece] = []
         tagged = row in self.view.tags
         for slot in self.fixed:
@@ -207,8 +213,8 @@ class Painter:
             text = f" Σ {len(self.view.tags)} tagged"
         else:
             name = row_name(frame.topology, row)
-            if row.scope is Scope.CPU and (kind := frame.topology.places[row.key[0]].core_type):
-                name += f" {kind}"
+            kind = _kind(frame.topology, row)
+            name += f" {kind}" if kind else " off" if frame.topology.instance(row) is None else ""
             mark = " " if line.open is None else OPEN if line.open else FOLDED
             tagged = "•" if row in self.view.tags else " "
             text = f"{tagged}{'  ' * line.depth}{mark} {name}"
@@ -229,7 +235,7 @@ class Painter:
         blank = (" " * (slot.width + 1), Tone.DIM)
         standings = self._standings_of(frame, column, rows)
         values = frame.cells(column, rows)
-        plain = self.view.mark is None and not self._scaled(frame, column)
+        plain = self.view.mark is None and not self._scaled(frame, column) and not frame.newer.late
         texts = _numbers(column, values, slot.width) if plain else None
         if texts is None:
             return [
@@ -267,12 +273,16 @@ class Painter:
         else:
             then = self.value(self.view.mark, column, row)
             text = difference_text(column, difference(column, value, then), slot.width)
+        if row != TAGS_ROW and frame.old(column, row):
+            return _marked(MARK_OLD, text), Tone.DIM
         tone = alarm(column, value)
         if tone is not None:
             return _alarmed(text, tone, standing)
         mark = " "
         if row != TAGS_ROW:
-            if row.scope is not Scope.CPU and frame.partial(column, row):
+            if frame.disputed(column, row):
+                mark = MARK_DISPUTED
+            elif row.scope is not Scope.CPU and frame.partial(column, row):
                 mark = MARK_PARTIAL
             elif self._scaled(frame, column) and frame.estimated(column, row):
                 mark = MARK_ESTIMATED
@@ -350,10 +360,16 @@ def _alarmed(text: str, tone: Tone, standing: Tone) -> Piece:
     return _marked(ALARM_MARKS[tone], text), tone if standing is Tone.PLAIN else Tone.DIM
 
 
+def _kind(topology: Topology, row: RowId) -> str:
+    """The core type of a CPU's row; "" for any other row, and for a CPU that is offline."""
+    place = topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
+    return "" if place is None else place.core_type or ""
+
+
 def _first(frame: Frame, column: Column, row: RowId) -> bool:
     """Whether a row is the first of the package, core ... that an identity column numbers."""
     scope = IDENTITY_SCOPES.get(column.id)
-    if scope is None or row.scope is not Scope.CPU:
+    if scope is None or row.scope is not Scope.CPU or row.key[0] not in frame.topology.places:
         return True
     instance = frame.topology.instance(frame.topology.row(scope, row.key[0]))
     return instance is None or instance.cpus[0] == row.key[0]

@@ -66,7 +66,7 @@ def amount(value: float | None, unit: str, decimals: int) -> str:
 @dataclass(frozen=True, slots=True)
 class _Layer:
     word: str
-    watts: float
+    watts: float | None
     target: Target | None
     past: Sequence[float]
 
@@ -74,30 +74,61 @@ class _Layer:
 def _layers(source: Source, verdict: Verdict) -> list[_Layer]:
     """What the power is made of, without anything twice: the package's own figure contains cores and graphics.
 
-    What is left of it has no column of its own; the package's stands in the line of its power.
+    What is left of it has no column of its own; the package's stands in the line of its power. It is unknown while
+    one of the parts is: it would contain that part.
     """
-    facts, row = verdict.facts, verdict.row
-    package = facts.number("PkgWatt")
+    row = verdict.row
+    package = verdict.facts.number("PkgWatt")
     if package is None:
         return []
-    inside = []
-    for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")):
-        found = source.cell(name, row)
-        if found is not None and isinstance(found[1], int | float):
-            inside.append(_Layer(word, float(found[1]), source.target(name, row), source.past(name, row)))
-    whole = source.past("PkgWatt", row)
-    layers = [*inside, _Layer("rest" if inside else "package", max(0.0, package - sum(one.watts for one in inside)),
-                              None, _difference(whole, [one.past for one in inside]))]
-    memory = source.cell("RAMWatt", row)
-    if memory is not None and isinstance(memory[1], int | float):
-        layers.append(_Layer("memory", float(memory[1]), source.target("RAMWatt", row), source.past("RAMWatt", row)))
-    return layers
+    parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
+    inside = [part for part in parts if part is not None]
+    known = [part.watts for part in inside if part.watts is not None]
+    left = max(0.0, package - sum(known)) if len(known) == len(inside) else None
+    past = difference(source.past("PkgWatt", row), [part.past for part in inside])
+    layers = [*inside, _Layer("rest" if inside else "package", left, None, past)]
+    memory = _layer(source, "memory", "RAMWatt", row)
+    return layers if memory is None else [*layers, memory]
 
 
-def _difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
-    usable = [part for part in parts if len(part) == len(whole)]
-    return [max(0.0, value - sum(part[at] for part in usable)) if not math.isnan(value) else math.nan
-            for at, value in enumerate(whole)]
+def _layer(source: Source, word: str, name: ColumnId, row: RowId) -> _Layer | None:
+    """One domain of a package; None where the machine has no such column, or never a number in this row."""
+    found = source.cell(name, row)
+    if found is None or not source.frame.can(found[0]):
+        return None
+    column, cell = found
+    past = source.past(name, row)
+    watts = float(cell) if isinstance(cell, int | float) else None
+    if watts is None and all(map(math.isnan, past)):
+        return None
+    return _Layer(word, watts, (column, row), past)
+
+
+def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
+    """What is left of a whole over time, at least 0; NaN while the whole or a part is unknown or was not yet kept.
+
+    Args:
+        whole: oldest first, the newest last.
+        parts: likewise; where one is shorter, its newest value still belongs to the whole's newest.
+    """
+    aligned = [newest(part, len(whole)) for part in parts]
+    # Python's max(0.0, nan) is 0.0: a gap must be told apart first.
+    return [math.nan if math.isnan(left) else max(0.0, left)
+            for left in (value - sum(part[at] for part in aligned) for at, value in enumerate(whole))]
+
+
+def newest(past: Sequence[float], count: int) -> list[float]:
+    """The last `count` values of a past, oldest first; NaN where it does not go back so far."""
+    known = list(past[max(0, len(past) - count) :])
+    return [math.nan] * (count - len(known)) + known
+
+
+def _sum(layers: Sequence[_Layer], package: float | None) -> float | None:
+    """The package, which contains its parts, and the memory beside it; None where the memory's power is unknown."""
+    beside = [layer.watts for layer in layers if layer.word == "memory"]
+    if package is None or None in beside:
+        return None
+    return package + sum(watts for watts in beside if watts is not None)
 
 
 def domain_lines(source: Source, verdict: Verdict, width: int, *, tall: int, platform: bool) -> list[Line]:
@@ -120,7 +151,8 @@ def domain_lines(source: Source, verdict: Verdict, width: int, *, tall: int, pla
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
     if machine is not None:
         peaks = [max(sum(peaks), machine, source.history.peak("SysWatt", Scope.SYSTEM) or 0.0)]
-    most = max(sum(layer.watts for layer in layers), sum(peaks))
+    total = _sum(layers, facts.number("PkgWatt"))
+    most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks))
     top = fine_top(max(most, limit or 0.0))
     room = max(1, width - LEFT)
     seq = source.frame.seq
@@ -132,16 +164,16 @@ def domain_lines(source: Source, verdict: Verdict, width: int, *, tall: int, pla
             Span("  "),
             Span(spark(layer.past, top, min(room, HISTORY), seq), Tone.SPARK),
         ))
-    total = sum(layer.watts for layer in layers)
     last = Span("sum".ljust(WORD), Tone.TITLE), Span(amount(total, "W", 1), Tone.SUMMARY), Span("  ")
     if tall and len(layers) > 1:
-        rows = stacked([layer.past for layer in layers], top, min(room, HISTORY), tall)
+        longest = max(len(layer.past) for layer in layers)
+        rows = stacked([newest(layer.past, longest) for layer in layers], top, min(room, HISTORY), tall)
         scale = [f"{top:,.0f} W ┐ ".rjust(LEFT), *[" " * LEFT] * (tall - 2)]
         lines += [(Span(left, Tone.DIM), Span(row, Tone.SPARK)) for left, row in zip(scale, rows, strict=False)]
         lines.append((*last, Span(rows[-1], Tone.SPARK)))
     else:
         end = f" {top:,.0f} W"
-        drawn = stacked_bar([layer.watts for layer in layers], top, min(room, HISTORY) - len(end))
+        drawn = stacked_bar([layer.watts or 0.0 for layer in layers], top, min(room, HISTORY) - len(end))
         lines.append((*last, Span(drawn, Tone.SPARK), Span(end, Tone.DIM)))
     if machine is not None and beside is not None:
         drawn = spark(source.past("SysWatt", SYSTEM_ROW), top, min(room, HISTORY), seq)

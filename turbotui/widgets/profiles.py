@@ -5,17 +5,19 @@ Folder: $XDG_CONFIG_HOME/turbotui/profiles, ~/.config by default (XDG Base Direc
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
-import tempfile
-import tomllib
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.own_files import config_folder, replace_file
+from turbotui.quantities.documents import DocumentError, parse_toml
+from turbotui.untrusted import toml_text
 
 FORMAT: Final = 1
 _HEAD: Final = "# turbotui profile: saved with the key s, shown by `turbotui --profile NAME`"
@@ -66,8 +68,7 @@ def _toml(value: object) -> str:
         return f"[{', '.join(_toml(item) for item in value)}]"
     if isinstance(value, float):
         return repr(value)
-    # a JSON string is a basic string of TOML 1.0, but for U+007F, which TOML wants escaped
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return toml_text(str(value))
 
 
 def parse_profile(text: str, where: str) -> Profile:
@@ -81,17 +82,17 @@ def parse_profile(text: str, where: str) -> Profile:
         ProfileError: not TOML, of another version, or with a value of the wrong kind.
     """
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"the profile {where} is not TOML: {error}") from error
+        data = parse_toml(text)
+    except DocumentError as error:
+        raise ProfileError(f"the profile {where} cannot be used: {error}") from error
     if data.get("format") != FORMAT:
-        raise ProfileError(f"the profile {where} is of format {data.get('format')!r}, and this turbotui reads "
-                           f"{FORMAT}: save it again with the key s")
+        raise ProfileError(f"the profile {where} is of format {reprlib.repr(data.get('format'))}, and this turbotui "
+                           f"reads {FORMAT}: save it again with the key s")
     known = {"format", *(field.name for field in fields(Profile))}
     strange = sorted(set(data) - known)
     if strange:
-        raise ProfileError(f"the profile {where} has {strange[0]!r}, which means nothing here: take it out, or save "
-                           "the profile again with the key s")
+        raise ProfileError(f"the profile {where} has {reprlib.repr(strange[0])}, which means nothing here: take it "
+                           "out, or save the profile again with the key s")
     reader = _Reader(data, where)
     return Profile(
         screen=reader.word("screen"), columns=reader.words("columns"), added=reader.words("added"),
@@ -108,7 +109,7 @@ class _Reader:
         self._where = where
 
     def _wrong(self, name: str, kind: str) -> ProfileError:
-        there = repr(self._data[name]) if name in self._data else "missing"
+        there = reprlib.repr(self._data[name]) if name in self._data else "missing"
         return ProfileError(f"the profile {self._where} is damaged: {name} is {there}, and has to be {kind}")
 
     def word(self, name: str) -> str:
@@ -144,10 +145,7 @@ class Profiles:
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        base = environment.get("XDG_CONFIG_HOME", "")
-        if not os.path.isabs(base):  # the specification wants relative ones ignored
-            base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".config")
-        self.folder = os.path.join(base, "turbotui", "profiles")
+        self.folder = os.path.join(config_folder(environment), "profiles")
 
     def names(self) -> tuple[str, ...]:
         """Names of the saved profiles, sorted."""
@@ -155,7 +153,8 @@ class Profiles:
             found = os.listdir(self.folder)
         except OSError:  # no folder, no profiles; one that cannot be read has none for us
             return ()
-        return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+        stems = (name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+        return tuple(sorted(stem for stem in stems if _NAME.match(stem)))
 
     def path(self, name: str) -> str:
         """The file of a name.
@@ -175,15 +174,13 @@ class Profiles:
         """
         path = self.path(name)
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-        except FileNotFoundError as error:
+            text = read_given(path).text()
+        except GivenFileError as error:
+            if not error.missing:
+                raise ProfileError(f"the profile {path} cannot be read: {error.why}") from error
             known = self.names()
             there = f"there are: {', '.join(known)}" if known else "none is saved yet: the key s saves one"
             raise ProfileError(f'there is no profile "{name}" in {self.folder}; {there}') from error
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise ProfileError(f"the profile {path} cannot be read: {why}") from error
         return parse_profile(text, path)
 
     def taken(self, name: str) -> str:
@@ -194,13 +191,12 @@ class Profiles:
         """
         path = self.path(name)
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                head = file.readline().rstrip("\n")
-        except (FileNotFoundError, NotADirectoryError):
-            return ""
-        except OSError as error:
-            raise ProfileError(f"{path} is there and cannot be read: {error.strerror}; choose another name") from error
-        if head != _HEAD:
+            head = read_given(path).data.partition(b"\n")[0]
+        except GivenFileError as error:
+            if error.missing:
+                return ""
+            raise ProfileError(f"{path} is there and cannot be read: {error.why}; choose another name") from error
+        if head != _HEAD.encode():
             raise ProfileError(f"{path} was not written by turbotui and is left alone: choose another name")
         return f"Enter replaces the saved profile {name}"
 
@@ -217,10 +213,7 @@ class Profiles:
         self.taken(name)
         path = self.path(name)
         try:
-            os.makedirs(self.folder, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.folder, delete=False) as file:
-                file.write(toml_of(profile))
-            os.replace(file.name, path)
+            replace_file(path, toml_of(profile))
         except OSError as error:
             why = f"{error.strerror}; set XDG_CONFIG_HOME to a folder that can be written"
             raise TurbotuiError(f"the profile cannot be saved as {path}: {why}") from error

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.untrusted import in_cell
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
 
@@ -115,6 +116,8 @@ class Palette:
         known, segments, length = self._styles, [], 0
         for text, tone in pieces:
             if text:
+                if not text.isprintable():  # what was forgotten where it came in
+                    text = in_cell(text)  # noqa: PLW2901 - it takes the place of the other
                 segments.append(Segment(text, known.get((base, tone)) or self.style(base, tone)))
                 length += len(text)
         if length < width:

@@ -1,0 +1,101 @@
+"""Programs in pseudo-terminals that misbehave: no controlling terminal, a master that closes or does not read."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Sequence
+
+WAIT = 40.0
+DASHBOARD = (sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "0.2")
+
+
+class BarePty:
+    """A program in a pseudo-terminal of 100 columns and 30 lines that is held by hand.
+
+    Args:
+        words: the command line.
+        controlling: whether it is the controlling terminal of a session of its own, or of no session at all.
+    """
+
+    def __init__(self, words: Sequence[str] = DASHBOARD, *, controlling: bool = False,
+                 size: tuple[int, int] = (100, 30), environment: dict[str, str] | None = None) -> None:
+        self.master, slave = os.openpty()
+        termios.tcsetwinsize(slave, (size[1], size[0]))
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        leader = [sys.executable, "-c", _TAKE_OVER] if controlling else []
+        self.process = subprocess.Popen([*leader, *words], stdin=slave, stdout=slave, stderr=slave,  # noqa: S603 - ourselves
+                                        start_new_session=True,
+                                        env={**os.environ, "TERM": "xterm-256color", **(environment or {})})
+        self.output = b""
+
+    def take(self, seconds: float) -> bytes:
+        """Read what comes within a time; forgets nothing."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.master], [], [], left)[0]:
+                break
+            self.output += os.read(self.master, 1 << 16)
+        return self.output
+
+    def until(self, what: bytes) -> None:
+        """Read until the output since the last `press` matches."""
+        pattern, end = re.compile(what, re.DOTALL), time.monotonic() + WAIT
+        while not pattern.search(self.output):
+            ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"never saw {what!r} in {self.output[-2000:]!r}"
+            self.output += os.read(self.master, 1 << 16)
+
+    def press(self, keys: bytes) -> None:
+        """Type, and forget what was written before."""
+        self.output = b""
+        os.write(self.master, keys)
+
+    def ended(self, *, reading: bool = True) -> int:
+        """Wait for the end; gives the exit status."""
+        end = time.monotonic() + WAIT
+        while self.process.poll() is None:
+            assert time.monotonic() < end, "it does not end"
+            if reading:
+                self.take(0.05)
+            else:
+                time.sleep(0.05)
+        return self.process.returncode
+
+    @property
+    def restored(self) -> bool:
+        """Whether the terminal has the modes that it had before the program."""
+        return termios.tcgetattr(self.slave)[:4] == self.before[:4]
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the program until now (proc_pid_stat(5))."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close_master(self) -> None:
+        """Close the other end for good."""
+        os.close(self.slave)
+        os.close(self.master)
+        self.master = self.slave = -1
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for descriptor in {self.master, self.slave} - {-1}:
+            os.close(descriptor)
+
+
+_TAKE_OVER = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""

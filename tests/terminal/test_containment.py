@@ -1,0 +1,120 @@
+"""An exception in a window, a screen, a draw or a key: what failed goes, everything else goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from barepty import BarePty
+
+LEFT = rb"\x1b\[\?1049l.*"
+_START = """
+import sys
+{breaking}
+from turbotui.cli import main
+sys.exit(main(["--machine", "guest", "-i", "0.2"]))
+"""
+_RAISES = "def broken(self, *rest, **more):\n    raise KeyError('lost')\n"
+WINDOW_MOUNTS = _RAISES + "import turbotui.screens.graph as at; at.Graph.on_mount = broken"
+WINDOW_DRAWS = _RAISES + "import turbotui.screens.explain as at; at.Explain.show_frame = broken"
+WINDOW_IS_MADE = _RAISES + "import turbotui.screens.graph as at; at.Graph.__init__ = broken"
+WINDOW_COMPOSES = _RAISES + "import turbotui.screens.graph as at; at.Graph.compose = broken"
+WINDOW_KEY = _RAISES + "import turbotui.screens.graph as at; at.Graph.action_explain = broken"
+SCREEN_DRAWS = _RAISES + "import turbotui.screens.map as at; at.MapScreen.show_frame = broken"
+SCREEN_IS_MADE = _RAISES + "import turbotui.screens.map as at; at.MapScreen.__init__ = broken"
+WIDGET_RENDERS = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.render_line = broken"
+WIDGET_RESIZES = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.on_resize = broken"
+KEY = _RAISES + "import turbotui.screens.table as at; at.TableScreen.action_joules = broken"
+
+Start = Callable[..., BarePty]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    running: list[BarePty] = []
+
+    def begin(breaking: str, **environment: str) -> BarePty:
+        words = (sys.executable, "-c", _START.format(breaking=breaking))
+        one = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30))
+        running.append(one)
+        one.until(rb"#[1-9]")
+        return one
+
+    yield begin
+    for one in running:
+        one.end()
+
+
+def reports(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "turbotui" / "failures").glob("*"))
+
+
+@pytest.mark.parametrize(("breaking", "keys"), [
+    (WINDOW_MOUNTS, b"g"), (WINDOW_DRAWS, b"e"), (WINDOW_IS_MADE, b"g"), (WINDOW_COMPOSES, b"g"), (WINDOW_KEY, b"ge"),
+    (KEY, b"J"),
+], ids=["mount", "draw", "init", "compose", "key of a window", "key of a screen"])
+def test_a_window_that_fails_is_closed_with_a_sentence(start: Start, tmp_path: Path, breaking: str,
+                                                       keys: bytes) -> None:
+    running = start(breaking)
+    for key in keys:
+        running.press(bytes([key]))
+        running.take(0.3)
+    running.until(rb"failed: KeyError: 'lost'; the report is ")
+    running.press(b"3")
+    running.until(rb"package 0")
+    running.press(b"?")
+    running.until(rb"Everywhere")
+    running.press(b"q")
+    running.until(rb"#\d")
+    running.press(b"q")
+    assert running.ended() == 0
+    assert running.restored
+    assert b"turbotui: the window" in running.output or b"turbotui: screen" in running.output
+    assert b"Traceback" not in running.output
+    report, = reports(tmp_path)
+    text = report.read_text()
+    assert "in broken" in text
+    assert "KeyError" in text
+    assert os.stat(report).st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("breaking", [SCREEN_DRAWS, WIDGET_RENDERS, WIDGET_RESIZES, SCREEN_IS_MADE],
+                         ids=["draw", "render", "resize", "init"])
+def test_a_screen_that_fails_is_replaced_and_a_second_time_ends_it(start: Start, tmp_path: Path, breaking: str) -> None:
+    running = start(breaking)
+    running.press(b"3")
+    running.until(rb"failed: KeyError: 'lost'")
+    running.press(b"2")
+    running.until(rb"machine.*#\d")
+    running.press(b"3")
+    assert running.ended() == 70
+    assert running.restored
+    assert b"KeyError: 'lost'" in running.output
+    assert b"Traceback" not in running.output
+    assert len(reports(tmp_path)) == 2
+
+
+def test_tracebacks_are_shown_on_request(start: Start) -> None:
+    running = start(WINDOW_MOUNTS, TURBOTUI_TRACEBACK="1")
+    running.press(b"g")
+    running.until(rb"failed: KeyError: 'lost'")
+    running.press(b"q")
+    assert running.ended() == 0
+    assert b"Traceback" in running.output
+    assert b"in broken" in running.output
+
+
+def test_no_more_than_ten_reports_are_kept(tmp_path: Path) -> None:
+    from turbotui.screens.failures import Failures  # noqa: PLC0415 - beside the subprocesses
+
+    failures = Failures({"XDG_STATE_HOME": str(tmp_path)})
+    for number in range(14):
+        failure, again = failures.take(ValueError("x" * 5000), f"try {number}")
+        assert again == bool(number)
+    assert len(reports(tmp_path)) == 10
+    assert failure.report == str(reports(tmp_path)[-1])
+    assert len(failure.sentence) < 700
+    assert all(path.stat().st_size < 70_000 for path in reports(tmp_path))

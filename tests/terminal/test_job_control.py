@@ -1,0 +1,139 @@
+"""Ctrl+Z, fg, bg and bare signals, with a shell that has job control."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Iterator
+
+import pytest
+from barepty import DASHBOARD, BarePty
+
+LEFT, ENTERED = rb"\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*#\d"
+PROMPT = b"@@ "
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash, a shell with job control, is not there")
+
+
+class Shell(BarePty):
+    """A shell in a terminal, with the dashboard in front."""
+
+    def __init__(self) -> None:
+        super().__init__(("bash", "--norc", "-i"), controlling=True, environment={"PS1": PROMPT.decode()})
+        self.until(PROMPT)
+        self.press(shlex.join(DASHBOARD).encode() + b"\r")
+        self.until(rb"#[1-9]")
+
+    @property
+    def dashboard(self) -> int:
+        """The process in front."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
+            return int(file.read().split()[-1])
+
+    def modes_after_q(self) -> set[bytes]:
+        """What stty says of the terminal when the dashboard was left with q."""
+        self.press(b"q")
+        self.until(LEFT + b".*" + PROMPT)
+        self.press(b"stty -a\r")
+        self.until(rb"extproc.*" + PROMPT)
+        return set(self.output.replace(b";", b" ").split())
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    running = Shell()
+    yield running
+    running.press(b"exit\r")
+    running.end()
+
+
+def assert_usual(modes: set[bytes]) -> None:
+    assert {b"icanon", b"echo", b"isig", b"icrnl", b"iexten"} <= modes
+
+
+def test_ctrl_z_and_fg_again_and_again(shell: Shell) -> None:
+    for _ in range(3):
+        shell.press(b"\x1a")
+        shell.until(LEFT + b".*Stopped.*" + PROMPT)
+        shell.press(b"fg\r")
+        shell.until(ENTERED)
+    assert_usual(shell.modes_after_q())
+
+
+def test_ctrl_z_stops_it_under_a_window_too(shell: Shell) -> None:
+    shell.press(b"?")
+    shell.until(b"Everywhere")
+    shell.press(b"\x1a")
+    shell.until(LEFT + b".*Stopped.*" + PROMPT)
+    shell.press(b"fg\r")
+    shell.until(rb"\x1b\[\?1049h.*Everywhere")
+    shell.press(b"q")
+    shell.until(rb"#\d")
+    assert_usual(shell.modes_after_q())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
+def test_stopped_from_elsewhere(shell: Shell, number: signal.Signals) -> None:
+    shell.output = b""
+    os.kill(shell.dashboard, number)
+    shell.until(b"Stopped.*" + PROMPT)
+    assert (b"\x1b[?1049l" in shell.output) == (number is signal.SIGTSTP)
+    shell.press(b"fg\r")
+    shell.until(ENTERED)
+    assert_usual(shell.modes_after_q())
+
+
+def test_a_bare_cont_changes_nothing_that_q_restores(shell: Shell) -> None:
+    for _ in range(3):
+        shell.output = b""
+        os.kill(shell.dashboard, signal.SIGCONT)
+        shell.until(ENTERED)
+    assert_usual(shell.modes_after_q())
+
+
+def test_in_the_background_it_stays_away_from_the_terminal(shell: Shell) -> None:
+    shell.press(b"\x1a")
+    shell.until(LEFT + b".*Stopped.*" + PROMPT)
+    shell.press(b"bg\r")
+    shell.until(PROMPT)
+    shell.press(b"wait %1 2>/dev/null; stty -a\r")
+    shell.until(rb"extproc.*" + PROMPT)
+    assert b"\x1b[?1049h" not in shell.output
+    assert_usual(set(shell.output.replace(b";", b" ").split()))
+    shell.press(b"fg\r")
+    shell.until(ENTERED)
+    assert_usual(shell.modes_after_q())
+
+
+def test_terminal_modes_that_were_changed_meanwhile_stay(shell: Shell) -> None:
+    shell.press(b"\x1a")
+    shell.until(LEFT + b".*Stopped.*" + PROMPT)
+    shell.press(b"stty -echoctl\r")
+    shell.until(PROMPT)
+    shell.press(b"fg\r")
+    shell.until(ENTERED)
+    assert b"-echoctl" in shell.modes_after_q()
+
+
+def test_sigterm_to_a_stopped_dashboard_ends_it_when_it_goes_on(shell: Shell) -> None:
+    shell.press(b"\x1a")
+    shell.until(LEFT + b".*Stopped.*" + PROMPT)
+    os.kill(shell.dashboard, signal.SIGTERM)
+    shell.press(b"fg; stty -a\r")
+    shell.until(rb"extproc.*" + PROMPT)
+    assert_usual(set(shell.output.replace(b";", b" ").split()))
+
+
+def test_where_no_shell_could_continue_it_ctrl_z_changes_nothing() -> None:
+    running = BarePty(controlling=True)  # its process group is orphaned
+    try:
+        running.until(rb"#[1-9]")
+        running.press(b"\x1a")
+        running.until(LEFT + b".*" + ENTERED)
+        running.press(b"q")
+        assert running.ended() == 0
+        assert running.restored
+    finally:
+        running.end()

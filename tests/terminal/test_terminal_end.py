@@ -1,0 +1,70 @@
+"""A terminal that goes away, or takes no bytes, does not keep the dashboard."""
+
+from __future__ import annotations
+
+import signal
+import termios
+from collections.abc import Iterator
+
+import pytest
+from barepty import BarePty
+
+LEFT = rb"\x1b\[\?1049l.*\x1b\[\?25h"
+SHOWN = rb"#[1-9]"
+
+
+@pytest.fixture
+def bare() -> Iterator[BarePty]:
+    """A dashboard without a controlling terminal: no SIGHUP will tell it that its terminal is gone."""
+    running = BarePty()
+    yield running
+    running.end()
+
+
+def test_the_end_of_a_terminal_that_is_nobodys_ends_the_program(bare: BarePty) -> None:
+    bare.until(SHOWN)
+    bare.close_master()
+    assert bare.ended(reading=False) == 4
+
+
+def test_the_end_of_the_controlling_terminal_ends_the_program() -> None:
+    running = BarePty(controlling=True)
+    try:
+        running.until(SHOWN)
+        running.close_master()
+        assert running.ended(reading=False) in {0, 4}  # SIGHUP and the end of input arrive at once
+    finally:
+        running.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_it_while_the_terminal_takes_no_bytes(bare: BarePty, number: signal.Signals) -> None:
+    bare.until(SHOWN)
+    termios.tcflow(bare.slave, termios.TCOOFF)
+    bare.press(b"3")
+    bare.process.send_signal(number)
+    assert bare.ended(reading=False) == 0
+    assert bare.restored
+    bare.until(LEFT)
+
+
+def test_q_ends_it_while_the_terminal_takes_no_bytes(bare: BarePty) -> None:
+    bare.until(SHOWN)
+    termios.tcflow(bare.slave, termios.TCOOFF)
+    bare.press(b"3?q")  # q closes the help, the next one leaves
+    bare.press(b"q")
+    assert bare.ended(reading=False) == 0
+    assert bare.restored
+
+
+def test_a_terminal_that_takes_bytes_again_is_drawn_anew(bare: BarePty) -> None:
+    bare.until(SHOWN)
+    termios.tcflow(bare.slave, termios.TCOOFF)
+    for number in b"123456789" * 12:  # some hundred kilobytes of screens
+        bare.press(bytes([number]))
+    bare.press(b"3")
+    termios.tcflow(bare.slave, termios.TCOON)
+    bare.until(rb"package 0.*#\d")
+    bare.press(b"q")
+    assert bare.ended() == 0
+    assert bare.restored

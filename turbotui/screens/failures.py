@@ -1,0 +1,120 @@
+"""Failures of the dashboard itself: told apart by their place, each with a report in a file. Nothing knows Textual."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from types import FrameType, TracebackType
+from typing import Final
+
+from turbotui import __version__
+from turbotui.machine.identity import as_invoking_user
+from turbotui.machine.own_files import replace_file, state_folder
+from turbotui.untrusted import one_line, visible
+
+_KEPT: Final = 10  # reports; older ones make room
+_LONGEST: Final = 60_000  # characters of a report
+_WORDS: Final = 300  # characters of an exception's own text
+_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__)).rpartition(os.sep)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One exception that was contained, or ended the program.
+
+    Attributes:
+        where: what failed, as a person would name it: "the window Graph", "screen 3 map".
+        place: file and function of the project that it came from.
+        error: the exception.
+        report: path of the report; "" where none could be written.
+    """
+
+    where: str
+    place: str
+    error: BaseException
+    report: str
+
+    @property
+    def sentence(self) -> str:
+        """What failed, why, and where the report is."""
+        told = f"the report is {self.report}" if self.report else "no report could be written"
+        return f"{self.where} failed: {_said(self.error)}; {told}, please send it"
+
+
+class Failures:
+    """Every failure of a run.
+
+    Args:
+        environment: for the state folder.
+
+    Attributes:
+        seen: from the first on.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.seen: list[Failure] = []
+
+    def take(self, error: BaseException, where: str) -> tuple[Failure, bool]:
+        """Note a failure and write its report; also gives whether something has failed at this place before."""
+        place = place_of(error)
+        again = any(failure.place == place for failure in self.seen)
+        report = ""
+        with contextlib.suppress(OSError):  # a full disk must not make it worse; the sentence says so
+            report = write_report(error, where, self._environment)
+        failure = Failure(where, place, error, report)
+        self.seen.append(failure)
+        return failure, again
+
+
+def place_of(error: BaseException) -> str:
+    """File and function of the innermost call of this project; of the innermost call, where there is none."""
+    calls = [(frame.f_code.co_filename, frame.f_code.co_qualname) for frame in _frames(error.__traceback__)]
+    ours = [call for call in calls if call[0].startswith(_PACKAGE)]
+    file, function = (ours or calls or [("", "")])[-1]
+    return f"{os.path.relpath(file, _PACKAGE) if ours else file}:{function}"
+
+
+def _frames(at: TracebackType | None) -> list[FrameType]:
+    frames: list[FrameType] = []
+    while at is not None:
+        frames.append(at.tb_frame)
+        at = at.tb_next
+    return frames
+
+
+def write_report(error: BaseException, where: str, environment: Mapping[str, str]) -> str:
+    """Write what is needed to find the fault: versions and calls, but no values, environment or command line.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder = os.path.join(state_folder(environment), "failures")
+    now = datetime.now(UTC)
+    path = os.path.join(folder, f"{now:%Y%m%dT%H%M%S.%f}Z.txt")
+    calls = "".join(traceback.format_tb(error.__traceback__))
+    home = os.path.expanduser("~")
+    text = (f"turbotui {__version__}, Python {platform.python_version()}, Textual {version('textual')}, "
+            f"Linux {platform.release()} {platform.machine()}\n{now:%Y-%m-%d %H:%M:%S}Z: {where} failed\n"
+            f"{calls[-_LONGEST:]}{_said(error)}\n")
+    replace_file(path, visible(text.replace(home, "~") if home != "/" else text))
+    with as_invoking_user(environment):  # a link in that person's folder must not lead root to other files
+        reports = sorted(name for name in os.listdir(folder) if name.endswith("Z.txt"))
+        for name in reports[:-_KEPT]:
+            with contextlib.suppress(FileNotFoundError):  # another dashboard was faster
+                os.unlink(os.path.join(folder, name))
+    return path
+
+
+def _said(error: BaseException) -> str:
+    text = one_line(str(error))
+    return f"{type(error).__name__}: {text if len(text) <= _WORDS else text[:_WORDS] + '…'}"

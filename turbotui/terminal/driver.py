@@ -1,0 +1,302 @@
+"""The dashboard's terminal under Textual: its modes, its keys, job control, and its end.
+
+Textual's own driver reads a terminal that is gone for ever, freezes when one write fails, and takes a raw terminal for
+the one to restore when it is continued without having been stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import termios
+import threading
+import time
+import tty
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Final
+
+from textual import constants, events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import (
+    KITTY_DISAMBIGUATE_ESCAPE_CODES,
+    KITTY_REPORT_ALL_KEYS,
+    KITTY_REPORT_ASSOCIATED_TEXT,
+    LinuxDriver,
+)
+from textual.geometry import Size
+from textual.message import Message
+
+from turbotui.terminal.writer import TerminalWriter
+
+_PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
+_READ: Final = 4096
+_TRIES: Final = 10
+_REST: Final = 0.1
+_SYNC_START: Final = "\x1b[?2026h"
+_KITTY: Final = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
+_ENTER: Final = (
+    "\x1b[?1049h"  # alternate screen
+    "{mouse}"
+    "\x1b[?25l"  # no cursor
+    "\x1b[?1004h"  # tell of the focus
+    "{kitty}"
+    "\x1b[?2004h"  # bracketed paste
+    "\x1b[?7l"  # no line wrap
+)
+_LEAVE: Final = (
+    "\x1b[?2026l"  # an update that was cut off is over
+    "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
+    "{kitty}"
+    "\x1b[m\x1b[?1049l\x1b[?25h\x1b[?1004l"
+)
+"""XTerm Control Sequences, "Functions using CSI"; 2026 and 2048 as in https://github.com/contour-terminal/vt-extensions
+and https://gist.github.com/rockorager/e695fb2924d36b2bcf1fff4a3704bd83."""
+_MOUSE: Final = "\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h"
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+class TerminalLost(Message, bubble=False):
+    """The terminal is gone, or refuses every byte.
+
+    Args:
+        why: what it answered.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
+
+
+class Continued(Message, bubble=False):
+    """What the screen shows is unknown: everything has to be drawn anew."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's Linux driver, with output that never waits, input that ends with its terminal, and job control.
+
+    It stops and goes on as htop does. It is made on the main thread, where Python handles signals and Textual runs.
+    """
+
+    def __init__(self, app: App[object], *, debug: bool = False, mouse: bool = True,
+                 size: tuple[int, int] | None = None) -> None:
+        before = {number: signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH)}
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._handlers_before: dict[signal.Signals, _Handler] = before
+        self._writer: TerminalWriter | None = None
+        self._held: list[str] = []
+        self._entered = False
+        self._stopping = False
+        self._closing = False
+        self._input_ends, self._end_input = os.pipe()
+        signal.signal(signal.SIGTSTP, lambda _number, _frame: self._soon(self._stop))
+        signal.signal(signal.SIGCONT, lambda _number, _frame: self._continued())
+
+    # Output
+
+    def write(self, data: str) -> None:
+        """Write an update, which may be dropped if the terminal does not take what came before it.
+
+        Textual writes an update in parts; they are held until `flush`, for only a whole one may be dropped.
+        """
+        if threading.current_thread() is not self._key_thread and (data == _SYNC_START or self._held):
+            self._held.append(data)
+        else:
+            self._hand_over(data)
+
+    def flush(self) -> None:
+        """The update is whole."""
+        if self._held:
+            data, self._held = "".join(self._held), []
+            self._hand_over(data)
+
+    def _hand_over(self, data: str) -> None:
+        if self._writer is not None and self._entered:
+            self._writer.write(data.encode(errors="replace"))
+
+    def _lost(self, error: OSError) -> None:
+        self.send_message(TerminalLost(f"it cannot be written to: {error.strerror}"))
+
+    # Modes
+
+    def start_application_mode(self) -> None:
+        """Take the terminal over, and begin to read and write."""
+        output = self._file
+        assert output is not None  # noqa: S101 - the command has looked before it made the app
+        self._writer = TerminalWriter(output.fileno(), self._lost, lambda: self.send_message(Continued()))
+        self._writer.start()
+        signal.signal(signal.SIGWINCH, lambda _number, _frame: self._resized())
+        self._send_size()
+        self._remember()
+        self._enter(f"\x1b[>{_KITTY}u")
+        self._key_thread = threading.Thread(target=self._run_input_thread, name="textual-input", daemon=True)
+        self._key_thread.start()
+        self._request_terminal_sync_mode_support()
+        self._query_in_band_window_resize()
+
+    def _remember(self) -> None:
+        """Keep the modes that the shell gave the terminal, to be restored."""
+        try:
+            self.attrs_before = termios.tcgetattr(self.fileno)
+        except termios.error:
+            self.attrs_before = None
+
+    def _enter(self, kitty: str) -> None:
+        """Set every mode of the dashboard."""
+        # The background's terminal is the shell's: here the kernel stops who is not in front (SIGTTOU), until `fg`.
+        with suppress(termios.error):
+            modes = termios.tcgetattr(self.fileno)
+            modes[tty.LFLAG] = self._patch_lflag(modes[tty.LFLAG])
+            modes[tty.IFLAG] = self._patch_iflag(modes[tty.IFLAG])
+            modes[tty.CC][termios.VMIN] = 1
+            termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
+        words = _ENTER.format(mouse=_MOUSE if self._mouse else "", kitty="" if constants.DISABLE_KITTY_KEY else kitty)
+        words += "\x1b[?2048h" if self._in_band_window_resize else ""
+        words += "\x1b[?1016h" if self._mouse_pixels else ""
+        if self._writer is not None:
+            self._writer.write(words.encode(), must=True)
+        self._entered = True
+
+    def _leave(self) -> None:
+        """Give the terminal back as it was."""
+        if not self._entered or self._writer is None:
+            return
+        self._entered = False
+        self._held.clear()
+        self._writer.settle(_LEAVE.format(kitty="" if constants.DISABLE_KITTY_KEY else "\x1b[<u").encode(), _PATIENCE)
+        with suppress(termios.error):
+            termios.tcflush(self.fileno, termios.TCIFLUSH)
+        if self.attrs_before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+
+    def disable_input(self) -> None:
+        """Read no more keys."""
+        if self._key_thread is None:
+            return
+        self._closing = True
+        os.write(self._end_input, b"x")
+        self._key_thread.join()
+        self._key_thread = None
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back for good."""
+        self.disable_input()
+        self._leave()
+
+    def close(self) -> None:
+        """End the threads, and let the signals do what they did before."""
+        self._closing = True
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        for number, handler in self._handlers_before.items():
+            signal.signal(number, handler)
+
+    # Size
+
+    def _resized(self) -> None:
+        if not self._in_band_window_resize:
+            self._send_size()
+
+    def _send_size(self) -> None:
+        size = Size(*self._get_terminal_size())
+        self.send_message(events.Resize(size, size))
+
+    # Job control
+
+    @property
+    def can_suspend(self) -> bool:
+        """Textual's own way to stop is not used: see `suspend`."""
+        return False
+
+    @staticmethod
+    def suspend() -> None:
+        """Stop as Ctrl+Z of a terminal in its usual modes does: every process of the group, ours when it gets there."""
+        os.kill(0, signal.SIGTSTP)
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        """Do something between two messages, from a signal handler."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
+
+    def _stop(self) -> None:
+        """Give the terminal back, stop, and take the terminal over when continued in front."""
+        if self._closing or self._stopping:
+            return
+        self._leave()
+        self._stopping = True
+        handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, handler)
+        self._remember()  # whoever changed the terminal's modes meanwhile wants them to stay
+        self._enter(f"\x1b[>{_KITTY}u")
+        self._stopping = False
+        self._drawn_anew()
+
+    def _continued(self) -> None:
+        """SIGCONT: after `_stop` it goes on by itself; after SIGSTOP, or none, the modes are set again."""
+        if not self._stopping:
+            self._soon(self._again)
+
+    def _again(self) -> None:
+        if self._entered and not self._closing:
+            # the terminal's stack of keyboard modes still holds ours: it is set, not pushed
+            self._enter(f"\x1b[={_KITTY};1u")
+            self._drawn_anew()
+
+    def _drawn_anew(self) -> None:
+        self._send_size()
+        self.send_message(Continued())
+
+    # Input
+
+    def run_input_thread(self) -> None:
+        """Hand keys on until the program or the terminal ends."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        poll = select.poll()
+        poll.register(self.fileno, select.POLLIN)
+        poll.register(self._input_ends, select.POLLIN)
+        unsure: float | None = None  # ms until an Escape that nothing follows is the key
+        empty = 0
+        while True:
+            ready = dict(poll.poll(unsure))
+            if self._input_ends in ready:
+                break
+            unsure = None
+            if self.fileno in ready:
+                data, why = self._taken()
+                if data:
+                    empty = 0
+                    for event in parser.feed(decode(data)):
+                        self.process_message(event)
+                    unsure = constants.ESCAPE_DELAY * 1e3 + 5
+                elif why:
+                    empty += 1
+                    if ready[self.fileno] & (select.POLLHUP | select.POLLERR | select.POLLNVAL) or empty == _TRIES:
+                        self.send_message(TerminalLost(why))
+                        break
+                    time.sleep(_REST)
+            for event in parser.tick():
+                self.process_message(event)
+        with suppress(EOFError, ParseError):
+            for _event in parser.feed(""):
+                pass
+
+    def _taken(self) -> tuple[bytes, str]:
+        """What was typed, or why nothing can be read."""
+        try:
+            data = os.read(self.fileno, _READ)
+        except BlockingIOError:  # somebody who shares the terminal had reads not wait, and took what there was
+            return b"", ""
+        except OSError as error:
+            return b"", f"it cannot be read: {error.strerror}"
+        return data, "" if data else "its other end was closed"
