@@ -3,65 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 
-from turbotui.errors import InternalError, TurbotuiError, UsageError
+from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
+from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
-from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
-from turbotui.screens.actions import ACTIONS, Where, bindings_for
+from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
+from turbotui.screens.containment import Containment
+from turbotui.screens.failed import FailedScreen
 from turbotui.screens.help import Help
 from turbotui.screens.key_gate import KeyGate
+from turbotui.screens.lingering import Visited
 from turbotui.screens.modal import Window
-from turbotui.screens.prompt import Prompt
+from turbotui.screens.palette import palette_commands
 from turbotui.screens.saved import absent_of
+from turbotui.screens.screen_table import SCREENS
+from turbotui.screens.tcc import tcc_prompt
 from turbotui.screens.themes import THEMES, TUI_DEFAULTS
 from turbotui.screens.watch import Watch
 from turbotui.screens.watched import WatchedSession
+from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile, Profiles
 
-
-@dataclass(frozen=True, slots=True)
-class ScreenSpec:
-    """One screen: its mode, the key that shows it, its name, and its class, whose module is loaded when it is shown."""
-
-    id: str
-    number: str
-    word: str
-    module: str
-    name: str
-
-    def build(self, watch: Watch) -> WatchScreen:
-        """Make the screen."""
-        made: WatchScreen = getattr(importlib.import_module(self.module), self.name)(watch)
-        return made
-
-
-SCREENS: tuple[ScreenSpec, ...] = (
-    ScreenSpec("cpus", "1", "CPUs", "turbotui.screens.cpus", "CpuScreen"),
-    ScreenSpec("topology", "2", "topology", "turbotui.screens.cpus", "TopologyScreen"),
-    ScreenSpec("map", "3", "map", "turbotui.screens.map", "MapScreen"),
-    ScreenSpec("power", "4", "power", "turbotui.screens.power", "PowerScreen"),
-    ScreenSpec("uncore", "5", "uncore", "turbotui.screens.uncore", "UncoreScreen"),
-    ScreenSpec("roofline", "6", "roofline", "turbotui.screens.roofline", "RooflineScreen"),
-    ScreenSpec("tasks", "7", "tasks", "turbotui.screens.tasks", "TasksScreen"),
-    ScreenSpec("info", "8", "info", "turbotui.screens.info", "InfoScreen"),
-    ScreenSpec("doctor", "9", "doctor", "turbotui.screens.doctor", "DoctorScreen"),
-)
-"""Every screen there is; keys, tabs, help and palette follow."""
+_QUIET = 1.5  # seconds without a key after which the next one is not near
+_MOST_KEYS = 50
+_FAILED = "failed "
+"""Begins the mode that tells of a failed screen."""
 
 
 class FrameReady(Message, bubble=False):
@@ -86,10 +68,13 @@ class TurbotuiApp(App[int]):
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
         profile: name and content of the saved view to begin with.
-        on_shown: called when the empty first screen is there, and after every change to another one.
+        on_shown: called when the empty first screen is there.
+        on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
 
     Attributes:
         failure: the exception that ended the program, if one did.
+        containment: what failed without ending it.
+        terminal_lost: why the terminal could not be used any more, if that ended the program.
 
     Raises:
         UsageError: there is no such theme.
@@ -103,30 +88,39 @@ class TurbotuiApp(App[int]):
     ]
     CSS = """
     * { transition: none; }
+    .-banded Window > .window { margin-top: 1; }
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
                  theme: str | None = None, profile: tuple[str, Profile] | None = None,
-                 on_shown: Callable[[], None] | None = None) -> None:
-        super().__init__()
+                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
+        super().__init__(driver_class=TerminalDriver)
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
             raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
         self.theme = theme or THEMES[0].name
         self.failure: BaseException | None = None
+        self.terminal_lost = ""
         self.animation_level = "none"
         self.session = session
+        # the line that says SIMULATED or RECORDED stays in sight above every window
+        self.set_class(session.machine.host.kind is not HostKind.REAL, "-banded")
         self.watched = Watch(session, columns)
         self._profile = profile
         self._on_shown = on_shown
+        self._on_rest = on_rest
+        self._keys_since_rest = 0
+        self._last_key = 0.0
         self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
         self._pending: Frame | None = None
+        self._visited: Visited[WatchScreen] = Visited()
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
         self._keys = KeyGate(self, super().on_event)
+        self.containment = Containment(self, self._show_failed)
         for spec in SCREENS:
-            self.add_mode(spec.id, lambda spec=spec: spec.build(self.watched))  # type: ignore[misc]  # a default is untyped
+            self.add_mode(spec.id, partial(spec.build, self.watched))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables for themes that do not have them."""
@@ -183,17 +177,48 @@ class TurbotuiApp(App[int]):
         else:
             self.exit(0)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Leave with the terminal restored and without Textual's own report: the command says what failed."""
-        self.failure = error
+    def on_terminal_lost(self, message: TerminalLost) -> None:
+        """Nobody can see or type anything any more: leave."""
+        self.terminal_lost = message.why
+        self.exit(TerminalError.exit_status)
+
+    def on_continued(self, _message: Continued) -> None:
+        """What the terminal shows is unknown: draw everything."""
+        if self.screen_stack:
+            self.screen.refresh()
+
+    def _handle_exception(self, error: Exception, *, alive: bool = False) -> None:
+        """Take away what failed; where that is not possible leave with the terminal restored, and the command says why.
+
+        Without Textual's own report, which shows every local variable.
+        """
         if self.is_headless:
+            self.failure = error
             super()._handle_exception(error)  # tests want the whole story
-        else:
+        elif not self.containment.contain(error, alive=alive):
+            self.failure = error
             self.exit(InternalError.exit_status)
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
+        """Outlive a key that fails."""
+        try:
+            return await super()._dispatch_action(namespace, action_name, params)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            self._handle_exception(error, alive=True)
+            return True
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """Outlive what fails while a frame is drawn: Textual would end this loop, and with it all keys."""
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            self._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys from the terminal one at a time, whatever else as it comes."""
         if isinstance(event, events.Key) and not event.is_forwarded:
+            self._keys_since_rest += 1
+            self._last_key = time.monotonic()
             await self._keys.take(event)
         else:
             await super().on_event(event)
@@ -207,23 +232,37 @@ class TurbotuiApp(App[int]):
             return
         watch = self.watched
         base = self._base
+        left = () if base is None else self._visited.beside(base)
         if base is not None:
-            watch.record(frame, base.sparks, base.groups)
-            base.take(frame)
+            groups = [row for screen in (base, *left) for row in screen.groups]
+            watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)
+        for screen in (() if base is None else (base, *left)):
+            screen.take(frame)
         if watch.paused:
             self._pending = frame
         else:
-            watch.frame = frame
+            watch.frame = frame.held or frame
             if watch.follow_spies():
                 self._resumed()
             self._draw()
-        if base is not None:
-            watch.record_shown(frame, *base.shown)
+        for screen in (() if base is None else (base, *left)):
+            watch.record_shown(frame, *screen.shown)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Between two frames, let be done what would keep a key waiting."""
+        typed = self._keys_since_rest
+        if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
+            self._keys_since_rest = 0
+            # Textual 8.2 remembers in here the caches of closed windows, with every line they have drawn
+            StylesCache.get_inner_outer.cache_clear()
+            if self._on_rest is not None:
+                self._on_rest()
 
     def _draw(self) -> None:
         with self.batch_update():
             for screen in self.screen_stack:
-                if isinstance(screen, WatchScreen) and not screen.composed:
+                if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
                     continue
                 if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
                     screen.show_frame()
@@ -245,14 +284,33 @@ class TurbotuiApp(App[int]):
         """Leave with status 0."""
         self.exit(0)
 
+    def action_suspend(self) -> None:
+        """Give the terminal back to the shell, and stop until it continues us."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.suspend()
+
     def action_help(self) -> None:
         """Show keys and columns."""
         self.push_screen(Help(self.watched, self.screen_table))
 
     def action_show_screen(self, name: str) -> None:
         """Show one of SCREENS."""
+        left = self.current_mode
         self.switch_mode(name)
+        if left.startswith(_FAILED):
+            self.remove_mode(left)
         self.call_after_refresh(self._resumed)
+
+    def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
+        """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
+        spec = next(spec for spec in SCREENS if spec.number == screen.number)
+        if spec.id == self.current_mode:
+            told = f"{_FAILED}{spec.id}"
+            self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
+            self.switch_mode(told)
+            self.call_after_refresh(self._resumed)
+        self.remove_mode(spec.id)
+        self.add_mode(spec.id, partial(spec.build, self.watched))
 
     def _resumed(self) -> None:
         base = self._base
@@ -260,20 +318,18 @@ class TurbotuiApp(App[int]):
             base.show_columns()
             base.show_frame()
             self._want()
-        if self._on_shown is not None:
-            self._on_shown()
 
     def action_next_screen(self, by: int) -> None:
         """The next or previous one of SCREENS."""
-        names = [spec.id for spec in SCREENS]
-        self.action_show_screen(names[(names.index(self.current_mode) + by) % len(names)])
+        here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
+        self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
 
     def action_pause(self) -> None:
         """Hold the picture; measuring and histories go on."""
         watch = self.watched
         watch.paused = not watch.paused
         if not watch.paused and self._pending is not None:
-            watch.frame, self._pending = self._pending, None
+            watch.frame, self._pending = self._pending.held or self._pending, None
             self._draw()
         if self._base is not None:
             self._base.show_status()
@@ -297,28 +353,8 @@ class TurbotuiApp(App[int]):
 
     def action_tcc(self) -> None:
         """Ask for the temperature that readouts count down from."""
-        watch = self.watched
-
-        def typed(text: str) -> str:
-            try:
-                if text.strip():
-                    parse_celsius(text)
-            except UsageError as error:
-                return str(error)
-            return ""
-
-        def done(text: str | None) -> None:
-            if text is None or self._base is None:
-                return
-            try:
-                self._base.notice(watch.tell_tcc(text))
-            except UsageError as error:
-                self._base.notice(str(error))
-            self._base.show_columns()
-
-        now = watch.session.machine.tcc
-        word = "TCC target in °C, empty for the machine's own"
-        self.push_screen(Prompt(word, "" if now is None else f"{now}", typed), done)
+        if self._base is not None:
+            self.push_screen(*tcc_prompt(self.watched, self._base))
 
     def action_use_profile(self, name: str) -> None:
         """Show a saved view."""
@@ -357,22 +393,5 @@ class TurbotuiApp(App[int]):
         """Nothing is open: Esc does nothing, and never quits."""
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every action that works on this screen, every screen, every theme."""
-        for action in ACTIONS:
-            if action.id in {"palette", "interrupt", "close"}:
-                continue
-            if Where.APP in action.where:
-                target: Callable[[], object] = self._runner(action.call, self)
-            elif isinstance(screen, WatchScreen) and screen.where in action.where:
-                target = self._runner(action.call, screen)
-            else:
-                continue
-            yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
-        for spec in SCREENS:
-            call = f"show_screen('{spec.id}')"
-            yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", self._runner(call, self))
-        for name in Profiles(os.environ).names():
-            yield SystemCommand(f"Profile: {name}", "a saved view", self._runner(f"use_profile({name!r})", self))
-
-    def _runner(self, call: str, namespace: DOMNode) -> Callable[[], object]:
-        return lambda: self.run_worker(self.run_action(call, default_namespace=namespace))
+        """The palette: every action that works on this screen, every screen, every profile."""
+        return palette_commands(self, screen)

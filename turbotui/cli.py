@@ -7,12 +7,18 @@ import errno
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from turbotui import __version__
 from turbotui.commands import COMMANDS, Command
 from turbotui.errors import InternalError, TurbotuiError, UsageError
+from turbotui.output.terminal_text import terminal_texts
+from turbotui.untrusted import one_line, visible
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _EPILOG = """commands:
 {commands}
@@ -22,7 +28,7 @@ Exit status: 0 done, 1 failed, 2 a word on the command line, 3 the machine canno
 70 a fault of turbotui itself."""
 
 
-_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF))
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,6 +42,11 @@ class Parser(argparse.ArgumentParser):
         """
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print help or version. argparse's own loses what cannot be written."""
+        if message:
+            (sys.stderr if file is None else file).write(message)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line.
@@ -43,11 +54,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status (README, "Exit status").
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = [visible(word) for word in (sys.argv[1:] if argv is None else argv)]
+    with terminal_texts():
+        return _status(words)
+
+
+def _status(words: list[str]) -> int:
     try:
         return _written(_run(words))
     except TurbotuiError as error:
-        print(f"turbotui: {error}", file=sys.stderr)
+        if isinstance(error, InternalError) and os.environ.get("TURBOTUI_TRACEBACK"):
+            traceback.print_exception(error)  # here it is the exception behind it that is wanted
+        print(f"turbotui: {one_line(str(error))}", file=sys.stderr)
         return error.exit_status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered has no reader
@@ -63,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("TURBOTUI_TRACEBACK"):
             raise
         print(
-            f"turbotui: internal error: {type(error).__name__}: {error} "
+            f"turbotui: internal error: {type(error).__name__}: {one_line(str(error))} "
             "(set TURBOTUI_TRACEBACK=1 to see where; please report it)",
             file=sys.stderr,
         )
@@ -109,6 +127,9 @@ def _dispatch(command: Command, words: list[str]) -> int:
     if not command.name:
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
     module.add_arguments(parser)
-    arguments = parser.parse_args(words)
+    try:
+        arguments = parser.parse_args(words)
+    except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
+        return 0
     status: int = module.run(arguments)
     return status

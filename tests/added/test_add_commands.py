@@ -64,7 +64,7 @@ def test_a_file_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert (status, text.splitlines()[1]) == (0, "CPU\tSwPs")
     file.write_text(MINE.replace("cs / dt", "cs /"))
     status, _text, said = stat(capsys, "--events", str(file), "--add", "set:mine")
-    assert status == 1
+    assert status == 2, "the file is refused before anything is added"
     assert "mine.toml, line 6: " in said
 
 

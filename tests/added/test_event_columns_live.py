@@ -355,3 +355,54 @@ def test_filters_that_exclude_each_other_are_told_before_the_kernel_refuses_them
 def test_a_name_with_a_hyphen_in_a_formula_is_told_to_stand_in_quotes() -> None:
     with adding("sapphire-2s") as watched, pytest.raises(AddError, match="stands in quotes in a formula"):
         watched.session.add_all("MPI=cache-misses/instructions")
+
+
+def test_a_pattern_is_a_column_each_and_never_a_sum_of_unlike_things() -> None:
+    with adding("sapphire-2s") as here:
+        reads, writes = here.add("uncore_imc/cas_count_*/")
+        (rate,) = here.add("uncore_imc/cas_count_wr*/,rate")
+        here.start()
+        frame, before, after = here.interval(2.0)
+        assert [reads.id, writes.id, rate.id] == ["cas_count_read", "cas_count_write", "cas_count_write~2"]
+        read = sum(after.packages[one].read_bytes - before.packages[one].read_bytes for one in (0, 1))
+        written = sum(after.packages[one].written_bytes - before.packages[one].written_bytes for one in (0, 1))
+        assert cell(frame, reads, SYSTEM_ROW) * 2**20 == pytest.approx(read, rel=1e-3)
+        assert cell(frame, writes, SYSTEM_ROW) * 2**20 == pytest.approx(written, rel=1e-3)
+        assert cell(frame, rate, SYSTEM_ROW) * 2**20 == pytest.approx(written / 2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("Sum='uncore_imc/cas_count_*/'/dt", "stands for 2 events"),
+    ("X=uncore_imc/cas_count_*/", "cannot be the title of 2 columns"),
+    ("uncore_imc/cas_count_*/,name=X", "cannot be the title of 2 columns"),
+])
+def test_a_pattern_is_no_single_number(text: str, says: str) -> None:
+    with adding("sapphire-2s") as here, pytest.raises(AddError, match=says):
+        here.add(text)
+
+
+@pytest.mark.parametrize("text", ["cpu/topdown-retiring/", "topdown-retiring", "{topdown-retiring,slots}",
+                                  "{cpu/topdown-retiring/,cycles}", "R=cpu/topdown-retiring/"])
+def test_a_topdown_metric_is_counted_below_slots(text: str) -> None:
+    """The kernel refuses it alone, so its leader is opened with it, and is no column."""
+    with adding("sapphire-2s") as here:
+        columns = here.add(text)
+        (share,) = here.add("Share=100*'cpu/topdown-retiring/'/'cpu/slots/'")
+        here.start()
+        frame, _before, _after = here.interval(2.0)
+        assert len(columns) == 1 + text.count(",")
+        retiring = cell(frame, columns[0], SYSTEM_ROW)
+        assert retiring > 0
+        slots = [column for column in columns if "slots" in column.id]
+        if slots:
+            assert cell(frame, share, SYSTEM_ROW) == pytest.approx(100 * retiring / cell(frame, slots[0], SYSTEM_ROW),
+                                                                  rel=1e-6)
+
+
+def test_a_topdown_metric_in_turbostats_grammar_is_counted_below_slots() -> None:
+    with adding("sapphire-2s") as here:
+        (old,) = here.add("perf/cpu/topdown-retiring,cpu,delta,Old")
+        (new,) = here.add("cpu/topdown-retiring/,name=New")
+        here.start()
+        frame, _before, _after = here.interval(2.0)
+        assert cell(frame, old, cpu_row(3)) == pytest.approx(cell(frame, new, cpu_row(3)), rel=1e-6)

@@ -330,3 +330,37 @@ def test_info_gives_the_header_as_json() -> None:
                           capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert text.startswith("# SIMULATED machine laptop")
     assert "  30 * 100.0 = 3000.0 MHz base frequency" in text.splitlines()
+
+
+def titles(machine: str, *words: str) -> list[str]:
+    done = stat("--machine", machine, "-q", "-i", "0.05", "-n", "1", *words)
+    assert done.returncode == 0
+    return done.stdout.splitlines()[1].split("\t")
+
+
+def test_topology_columns_are_those_of_the_machine_whatever_is_measured() -> None:
+    """Columns after them would shift otherwise, from one --cpu to another and beside turbostat."""
+    wanted = titles("sapphire-2s", "--show", "topology,Busy%")
+    assert titles("sapphire-2s", "--show", "topology,Busy%", "-c", "0-1") == wanted
+    assert "Node" not in wanted, "one node a package"
+    assert "Package" in wanted
+    wanted = titles("forest-1s", "--show", "topology,Busy%")
+    assert "Module" in wanted
+    assert titles("forest-1s", "--show", "topology,Busy%", "-c", "0-1") == wanted
+
+
+@pytest.mark.parametrize(("columns", "rows"), [("PkgWatt", 2), ("PkgWatt,SysWatt", 2), ("SysWatt", 0)])
+def test_rows_without_data_are_not_printed(columns: str, rows: int) -> None:
+    done = stat("--machine", "sapphire-2s", "-q", "-i", "0.05", "-n", "1", "--show", columns)
+    _label, header, _summary, *found = done.stdout.splitlines()
+    assert header.split("\t") == columns.split(",")
+    assert len(found) == rows
+    assert all(found)
+
+
+@pytest.mark.parametrize("zero", ["0", "00", "-0"])
+def test_a_tcc_of_zero_is_turbostats_word_for_not_told(zero: str) -> None:
+    done = stat("--machine", "sapphire-2s", "-P", "-i", "0.05", "-n", "1", "-S", "--show", "PkgTmp", "-T", zero)
+    assert done.returncode == 0
+    assert "Using cmdline TCC" not in done.stderr
+    assert 20 < int(done.stdout.splitlines()[-1]) < 110

@@ -1,4 +1,4 @@
-"""README.md and ARCHITECTURE.md carry tables made from the code: they must be what the code says."""
+"""README.md carries tables made from the code: they must be what the code says."""
 
 from __future__ import annotations
 

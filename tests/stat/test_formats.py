@@ -12,8 +12,8 @@ import pytest
 from statscripts import SERVER, Script, signal
 
 from turbotui.errors import UsageError
-from turbotui.output.formats import FORMATS, make_format
-from turbotui.output.layout import Layout
+from turbotui.output.formats import FORMATS, make_format, make_series
+from turbotui.output.layout import Ending, Layout
 from turbotui.output.openmetrics import metric_names
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.scope import Scope
@@ -158,3 +158,40 @@ def test_metric_names_are_one_to_one() -> None:
         assert metric_names([column])[column_id] == names[column_id]
     for name in names.values():
         assert re.fullmatch(r"turbotui(_[a-z0-9]+)+", name), name
+
+
+@pytest.mark.parametrize("intervals", [2, 3, None])
+def test_several_intervals_are_one_exposition(intervals: int | None) -> None:
+    """`# EOF` ends an exposition: what comes after it is lost to whoever reads one (issue 11)."""
+    script, seen = frames(3)
+    layout = Layout(catalog_for(script.signals).select(NAMES), machine="m")
+    series = make_series("openmetrics", layout, intervals)
+    assert isinstance(series, Ending)
+    lines = [line for frame in seen for line in series.lines(frame)] + list(series.end())
+    assert [at for at, line in enumerate(lines) if line == "# EOF"] == [len(lines) - 1]
+    types = [line.split()[2] for line in lines if line.startswith("# TYPE ")]
+    assert len(types) == len(set(types)), "a family comes once"
+    samples = [line for line in lines if not line.startswith("#")]
+    one = [line for line in make_format("openmetrics", layout).lines(seen[0]) if not line.startswith("#")]
+    assert len(samples) == 3 * len(one)
+    stamps: dict[str, list[float]] = {}
+    for line in samples:
+        metric, _value, stamp = line.rsplit(" ", 2)
+        stamps.setdefault(metric, []).append(float(stamp))
+    assert all(times == sorted(set(times)) and len(times) == 3 for times in stamps.values())
+    if intervals is not None:
+        order = [line.rsplit(" ", 2)[0] for line in samples]
+        assert order == [metric for metric in stamps for _ in range(3)], "the points of a metric stand together"
+        for line in lines:  # and the metrics of a family
+            if line.startswith("# TYPE "):
+                family = line.split()[2]
+            elif not line.startswith("#"):
+                assert line.startswith((family + "{", family + "_info{"))
+
+
+def test_one_interval_is_written_without_its_time() -> None:
+    script, seen = frames()
+    layout = Layout(catalog_for(script.signals).select(NAMES), machine="m")
+    series = make_series("openmetrics", layout, 1)
+    assert not isinstance(series, Ending)
+    assert list(series.lines(seen[0])) == list(make_format("openmetrics", layout).lines(seen[0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 
@@ -20,6 +19,7 @@ from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+from turbotui.untrusted import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,19 +37,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.markdown:
         print("\n".join(glossary_lines(STATIC_COLUMNS)))
         return 0
+    # a file that cannot be used is refused, whether a set of it is asked for or not
+    sets = known_sets(os.environ, arguments.events) if arguments.add or arguments.events else {}
     machine = read_machine(open_host(arguments))
     census = take_census(machine, SOURCES)
     catalog = catalog_for(census.signals)
     if arguments.add:
         session = Session(machine, SOURCES, 1.0, machine.host)
-        session.find_sets = lambda: known_sets(os.environ, arguments.events)
+        session.find_sets = lambda: sets
         for text in arguments.add:
             session.add_all(text)
         census, catalog = session.census, session.catalog
     if arguments.json:
         rows = [_row(column, census, why_absent(column, census, machine.topology)) for column in catalog.columns]
         report = {"machine": machine.host.name, "kind": machine.host.kind.value, "columns": rows}
-        json.dump(report, sys.stdout, indent=1)
+        sys.stdout.write(json_text(report, indent=1))
         print()
         return 0
     if simulated := label(machine.host):

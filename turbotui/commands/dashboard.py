@@ -8,6 +8,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import FrameType
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from turbotui.app import TurbotuiApp
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
+    from turbotui.screens.failures import Failure, Failures
     from turbotui.widgets.profiles import Profile
 
 _INTERVAL = 1.0
@@ -33,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(interval=None)  # so that one that was given can be told from the profile's
     parser.add_argument("--profile", metavar="NAME", help="a view that was saved with the key s")
     parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), followed when it changes")
+    parser.add_argument("--drop-privileges", action="store_true",
+                        help="give root up for good once the counters are open")
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -57,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         from turbotui.sampling.spy_file import SpyFile  # noqa: PLC0415 - seldom used
 
         session.spy_by(SpyFile(arguments.spy))
+    if arguments.drop_privileges:
+        session.give_up_privileges()
     # the first interval passes while Textual is loaded, which takes as long
     session.start(_unseen, first=_FIRST_INTERVAL)
     # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
@@ -64,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     from turbotui.app import TurbotuiApp  # noqa: PLC0415 - as said
 
     app = TurbotuiApp(session, columns, theme=arguments.theme,
-                      profile=None if profile is None else (arguments.profile, profile), on_shown=_settle)
+                      profile=None if profile is None else (arguments.profile, profile), on_shown=_settle,
+                      on_rest=_collect)
     _settle()
     # a frame has no cycles: collections need not come often, in the middle of a key press
     gc.set_threshold(20_000, 50, 100)
@@ -73,19 +80,39 @@ def run(arguments: argparse.Namespace) -> int:
             app.run()
         finally:
             session.stop(1.0)
-    failure = app.failure or session.failure
-    if failure is not None:
-        raise InternalError(f"{type(failure).__name__}: {failure}") from failure
-    return 0
+    failures = app.containment.failures
+    if app.failure is None and session.failure is not None:
+        failures.take(session.failure, "sampling")
+    ending = failures.seen[-1] if app.failure or session.failure else None
+    if not app.terminal_lost:
+        _tell(failures, ending)
+    if ending is not None:
+        raise InternalError(ending.sentence) from ending.error
+    # nobody could read a sentence about it
+    return TerminalError.exit_status if app.terminal_lost else 0
+
+
+def _tell(failures: Failures, ending: Failure | None) -> None:
+    """Say on stderr what failed and was contained; with TURBOTUI_TRACEBACK=1 also where."""
+    for failure in failures.seen:
+        if failure is not ending:
+            print(f"turbotui: {failure.sentence}", file=sys.stderr)
+            if os.environ.get("TURBOTUI_TRACEBACK"):
+                traceback.print_exception(failure.error)
 
 
 def _settle() -> None:
     """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
 
-    Once more when a screen is there: applying the style sheet leaves a megabyte of cycles for each.
+    At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB.
     """
     gc.collect()
     gc.freeze()
+
+
+def _collect() -> None:
+    """Free what closed windows have left: up to a megabyte of cycles each (widgets and their styles)."""
+    gc.collect()
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

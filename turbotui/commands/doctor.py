@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from enum import Enum
 
@@ -16,8 +15,10 @@ from turbotui.analysis.doctor import Diagnosis, SourceReport, State, diagnose
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import open_host
 from turbotui.machine.machine import read_machine
+from turbotui.machine.remedies import OR
 from turbotui.sampling.census import take_census
 from turbotui.sources import SOURCES
+from turbotui.untrusted import json_text
 
 _STYLES = {State.READY: "green", State.PARTIAL: "yellow", State.ABSENT: "red"}
 _MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments))
     diagnosis = diagnose(machine, take_census(machine, SOURCES))
     if arguments.json:
-        json.dump(dataclasses.asdict(diagnosis), sys.stdout, indent=1, default=_plain)
+        sys.stdout.write(json_text(dataclasses.asdict(diagnosis), indent=1, default=_plain))
         print()
         return 0
     # not a terminal: no colours, and lines as long as they are, so that grep finds whole sentences
@@ -72,6 +73,8 @@ def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
             for signal in source.signals:
                 text = signal.origin if signal.usable else f"{signal.reason}: {signal.detail}"
                 other = " (read from another source)" if signal.usable and not signal.chosen else ""
+                if signal.compared:
+                    other = " (another source is read, and compared with this one)"
                 table.add_row(Text(f"  {signal.id}", style="dim"), Text("✓" if signal.usable else "✗"), Text(""),
                               Text(text + other, style="dim"))
     console.print(table)
@@ -88,7 +91,8 @@ def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
         console.print("\nTo have more (nothing of this was run):", style="bold")
     for remedy, titles in helped.items():
         console.print(Text(f"{', '.join(titles)}:"))
-        console.print(Text(f"  {remedy}"), soft_wrap=True)
+        for way in remedy.split(OR):
+            console.print(Text(f"  {way}"), soft_wrap=True)
 
 
 def _state(source: SourceReport) -> Text:
@@ -98,5 +102,6 @@ def _state(source: SourceReport) -> Text:
 def _advice(source: SourceReport) -> Text:
     text = Text(source.detail)
     if source.remedy:
-        text.append(f"\n→ {source.remedy}", style="bold")
+        first, *others = source.remedy.split(OR)
+        text.append(f"\n→ {first}{'; other ways are below' if others else ''}", style="bold")
     return text

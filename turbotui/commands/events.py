@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from itertools import chain
 
@@ -24,6 +23,7 @@ from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_errors import circumstances
+from turbotui.untrusted import json_text
 
 _RINGS = "ukh"
 
@@ -81,7 +81,7 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
         row = _codes_row(event) if isinstance(event, BareCodes) else _row(event)
         if simulated:
             row["machine"] = simulated
-        print(json.dumps(row, ensure_ascii=False) if arguments.json else _sentence(event))
+        print(json_text(row) if arguments.json else _sentence(event))
     return 0
 
 
@@ -187,7 +187,7 @@ def _list(arguments: argparse.Namespace, host: Host) -> int:
                 "unit": event.unit, "engine": event.engine, "opens": state,
                 "reason": None if refused is None else refused.sentence(),
             }  # fmt: skip
-            print(json.dumps({**row, "machine": simulated} if simulated else row, ensure_ascii=False))
+            print(json_text({**row, "machine": simulated} if simulated else row))
         else:
             mark = "?" if state is None else "✓" if state else "✗"
             unit = f" [{event.unit}]" if event.unit else ""

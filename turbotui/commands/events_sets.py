@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 
 from turbotui.commands.watching import label
@@ -16,6 +15,7 @@ from turbotui.sampling.adding import Chosen, named_set, open_set
 from turbotui.sampling.census import take_census
 from turbotui.sampling.selection import why_absent
 from turbotui.sources import SOURCES
+from turbotui.untrusted import json_text
 
 _NAME = 10  # columns of the longest title
 
@@ -47,7 +47,7 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
         if arguments.json:
             for column in chosen:
                 row = _row(one, column, absent)
-                print(json.dumps({**row, "machine": simulated} if simulated else row, ensure_ascii=False))
+                print(json_text({**row, "machine": simulated} if simulated else row))
             continue
         print(f"{name}: {one.title} ({one.origin})")
         for column in chosen:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from turbotui.analysis.configuration import configuration
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.watching import label, open_host
 from turbotui.machine.machine import read_machine
+from turbotui.untrusted import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
                 for section in sections
             ],
         }
-        print(json.dumps(report, indent=1, ensure_ascii=False))
+        print(json_text(report, indent=1))
         return 0
     if simulated := label(host):
         print(f"# {simulated}: nothing below was read from hardware")

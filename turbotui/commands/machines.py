@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from turbotui.machine.simulated import SHAPES
 from turbotui.machine.simulated.applications import APPLICATIONS
+from turbotui.untrusted import json_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     applications = [{"name": one.name, "summary": one.summary} for one in APPLICATIONS.values()]
     if arguments.json:
-        print(json.dumps({"simulated": True, "machines": rows, "applications": applications}, indent=1))
+        print(json_text({"simulated": True, "machines": rows, "applications": applications}, indent=1))
         return 0
     width = max(len(str(row["name"])) for row in rows)
     print("SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import queue
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import FrameType
 
 from turbotui.analysis.roofline.export import csv_text, svg_text
-from turbotui.analysis.roofline.judging import Choice, roofs_for
+from turbotui.analysis.roofline.judging import Choice, core_weights, roofs_for
 from turbotui.analysis.roofline.live import Spot, read_spots
 from turbotui.analysis.roofline.measuring import machine_title
 from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.analysis.roofline.sharing import Working
+from turbotui.analysis.roofline.traffic import MemoryTraffic
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.roofline_child import TURN, follow
 from turbotui.commands.roofline_text import Result, json_of, plot_of, text_of
@@ -37,6 +39,7 @@ from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.sources.roofline import why_uncounted
+from turbotui.untrusted import json_text
 
 _INTERVALS = 10
 _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
@@ -100,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.svg is not None:
         _write_svg(arguments.svg, result)
     if arguments.json:
-        print(json.dumps(json_of(result), indent=1))
+        print(json_text(json_of(result), indent=1))
     else:
         width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
         print(text_of(result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty()))
@@ -136,7 +139,7 @@ def _host(arguments: argparse.Namespace) -> Host:
 def _write_svg(path: str, result: Result) -> None:
     rows = result.rows
     spots = rows[list(rows)[-1]] if rows else []
-    roofs = result.roofs[spots[0].name].roofs if spots else None
+    roofs = result.drawn(spots) if spots else None
     if roofs is None:
         source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
         raise MachineError(f"there is nothing to draw in {path}: {source}")
@@ -163,17 +166,20 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
         MachineError: the events cannot be counted for this user; the command was not run.
         TurbotuiError: the command cannot be run.
     """
-    energy = _Energy(machine, interval)
+    beside = _Beside(machine, interval)
     try:
-        followed = follow(machine, banks, words, interval, sizing=sizing, ready=energy.start)
+        followed = follow(machine, banks, words, interval, sizing=sizing, ready=beside.start)
     finally:
-        joules = energy.stop()
+        beside.stop()
+    joules = beside.joules
     many = followed.busy > _ONE_CPU
     row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
     choice = roofs_for(machine, row, os.environ, theory=theory)
-    cores = "all cores" if many else "one core"
+    working = _working(machine, followed.busy if many else 1.0, beside.traffic)
+    cores = f"{working.cores:.1f} cores" if many else "one core"
     notes = [_INTERRUPTED] if followed.interrupted else []
-    notes.append(f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}")
+    notes.append(f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}, and with all of "
+                 "the memory's, whatever else ran")
     if followed.user_only:
         notes.append("only user mode is counted: kernel.perf_event_paranoid hides the kernel's part from this user")
     if joules is not None:
@@ -186,51 +192,76 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
                      "it ended before anything was counted")
     seconds = followed.spots[-1].seconds if followed.spots else 0.0
     recipes = tuple(dict.fromkeys(bank.recipe for bank in banks))
-    spots = followed.spots
+    spots = tuple(replace(spot, working=working) for spot in followed.spots)
     notes += _notes(recipes, spots, choice.roofs, scaled=followed.sets == 1)
     return Result("", machine_title(machine), spots, {spot.name: choice for spot in spots},
-                  _counted(recipes, sizing, spots), tuple(notes), joules, energy.why, seconds,
+                  _counted(recipes, sizing, spots), tuple(notes), joules, beside.why, seconds,
                   followed.status or (_SIGINT_STATUS if followed.interrupted else 0))
 
 
-class _Energy:
-    """Energy of all packages beside a command, where it can be had."""
+def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
+    """What a command has of the machine while it keeps so many CPUs busy; which ones, nobody noted."""
+    cores = len(machine.topology.instances(Scope.CORE))
+    used = min(float(cores), busy)
+    return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
+
+
+class _Beside:
+    """Energy of all packages and the memory's traffic beside a command, where they can be had.
+
+    Attributes:
+        joules: of the packages; None where it is not known.
+        traffic: bytes per second of all memory; None where nobody counts.
+        why: the reason why there is no energy.
+    """
 
     def __init__(self, machine: Machine, interval: float) -> None:
         self._session = Session(machine, SOURCES, interval, LinuxHost())
-        self._joules = 0.0
-        self._known = False
+        self._memory = MemoryTraffic(machine)
+        self._packages = len(machine.topology.instances(Scope.PACKAGE))
+        self._moved = self._seconds = 0.0
+        self.joules: float | None = None
         column = self._session.catalog.get(_ENERGY)
         absent = None if column is None else why_absent(column, self._session.census, machine.topology)
         self._column = None if absent is not None else column
+        self._reads = self._column is not None or bool(self._memory.sources())
         self.why = "" if absent is None else absent.sentence()
+
+    @property
+    def traffic(self) -> float | None:
+        """Bytes per second of all memory while it was known."""
+        return self._moved / self._seconds if self._seconds else None
 
     def start(self) -> None:
         """Begin."""
-        if self._column is not None:
+        if self._reads:
             first: queue.Queue[bool] = queue.Queue()
 
             def take(frame: Frame) -> None:
                 self._add(frame)
                 first.put(True)
 
-            self._session.want([_ENERGY])
+            self._session.want([_ENERGY] if self._column is not None else [])
+            self._session.read_also(self._memory.sources(), self._memory.signals())
             self._session.start(take)
             with contextlib.suppress(queue.Empty):
                 first.get(timeout=5.0)
 
-    def stop(self) -> float | None:
-        """End; joules since the start."""
-        if self._column is None:
-            return None
-        self._session.stop()
-        return self._joules if self._known else None
+    def stop(self) -> None:
+        """End."""
+        if self._reads:
+            self._session.stop()
 
     def _add(self, frame: Frame) -> None:
-        value = None if self._column is None or frame.older is None else frame.cell(self._column, SYSTEM_ROW)
+        if frame.older is None:
+            return
+        value = None if self._column is None else frame.cell(self._column, SYSTEM_ROW)
         if isinstance(value, int | float):
-            self._joules += value
-            self._known = True
+            self.joules = (self.joules or 0.0) + value
+        traffic = self._memory.read(frame)
+        if len(traffic) == self._packages:
+            self._moved += sum(traffic.values()) * (frame.seconds or 0.0)
+            self._seconds += frame.seconds or 0.0
 
 
 # A machine
@@ -247,6 +278,9 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
     absent = None if energy is None else why_absent(energy, session.census, machine.topology)
     known_energy = energy if absent is None else None
     session.want([*columns, *([known_energy.id] if known_energy is not None else [])])
+    traffic = MemoryTraffic(machine)
+    session.read_also(traffic.sources(), traffic.signals())
+    weights = core_weights(machine)
     rows = _rows(machine, _BY[arguments.by])
     flops = session.catalog.get("GFLOP/s")
     spots: list[Spot] = []
@@ -257,7 +291,8 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
             continue
         passed += frame.seconds or 0.0
         estimated = frame.estimated(flops, SYSTEM_ROW)
-        reading = read_spots(frame, rows, recipes, sizing, seconds=passed, estimated=estimated)
+        reading = read_spots(frame, rows, recipes, sizing, seconds=passed, estimated=estimated, weights=weights,
+                             traffic=traffic.read(frame))
         spots += reading.spots
         value = None if known_energy is None else frame.cell(known_energy, SYSTEM_ROW)
         if not any(spot.row == SYSTEM_ROW for spot in reading.spots):
@@ -299,7 +334,8 @@ def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: boo
         instance = machine.topology.instance(row)
         cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
         small = row.scope.rank < Scope.PACKAGE.rank
-        key = (row.scope, machine.topology.places[cpu].core_type if cpu >= 0 else None, None if small else row)
+        place = machine.topology.row(Scope.PACKAGE, cpu) if small and cpu >= 0 else row
+        key = (row.scope, machine.topology.places[cpu].core_type if cpu >= 0 else None, place)
         if key not in known:
             known[key] = roofs_for(machine, row, os.environ, theory=theory)
         found[name] = known[key]

@@ -17,11 +17,11 @@ from turbotui.analysis.roofline.live import Spot
 from turbotui.analysis.roofline.turns import joined_intervals
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.launching import Held
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.roofline_banks import Bank, vector_bits
 from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
-from turbotui.machine.tasks.launching import Held
 from turbotui.quantities.recipe_sets import plan_sets
 from turbotui.quantities.recipes import Event
 from turbotui.quantities.roofline import Sizing, counted
@@ -179,7 +179,8 @@ def _watch(host: Host, counters: CommandCounters, plan: _Plan, held: Held, name:
             if speed is not None and now > before:
                 spots.append(Spot(SYSTEM_ROW, name, speed.flops / 1e9,
                                   None if speed.bytes is None else speed.bytes / 1e9, speed.intensity, speed.dominant,
-                                  speed.width, now - began, now - before, estimated))
+                                  speed.width, now - began, now - before, estimated, single=speed.single,
+                                  half=speed.half))
             older, before = newer, now
     busy = older[0][0].value / 1e9 / max(1e-9, before - began)
     return Followed(status, tuple(spots), busy, counters.user_only, interrupted=bool(interrupts))
@@ -268,7 +269,8 @@ def _joined_spots(banks: Sequence[Bank], taken: Sequence[Sequence[tuple[int, Int
         if speed is not None:
             spots.append(Spot(SYSTEM_ROW, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9,
                               speed.intensity, speed.dominant, speed.width, ended, seconds,
-                              estimated=any(intervals[number].estimated for intervals in each)))
+                              estimated=any(intervals[number].estimated for intervals in each), single=speed.single,
+                              half=speed.half))
     return tuple(spots)
 
 
@@ -314,7 +316,7 @@ def _speed(bank: Bank, rates: Mapping[str, float], sizing: Sizing) -> Speed | No
     if found is None:
         return None
     sized = found.flops if found.bytes is not None else 0.0
-    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single)
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half)
 
 
 @contextlib.contextmanager

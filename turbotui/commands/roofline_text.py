@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turbotui.analysis.roofline import storage
-from turbotui.analysis.roofline.judging import Choice, flat_roof, judge
+from turbotui.analysis.roofline.judging import Choice, flat_roof
 from turbotui.analysis.roofline.live import Spot, moments_of, total_of
 from turbotui.analysis.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.analysis.roofline.plot import Mark, Plot, build_plot
-from turbotui.analysis.roofline.roofs import Bound, RoofSet, Verdict, verdict
+from turbotui.analysis.roofline.roofs import BINDING, NOTHING_BINDS, Bound, RoofSet, Verdict, verdict
 from turbotui.commands.roofs_text import draw_plot
 
 _MARKS = {"scalar": "s", "SSE": "x", "NEON": "x", "AVX": "a", "AVX-512": "z", "SVE": "z"}
@@ -52,6 +52,11 @@ class Result:
             found.setdefault(spot.name, []).append(spot)
         return found
 
+    def drawn(self, spots: Sequence[Spot]) -> RoofSet | None:
+        """The roofs of a row while so much works as it did on average over its intervals, of which there is one."""
+        total = total_of(spots)
+        return self.roofs[spots[0].name].under(None if total is None else total.working)
+
 
 def text_of(result: Result, *, plot: bool, width: int, coloured: bool) -> str:
     """The whole report."""
@@ -61,12 +66,12 @@ def text_of(result: Result, *, plot: bool, width: int, coloured: bool) -> str:
     lines += ["", *_table(result), ""]
     main = _main(result)
     if main:
-        lines += _phase_table(main, result.roofs[main[0].name].roofs)
+        lines += _phase_table(main, result.roofs[main[0].name])
     lines += _energy(result)
     lines += [f"note: {note}" for note in result.notes]
-    choice = result.roofs[main[0].name] if main else None
-    if plot and choice is not None and choice.roofs is not None:
-        drawn = plot_of(choice.roofs, main)
+    roofs = result.drawn(main) if main else None
+    if plot and roofs is not None:
+        drawn = plot_of(roofs, main)
         lines += ["", drawn.title, draw_plot(drawn, width, coloured), *_legend(drawn)]
     return "\n".join(lines)
 
@@ -94,18 +99,20 @@ def _main(result: Result) -> list[Spot]:
 
 def _table(result: Result) -> list[str]:
     lines = [["", "AI flop/B", "GFLOP/s", "GB/s", "width", "bound by", "of that roof", "below"]]
+    unbound = False
     for name, spots in result.rows.items():
         total = total_of(spots)
         if total is None:
             continue
         mark = "~" if total.estimated else ""
-        roofs = result.roofs[name].roofs
-        found = None if roofs is None else judge(total, roofs)
+        found = result.roofs[name].judge(total)
         lines.append([
             name, _number(total.intensity, mark), _number(total.gflops, mark), _number(total.gbytes, mark),
             total.dominant or "-", *_verdict_words(found),
         ])
-    return _aligned(lines)
+        unbound |= found is not None and found.bound is Bound.NONE
+    said = [f"{NOTHING_BINDS}: less than {100 * BINDING:.0f} % of the nearest roof is reached"] if unbound else []
+    return [*_aligned(lines), *said]
 
 
 def _number(value: float | None, mark: str = "") -> str:
@@ -117,6 +124,9 @@ def _verdict_words(found: Verdict | None) -> list[str]:
         return ["-", "-", "-"]
     if found.above:
         return [f"above {found.top}", f"{100 * found.reached:.1f} %", "-"]
+    if found.bound is Bound.NONE:
+        return [f"no roof (nearest: {found.ceiling})", f"{100 * found.reached:.1f} %",
+                f"{100 * (1 - found.reached):.1f} %"]
     kind = "compute" if found.bound is Bound.COMPUTE else "memory"
     return [f"{found.ceiling} ({kind})", f"{100 * found.reached:.1f} %", f"{100 * (1 - found.reached):.1f} %"]
 
@@ -128,17 +138,19 @@ def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
                       for at, (word, width) in enumerate(zip(line, widths, strict=True))).rstrip() for line in lines]
 
 
-def _phase_table(spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
+def _phase_table(spots: Sequence[Spot], choice: Choice) -> list[str]:
     phases = find_phases(moments_of(spots))
     kinds = kinds_of(phases)
     if len(phases) < 2:
         return []
     whole = total_of(spots)
     single = None if whole is None else whole.single
+    roofs = choice.under(None if whole is None else whole.working)
+    used = None if whole is None else choice.used(whole.working)
     lines = [["behaviour", "AI flop/B", "GFLOP/s", "seconds", "width", "bound by", "of that roof", "below"]]
     for number, kind in enumerate(kinds, 1):
         lines.append([str(number), _number(kind.intensity), f"{kind.gflops:.4g}", f"{kind.seconds:.2f}",
-                      kind.dominant or "-", *_verdict_words(_judged(kind, roofs, single))])
+                      kind.dominant or "-", *_verdict_words(_judged(kind, roofs, single, used))])
     steady = [phase for phase in phases if phase.intervals > 1]
     changes = [phase for phase in phases if phase.intervals == 1] if steady else []
     change = f"{sum(phase.seconds for phase in changes):.2f} s of change between them belong to none"
@@ -148,11 +160,11 @@ def _phase_table(spots: Sequence[Spot], roofs: RoofSet | None) -> list[str]:
             *([change] if changes else []), *([f"course: {course}{more}"] if steady else []), ""]
 
 
-def _judged(phase: Phase, roofs: RoofSet | None, single: float | None) -> Verdict | None:
+def _judged(phase: Phase, roofs: RoofSet | None, single: float | None, used: float | None) -> Verdict | None:
     if roofs is None or not phase.intensity or not phase.gflops:
         return None
     flops = phase.gflops * 1e9
-    return verdict(roofs, phase.intensity, flops, flat_roof(roofs, flops, phase.dominant, single))
+    return verdict(roofs, phase.intensity, flops, flat_roof(roofs, flops, phase.dominant, single), used=used)
 
 
 def _kind_number(phase: Phase, kinds: Sequence[Phase]) -> str:
@@ -178,18 +190,23 @@ def json_of(result: Result) -> dict[str, object]:
     rows = []
     for name, spots in result.rows.items():
         total = total_of(spots)
-        roofs = result.roofs[name].roofs
-        found = None if total is None or roofs is None else judge(total, roofs)
+        choice = result.roofs[name]
+        found = None if total is None else choice.judge(total)
+        working = None if total is None else total.working
         rows.append({
             "row": name, "total": None if total is None else _spot_json(total),
             "verdict": None if found is None else {
                 "bound": found.bound.value, "by": found.ceiling, "share": found.reached,
-                "attainable_flops": found.attainable, "above_every_roof": found.above},
+                "attainable_flops": found.attainable, "above_every_roof": found.above,
+                "by_memory_counters": found.counted},
+            "working": None if working is None else {
+                "cores": working.cores, "cores_that_share_memory": working.beside,
+                "memory_bytes_per_second": working.traffic, "memory_share_used": choice.used(working)},
             "intervals": [_spot_json(spot) for spot in spots],
             "phases": [{"start": phase.start, "seconds": phase.seconds, "flop_per_byte": phase.intensity,
                         "flops": phase.gflops * 1e9, "width": phase.dominant, "intervals": phase.intervals}
                        for phase in find_phases(moments_of(spots))],
-            "roofs": result.roofs[name].source,
+            "roofs": choice.source,
         })
     sets = {id(choice.roofs): choice.roofs for choice in result.roofs.values() if choice.roofs is not None}
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -27,6 +26,7 @@ from turbotui.errors import StoppedError, UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.untrusted import json_text
 
 _HERE = "this machine"
 _WORDS = ("one", "all")
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
     if arguments.json:
-        print(json.dumps({"simulated": simulated, "sets": [_report(one) for one in sets]}, indent=1))
+        print(json_text({"simulated": simulated, "sets": [_report(one) for one in sets]}, indent=1))
         return 0
     if simulated:
         print(f"# {simulated}: nothing below was read from hardware\n")
@@ -109,7 +109,7 @@ def _chosen(machine: Machine, threads: str) -> frozenset[int]:
     kinds = machine.topology.core_types
     there = ", ".join((*_WORDS, *kinds))
     if threads in _KINDS:
-        of = f"only {', '.join(kinds)}" if kinds else "all cores are of one kind"
+        of = f"only {', '.join(kinds)}" if kinds else machine.topology.kinds.sentence()
         raise UsageError(f"--threads: no {threads} cores here, {of}; there are {there}, and sets of CPUs such as 0-3,8")
     try:
         return parse_cpu_set(threads)
@@ -142,6 +142,9 @@ def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet,
             check()
         if not arguments.quick:
             storage.store(path, tuple(found.values()))
+            if unsure := [one.threads for one in found.values() if one.disturbed]:
+                print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in unsure)}, "
+                      "for other work disturbed some of them (marked ~)", file=sys.stderr)
     if len(missing) < len(choices):
         print(f"stored roofs from {path}; --fresh measures again", file=sys.stderr)
     return tuple(found.get(choice) or stored[choice] for choice in choices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import statistics
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from turbotui.analysis import score_baselines, score_history
-from turbotui.analysis.score import Baseline, Prediction, Run, differences, predict
+from turbotui.analysis.score import Baseline, Prediction, Run, differences, load_differences, predict
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.score_measuring import Load, measure
 from turbotui.commands.score_past import (
@@ -28,8 +29,10 @@ from turbotui.commands.watching import label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.untrusted import one_line
 
 _TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
+_SAME_RATIO = 1e-4  # people give a ratio with four or five digits
 _STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
 
 
@@ -45,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--value", required=True, metavar="X", help="the score; more is better")
     store.add_argument("--ratio", metavar="R",
                        help="the lowest ratio while it ran (default 1, which is true with turbo off only)")
+    store.add_argument("--busy-cpus", metavar="N", type=int,
+                       help="how many CPUs were busy while it ran (default: those of the newest kept run with this "
+                            "ratio, else all)")
+    store.add_argument("--busy", metavar="PERCENT",
+                       help="for how much of the time they were busy (default: as in that run, else not compared)")
     run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
@@ -87,7 +95,8 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
     ratio = 1.0 if arguments.ratio is None else positive(arguments.ratio, "--ratio")
     machine = read_machine(open_host(arguments))
     configuration = score_baselines.configuration(machine)
-    baseline = Baseline(arguments.name, arguments.unit, value, ratio, configuration, label(machine.host))
+    cpus, busy = _busy(arguments, machine, ratio)
+    baseline = Baseline(arguments.name, arguments.unit, value, ratio, configuration, label(machine.host), cpus, busy)
     if arguments.ratio is None and configuration["turbo"] != "off":
         print(f"turbotui: warning: ratio 1 is stored, which is that of a run without turbo, and turbo is "
               f"{_TURBO_SAID[configuration['turbo']]}: measure the ratio while the benchmark runs with turbotui score "
@@ -95,6 +104,25 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
     score_baselines.store(path, baseline)
     print(baseline_text(baseline))
     return 0
+
+
+def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tuple[int | None, float | None]:
+    """The load of a baseline: as it is given, else as in the newest kept run that had its ratio."""
+    cpus: int | None = arguments.busy_cpus
+    there = len(machine.topology.cpus)
+    if cpus is not None and not 1 <= cpus <= there:
+        raise UsageError(f"--busy-cpus {cpus}: this machine has {there} CPUs")
+    busy = None if arguments.busy is None else positive(arguments.busy, "--busy") / 100.0
+    if busy is not None and busy > 1.0:
+        raise UsageError(f"--busy {arguments.busy}: more than 100 % of the time")
+    if cpus is None and busy is None and arguments.ratio is not None:
+        host = machine.host
+        path = score_history.path_of(os.environ, host.name, label(host))
+        same = [one for one in score_history.load(path).runs
+                if one.ratio is not None and one.busy_cpus and math.isclose(one.ratio, ratio, rel_tol=_SAME_RATIO)]
+        if same:
+            return same[-1].busy_cpus, same[-1].busy
+    return cpus, busy
 
 
 def _list(arguments: argparse.Namespace, path: str) -> int:
@@ -152,16 +180,19 @@ def _measure(arguments: argparse.Namespace, path: str) -> int:
     ratios = [one.ratio for one in runs if one.ratio is not None]
     warnings = list(dict.fromkeys(warning for one in runs for warning in one.warnings))
     prediction = None
+    unlike: list[str] = []
     if baseline is not None:
-        warnings += _comparing(baseline, machine)
+        unlike = load_differences(baseline, runs)
+        warnings += [*unlike, *_comparing(baseline, machine)]
         prediction = predict(baseline, statistics.median(ratios), ratios) if ratios else None
     notes = _keep(machine, list(zip(runs, ends, scores, strict=True)), load, baseline)
     if load.pattern is not None and None in scores:
         notes.append(f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}")
-    report = Report(label(machine.host), runs, scores, warnings, baseline, prediction, allowed, notes)
+    report = Report(label(machine.host), runs, scores, warnings, baseline, prediction, allowed, notes,
+                    comparable=not unlike)
     print(report_json(report) if arguments.json else "\n".join(report_text(report)))
     for note in notes:
-        print(f"turbotui: {note}", file=sys.stderr)
+        print(f"turbotui: {one_line(note)}", file=sys.stderr)
     return _STATUS.get(report.verdict, 0)
 
 

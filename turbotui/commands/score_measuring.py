@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import os
 import re
-import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turbotui.analysis.score import CpuRatio, Run, Throttling, judge
 from turbotui.errors import MachineError, TurbotuiError
+from turbotui.machine.launching import Held
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import Cell, ColumnId
@@ -65,7 +68,8 @@ def measure(machine: Machine, seconds: float, load: Load = Load()) -> tuple[Run,
                                f"had here ({census.why_missing(name).sentence()}): turbotui doctor says more")
     columns = [column for name in (*_RATIO, *_HOLDING) if (column := catalog.get(name)) is not None]
     sampler = Sampler(machine, census, signals_of(columns, census), _FOREVER if load.command else seconds)
-    frames, printed = asyncio.run(_sampled(sampler, load))
+    with _held(load) as command:
+        frames, printed = asyncio.run(_sampled(sampler, command))
     frame = frames[-1]
     found = [_ratio_of(frame, catalog, cpu) for cpu in machine.topology.cpus]
     return judge(frame.seconds or 0.0, found, _throttling(frame, catalog)), printed
@@ -100,7 +104,7 @@ def _cell(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> Cell:
     return None if column is None else frame.cell(column, row)
 
 
-async def _sampled(sampler: Sampler, load: Load) -> tuple[list[Frame], float | None]:
+async def _sampled(sampler: Sampler, command: _Command | None) -> tuple[list[Frame], float | None]:
     frames: list[Frame] = []
     loop = asyncio.get_running_loop()
     first = asyncio.Event()
@@ -116,38 +120,76 @@ async def _sampled(sampler: Sampler, load: Load) -> tuple[list[Frame], float | N
 
     sampler.bus.attach(Box())
     sampling = asyncio.create_task(sampler.run(1))
-    if load.command:
+    if command is not None:
         await first.wait()
         try:
-            printed = await asyncio.to_thread(_run, load)
+            printed = await asyncio.to_thread(command.run)
         finally:
             sampler.end_interval()
     await sampling
     return frames, printed
 
 
-def _run(load: Load) -> float | None:
-    """Run the load; its output goes to stderr, for stdout is the report's."""
-    started = time.monotonic()
-    found: float | None = None
-    words = load.command
-    try:
-        if load.pattern is None:
-            code = subprocess.run(words, check=False, stdout=sys.stderr).returncode  # noqa: S603 - asked for
-        else:
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,  # noqa: S603 - asked for
-                                  errors="replace") as child:
-                for line in child.stdout or ():
+class _Command:
+    """A load that is held until it is to run; its output goes to stderr, for stdout is the report's.
+
+    Args:
+        words: the command.
+        pattern: finds the score in what it prints; None: nobody looks.
+    """
+
+    def __init__(self, words: tuple[str, ...], pattern: re.Pattern[str] | None) -> None:
+        self._pattern = pattern
+        self._ran = False
+        self._output: int | None = None
+        if pattern is None:
+            self._held = Held(words, sys.stderr.fileno())
+            return
+        self._output, end = os.pipe()
+        self._held = Held(words, end)
+        os.close(end)
+
+    def run(self) -> float | None:
+        """Run it; the score that it printed.
+
+        Raises:
+            TurbotuiError: it cannot be run, or failed.
+        """
+        started = time.monotonic()
+        found: float | None = None
+        self._ran = True
+        self._held.go()
+        if self._output is not None and self._pattern is not None:
+            with open(self._output, encoding="utf-8", errors="replace", closefd=False) as lines:
+                for line in lines:
                     sys.stderr.write(line)
-                    number = score_in(line, load.pattern)
+                    number = score_in(line, self._pattern)
                     found = found if number is None else number
-            code = child.returncode
-    except OSError as error:
-        raise TurbotuiError(f"{words[0]} cannot be run: {error.strerror}") from error
-    if code:
-        raise TurbotuiError(f"the load {words[0]} failed with status {code} after "
-                            f"{time.monotonic() - started:.1f} s: nothing is concluded from it")
-    return found
+        code = self._held.wait()
+        if code:
+            raise TurbotuiError(f"the load {self._held.name} failed with status {code} after "
+                                f"{time.monotonic() - started:.1f} s: nothing is concluded from it")
+        return found
+
+    def close(self) -> None:
+        """Give its pipe back, and end it if it never ran."""
+        if not self._ran:
+            self._held.give_up()
+        if self._output is not None:
+            os.close(self._output)
+
+
+@contextlib.contextmanager
+def _held(load: Load) -> Iterator[_Command | None]:
+    """The load's command, made before there are threads; None where there is none."""
+    if not load.command:
+        yield None
+        return
+    command = _Command(load.command, load.pattern)
+    try:
+        yield command
+    finally:
+        command.close()
 
 
 def score_in(line: str, pattern: re.Pattern[str]) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.score_text import against, damage_text, past_json, past_text
 from turbotui.commands.watching import label, open_host
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.untrusted import json_text
 
 SLOWER = 5
 """Exit status of a check: the node is slower than its baseline, or than it was, by more than was allowed."""
@@ -81,7 +81,7 @@ def history(arguments: argparse.Namespace) -> int:
     known = [(past.runs[-1].node, past, seen) for _path, past, seen in found if past.runs]
     if arguments.json:
         nodes = [past_json(node, past, seen) for node, past, seen in known]
-        print(json.dumps(nodes if arguments.node == _EVERY else nodes[0], indent=1))
+        print(json_text(nodes if arguments.node == _EVERY else nodes[0], indent=1))
     else:
         print("\n\n".join("\n".join(past_text(node, past, seen, arguments.last)) for node, past, seen in known))
     return 0 if allowed is None else _status([trend for _node, _past, seen in known for trend in seen], allowed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from turbotui.analysis.score import Baseline, Prediction, Run, percent
 from turbotui.analysis.score_history import Kept, Past, run_json
 from turbotui.analysis.score_trend import Change, Group, Trend, sentences
+from turbotui.untrusted import json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Report:
         baseline: what is predicted from; None: nothing is predicted.
         prediction: of the median of all runs.
         allowed: per cent by which the predicted score may be lower; None: nobody asked.
+        notes: what went wrong beside it.
+        comparable: whether as many CPUs were as busy as for the baseline; without that nothing is concluded.
     """
 
     simulated: str
@@ -35,6 +37,7 @@ class Report:
     prediction: Prediction | None = None
     allowed: float | None = None
     notes: Sequence[str] = field(default=())
+    comparable: bool = True
 
     @property
     def ratios(self) -> list[float]:
@@ -58,7 +61,7 @@ class Report:
         """Of the fleet check: "slower", "ok", "doubtful"; "" where nobody asked."""
         if self.allowed is None:
             return ""
-        if self.slower is None:
+        if self.slower is None or not self.comparable:
             return "doubtful"
         if self.slower > self.allowed:
             return "slower"
@@ -129,7 +132,7 @@ def against(measured: float, predicted: float, error: float) -> str:
 def report_json(report: Report) -> str:
     """The report as one JSON object; ratios are plain, scores in `unit`."""
     ratios, scores = report.ratios, report.scores
-    return json.dumps({
+    return json_text({
         "simulated": report.simulated,
         "runs": [{"seconds": one.seconds, "ratio": one.ratio, "state": one.state,
                   "lowest_cpu": None if one.lowest is None else one.lowest.cpu,
@@ -160,18 +163,21 @@ def baseline_text(one: Baseline) -> str:
     """A baseline in one line."""
     facts = ", ".join(f"{key} {value}" for key, value in one.configuration.items())
     mark = f" [{one.simulated}]" if one.simulated else ""
-    return f"{one.name}: {one.value:g} {one.unit} at ratio {one.ratio:g} ({facts}){mark}"
+    share = "" if one.busy is None else f" for {percent(one.busy)} of the time"
+    load = "" if one.cpus is None else f" with {one.cpus} CPU{'s' * (one.cpus != 1)} busy{share}"
+    return f"{one.name}: {one.value:g} {one.unit} at ratio {one.ratio:g}{load} ({facts}){mark}"
 
 
 def baselines_json(known: Sequence[Baseline]) -> str:
     """Baselines as a JSON list."""
-    return json.dumps([{"name": one.name, "unit": one.unit, "value": one.value, "ratio": one.ratio,
-                        "configuration": dict(one.configuration), "simulated": one.simulated}
+    return json_text([{"name": one.name, "unit": one.unit, "value": one.value, "ratio": one.ratio,
+                        "configuration": dict(one.configuration), "simulated": one.simulated,
+                        "busy_cpus": one.cpus, "busy": one.busy}
                        for one in known], indent=1)
 
 
-_HEADINGS = ("when (UTC)", "ratio", "busy", "clock", "throttled", "predicted", "measured", "baseline", "load")
-_RIGHT = {1, 2, 5, 6}
+_HEADINGS = ("when (UTC)", "ratio", "CPUs", "busy", "clock", "throttled", "predicted", "measured", "baseline", "load")
+_RIGHT = {1, 2, 3, 6, 7}
 
 
 def past_text(node: str, past: Past, found: Sequence[Trend], most: int) -> list[str]:
@@ -207,7 +213,7 @@ def _cells(one: Kept) -> tuple[str, ...]:
         predicted = with_error(one.predicted, one.error or 0.0)
     return (
         f"{one.when:%Y-%m-%d %H:%M:%S}", ("-" if one.ratio is None else f"{one.ratio:.5f}") + "?" * bool(one.warnings),
-        "-" if one.busy is None else percent(one.busy), one.state, throttled, predicted,
+        str(one.busy_cpus), "-" if one.busy is None else percent(one.busy), one.state, throttled, predicted,
         "-" if one.measured is None else f"{one.measured:g}", f"{one.baseline} {one.unit}".strip() or "-",
         one.load or "-",
     )
@@ -233,7 +239,7 @@ def past_json(node: str, past: Past, found: Sequence[Trend]) -> dict[str, object
         "trends": [
             {"baseline": trend.baseline, "load": trend.load, "unit": trend.unit, "days": trend.days,
              "left_out": {"doubtful": trend.doubtful, "other_configuration": trend.otherwise,
-                          "differing": list(trend.differing)},
+                          "differing": list(trend.differing), "other_load": trend.unlike},
              "changes": [_change_json(change) for change in trend.changes]}
             for trend in found
         ],

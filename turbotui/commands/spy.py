@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import queue
 import signal
 import sys
@@ -28,10 +27,11 @@ from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
 from turbotui.quantities.spy_signals import SpySignals
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.own_cost import OwnCost
+from turbotui.sampling.own_cost import OwnCost, missed_words
 from turbotui.sampling.session import Session
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources import SOURCES
+from turbotui.untrusted import json_text, one_line
 
 _FORMATS = ("table", "csv", "json")
 _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(session, arguments)
     notes = session.spy_notes
     for note in (*notes, *filter(None, [joining_note(session.spies, session.census.signals)])):
-        print(f"turbotui: {note}", file=sys.stderr)
+        print(f"turbotui: {one_line(note)}", file=sys.stderr)
     if not any(session.census.signals.get(name) for column in session.spied for name in column.needs):
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
     _Spying(session, arguments).run()
@@ -160,6 +160,9 @@ class _Spying:
                 session.stop()
         if session.failure is not None:
             raise session.failure
+        missed = missed_words(session.latest, session.interval)
+        if missed:
+            print(f"turbotui: {missed}", file=sys.stderr)
 
     def _beside(self, call: Callable[[], None]) -> None:
         """Call on the monitor's CPU. The first thread's affinity is what others give the process: it is left alone."""
@@ -248,7 +251,7 @@ class _Spying:
         if note != self._note:
             self._note = note
             if note:
-                print(f"turbotui: {note}; the spies go on as before", file=sys.stderr, flush=True)
+                print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
 
     def _join(self, intervals: list[SpiedInterval]) -> None:
         if not self._arguments.joined:
@@ -257,7 +260,7 @@ class _Spying:
         for one in intervals:
             line = {"seq": one.seq, "cpu": one.cpu, "seconds": round(one.seconds, 9), "counts": dict(one.counts),
                     "estimated": sorted(one.estimated), **({"machine": kind} if kind else {})}
-            print(json.dumps(line), flush=True)
+            print(json_text(line), flush=True)
 
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
         """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""

@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 from turbotui import __version__
-from turbotui.commands.stat_child import run_command
+from turbotui.commands.stat_child import run_held
 from turbotui.commands.stat_dump import dump_lines
 from turbotui.commands.stat_opening import Opened, open_stat
 from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_options
 from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
+from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
+from turbotui.machine.launching import Held
 from turbotui.output.extremes import Extremes
-from turbotui.output.formats import make_format
+from turbotui.output.formats import make_format, make_series
+from turbotui.output.layout import Ending
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import missed_words
 from turbotui.sampling.session import Session
 
 _EVERY_SOURCE = 2  # --debug twice: where each number comes from
@@ -47,6 +51,8 @@ def main(words: Sequence[str]) -> int:
             streams.notes([f"turbotui version {__version__}"])
             return 0
         opened = open_stat(options)
+        if options.drop_privileges:
+            opened.session.give_up_privileges()
         if options.debug >= _EVERY_SOURCE:
             streams.notes(_where_read(opened))
         if options.task is Task.LIST:
@@ -67,7 +73,7 @@ def _print_configuration(opened: Opened, options: StatOptions, streams: Streams)
     kind = opened.layout.kind
     if kind and not options.quiet:
         streams.notes([f"# {kind} machine {opened.layout.machine}: nothing below was measured"])
-    sections = configuration(opened.session.machine, detailed=options.debug > 0)
+    sections = configuration(opened.session.machine, detailed=options.debug > 0, beyond=False)
     streams.notes(
         line.text for section in sections for line in section.lines if line.always or not options.quiet
     )
@@ -97,6 +103,7 @@ def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
 def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """One interval from the command's start to its end; its exit status."""
     session = opened.session
+    held = Held(options.command, prepare=_without_root if options.drop_privileges else None)  # before there are threads
     frames: Every[Frame] = Every()
     began = threading.Event()
 
@@ -108,10 +115,14 @@ def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
         frames.close()
         began.set()
 
-    session.start(take, intervals=1, on_end=end)
-    began.wait()
-    _raise_failure(session)
-    ended = run_command(options.command)
+    try:
+        session.start(take, intervals=1, on_end=end)
+        began.wait()
+        _raise_failure(session)
+    except BaseException:
+        held.give_up()
+        raise
+    ended = run_held(held)
     session.set_interval(_LAST_READING_SECONDS)
     shown = make_format(options.format, opened.layout)
     try:
@@ -124,10 +135,15 @@ def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
     return ended.status
 
 
+def _without_root() -> None:
+    forbid_new_privileges()
+    give_up_privileges(os.environ)
+
+
 def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
-    shown = make_format(options.format, opened.layout)
+    shown = make_series(options.format, opened.layout, options.intervals)
     extremes = Extremes(opened.layout) if options.extremes else None
     frames: Every[Frame] = Every()
     with _signals(session):
@@ -143,9 +159,14 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
                         extremes.take(frame)
         finally:
             session.stop()
+    if isinstance(shown, Ending):
+        streams.rows(shown.end())
     if extremes is not None:
         streams.rows(extremes.lines())
     _raise_failure(session)
+    missed = missed_words(session.latest, session.interval)
+    if missed:
+        warn(missed)
     if frames.lost:
         warn(f"{frames.lost} intervals were lost: the output is too slow")
     return 0

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from turbotui.commands.stat_streams import warn
-from turbotui.machine.host import HostError
-from turbotui.machine.linux import LinuxHost
-
-_POSSIBLE = 8192  # CPU numbers end here (turbostat-spec 1.5); the kernel takes what of a mask exists
+from turbotui.machine.launching import Held, NotRunError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +42,14 @@ def _patient() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _start(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start the command; on a thread of its own, whose CPUs it inherits: those of the first one are the process's."""
-    try:
-        LinuxHost().pin_this_thread(range(_POSSIBLE))
-    except HostError as error:
-        warn(f"the command keeps turbotui's own CPUs: {error}")
-    return subprocess.Popen(words)  # noqa: S603 - running it is what was asked for
-
-
-def run_command(words: Sequence[str]) -> Ended:
-    """Run a command on any CPU and wait for it."""
-    with _patient(), ThreadPoolExecutor(1) as starter:
+def run_held(held: Held) -> Ended:
+    """Let a command run, and wait for it."""
+    with _patient():
         started = time.monotonic()
         try:
-            process = starter.submit(_start, words).result()
-        except OSError as error:
-            warn(f"{words[0]}: {error.strerror or error}")
-            return Ended(error.errno or 1, time.monotonic() - started)
-        code = process.wait()
+            held.go()
+        except NotRunError as error:
+            warn(f"{held.name}: {os.strerror(error.number)}")
+            return Ended(error.number, time.monotonic() - started)
+        code = held.wait()
         return Ended(-code if code < 0 else code, time.monotonic() - started)

@@ -27,6 +27,7 @@ from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 
 _ONLINE = "/sys/devices/system/cpu/online"
+_SEVERAL = 2
 _NO_CPU_LEFT = 237  # exit status (turbostat-spec 1.12)
 _COMMAND_SECONDS = 1e9  # a command's interval ends with the command
 _ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
@@ -40,15 +41,19 @@ class Opened:
     layout: Layout
 
 
-def open_stat(options: StatOptions) -> Opened:
+def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
     """Open everything.
+
+    Args:
+        options: the command line.
+        given: the machine, instead of the one that the command line names.
 
     Raises:
         StatError: with turbostat's exit status for what was wrong.
         UsageError: no such simulated machine.
         MachineError: the machine cannot be read.
     """
-    host = named_host(options.machine, options.sysroot)
+    host = given or named_host(options.machine, options.sysroot)
     if options.no_msr or options.no_perf:
         host = SparingHost(host, msr=not options.no_msr, perf=not options.no_perf)
     cpus = None if options.cpus is None else _effective(host, options.cpus)
@@ -56,14 +61,20 @@ def open_stat(options: StatOptions) -> Opened:
     interval = _COMMAND_SECONDS if options.command else options.interval
     session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
     session.find_sets = functools.cache(lambda: known_sets(os.environ, options.events))
+    if options.events:
+        session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
     refused = frozenset(name for text in options.added for name in _add(session, text, options))
 
     shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
     if shown:
         options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
 
+    topology = session.machine.topology
+
     def absent(column: Column) -> bool:
-        return column.id in refused or why_absent(column, session.census, session.machine.topology) is not None
+        # turbostat's Node is there only where a package has several (turbostat-spec 2.3, row 6)
+        together = column.id == "Node" and topology.nodes_together < _SEVERAL
+        return together or column.id in refused or why_absent(column, session.census, topology) is not None
 
     choice: Choice = choose(session.catalog, options, absent)
     if choice.absent:

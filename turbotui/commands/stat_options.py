@@ -84,6 +84,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("drop-privileges", "give root up for good once the counters are open; a command never has it", own=True),
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
@@ -106,6 +107,7 @@ class StatOptions:
         extremes: print least, mean and greatest at the end.
         header_every: --header_iterations; None: never again.
         tcc: --TCC in °C; None where not given.
+        drop_privileges: give root up once the counters are open.
         command: words of the command to run; empty in interval mode.
     """
 
@@ -130,6 +132,7 @@ class StatOptions:
     format: str = "text"
     machine: str | None = None
     sysroot: str = "/"
+    drop_privileges: bool = False
     command: tuple[str, ...] = ()
 
 
@@ -194,6 +197,8 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
             return replace(options, tcc=_celsius(argument))
         case "version":
             return replace(options, task=Task.VERSION)
+        case "drop-privileges":
+            return replace(options, drop_privileges=True)
         case "events":
             return replace(options, events=argument)
         case "extremes":
@@ -252,7 +257,9 @@ def _interval(text: str) -> float:
     return seconds
 
 
-def _celsius(text: str) -> int:
+def _celsius(text: str) -> int | None:
+    if text.strip().lstrip("+-").strip("0") == "" and "0" in text:
+        return None  # turbostat's value for "not told": the machine is believed
     try:
         return parse_celsius(text)
     except UsageError as error:
@@ -290,7 +297,8 @@ def _described(option: Option) -> Iterator[str]:
 _MORE = """--add beside turbostat's grammar, one column for each event; rows show the sum of the CPUs or PMUs in them:
   EVENT[,name=TITLE][,rate][,EVENT...]    as perf -e takes it: cycles:u, r01c2, cpu/event=0x3c,umask=0/u, cs,
                                           sched:sched_switch, mem:0xADDR:rw, {cycles,instructions}:u (one group),
-                                          uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY
+                                          uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY,
+                                          patterns: 'sched:sched_wak*', 'uncore_imc/cas_*/' (a column for each event)
   TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / ( ) min max over events, 'names with - / or :' in quotes, signals
                                           such as energy.pkg, and dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
   set:NAME                                a set that turbotui ships or --events names: turbotui events sets

@@ -9,6 +9,8 @@ from typing import TextIO
 
 from turbotui.commands.stat_options import StatError, StatOptions
 from turbotui.errors import TurbotuiError
+from turbotui.machine.own_files import open_output
+from turbotui.untrusted import one_line
 
 
 class Streams:
@@ -23,11 +25,11 @@ class Streams:
         self._file: TextIO | None = None
         if options.out:
             try:
-                self._file = open(options.out, "w", encoding="utf-8")  # noqa: SIM115 - closed by `close`
+                self._file = open_output(options.out)
             except OSError as error:
                 raise StatError(f"{options.out} cannot be written: {error.strerror or error}", 1) from error
         self._to_stderr = bool(options.command)
-        if self._rows is None:
+        if self._rows is None or not self._rows.writable():
             raise TurbotuiError("there is no stdout to print on: it was closed before turbotui started")
 
     @property
@@ -75,4 +77,4 @@ class Streams:
 
 def warn(text: str) -> None:
     """One sentence on stderr, wherever the output goes (turbostat-spec 1.2)."""
-    print(f"turbotui: {text}", file=sys.stderr)
+    print(f"turbotui: {one_line(text)}", file=sys.stderr)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import shutil
 import signal
 import sys
@@ -15,17 +14,19 @@ from typing import Final
 
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
-from turbotui.analysis.tasks.watching import Report, Watched, Watching
+from turbotui.analysis.tasks.watching import Watched, Watching
 from turbotui.commands.tasks_text import SoFar, Table, as_json, as_text, notes, timeline_lines
 from turbotui.commands.watching import label, named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
+from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.tasks.launching import Held
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+from turbotui.untrusted import json_text
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE: Final = 0.3  # seconds in which a command ends by the Ctrl-C that its terminal sent it too
@@ -108,7 +109,7 @@ class _Watch:
         self._so_far: dict[str, SoFar] = {}
 
     def run(self) -> int:
-        watching = Watching(self._machine, self._arguments.pages)
+        watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         try:
             self._open(watching)
             session = Session(self._machine, SOURCES, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
@@ -144,9 +145,10 @@ class _Watch:
     def _watch(self, watching: Watching, meter: EnergyMeter) -> int:
         codes: dict[str, int] = {}
         number = 0
+        slot = 1  # an interval that a stall has eaten is not caught up: the one before is that much longer
         began = time.monotonic()
         while not self._ended and not self._signal:
-            due = None if self._interval is None else began + (number + 1) * self._interval
+            due = None if self._interval is None else began + slot * self._interval
             pause = watching.pause
             if due is not None:
                 pause = max(0.0, min(pause, due - time.monotonic()))
@@ -155,6 +157,8 @@ class _Watch:
             self._ended |= all(self._over(watching, one, codes) for one in watching.watched)
             if due is not None and (time.monotonic() >= due or self._ended):
                 number += 1
+                if self._interval is not None:
+                    slot = max(slot, int((time.monotonic() - began) / self._interval)) + 1
                 last = number == self._arguments.intervals
                 # one interval alone is the whole run; one that was cut by the end is in the whole only
                 if not self._ended and not self._signal and not (last and number == 1):
@@ -227,7 +231,7 @@ class _Watch:
             table = Table(report, one.books, number, joules, energy, label(self._machine.host), earlier)
             self._so_far[one.application.name] = table.so_far()
             if self._arguments.json:
-                print(json.dumps(as_json(table)), flush=True)
+                print(json_text(as_json(table)), flush=True)
                 continue
             said = self._said.setdefault(one.application.name, set())
             print("\n".join(as_text(table, said)))

@@ -10,14 +10,20 @@ from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
+from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.analysis.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
-from turbotui.analysis.tasks.watching import Report
 from turbotui.machine.tasks.sets import Mode, When
 
 LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
 """SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
 _UNKNOWN: Final = "—"
+_HARM: Final = {
+    Mode.CPUS: "what was counted meanwhile is nobody's: it stands in the row (lost samples), and the others lack it",
+    Mode.INHERITED: "a thread's row lacks what it did since its last sample, until the next one or its end",
+    Mode.THREADS: "a thread's row lacks what it did since its last sample, until the next one or its end",
+}
+"""What a loss of samples does to rows."""
 _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
@@ -70,7 +76,7 @@ def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
     name = f"{report.application.name}: " if report.application.name else ""
     lines = [f"# {table.label}"] if table.label else []
     lines += [f"# {name}{title}; mode {books.choice.mode.value}", f"# sampled {books.choice.when.value}",
-              *_columns(table)]
+              *_columns(table), f"# {report.sums_sentence()}"]
     if any(row.incomplete for row in report.rows):
         lines.append("# > marks counts that are too low: another profiler held the counters for a part of the time")
     return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
@@ -82,20 +88,22 @@ def notes(table: Table) -> list[str]:
     found = []
     so_far = "" if table.number is None else " so far"
     if report.lost:
-        harm = ("counts of the threads before and after are booked on one of them"
-                if books.choice.mode is Mode.CPUS else "counts are complete, the times between are coarser")
+        harm = _HARM[books.choice.mode]
         found.append(f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more")
     if report.throttled:
         found.append(f"the kernel held samples back {report.throttled} times{so_far} "
                      "(kernel.perf_event_max_sample_rate)")
     if report.damaged:
         found.append(f"{report.damaged} records could not be understood{so_far}")
+    if report.early:
+        found.append(f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
+                     "whole run only")
     if report.missed:
-        found.append(f"{report.missed} threads ended between two looks at /proc, or are of other processes: "
+        found.append(f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
                      f"not counted{so_far}")
     tail = _of_all_sets(books, books.tail)
-    if books.read is not None and any(tail.values()):
-        rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value)
+    if books.read is not None and any(value > 0 for value in tail.values()):
+        rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
         found.append(f"after the last samples of threads, in the final read only: {rest}")
     if not {"instructions", "cycles"} & set(books.names):
         found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
@@ -215,7 +223,11 @@ def _si(counts: Mapping[str, int | None]) -> dict[str, float | None]:
 
 
 def as_json(table: Table) -> dict[str, object]:
-    """The same in SI units; of the interval, but for what stands below `since_start`."""
+    """The same in SI units; of the interval, but for what stands below `since_start`.
+
+    `sum` is that of the rows, and with `not_in_rows` and `after_last_samples` it is `final_read`; what `estimated`
+    lists is brought to all instructions once for the sum and once for each row, so that these add up about.
+    """
     report, books = table.report, table.books
     now = table.so_far()
     whole = books.totals()
@@ -229,7 +241,8 @@ def as_json(table: Table) -> dict[str, object]:
         "sampled": books.choice.when.name,
         "sets": books.turns,
         "tasks": [_task(table, row) for row in report.rows],
-        "sum": _si(totals.everything),
+        "sum": _si(totals.brought_to({name: value for name, value in report.sums.items() if name in books.always})),
+        "not_in_rows": {what: _si(counts) for what, counts in report.apart.items()},
         "estimated": sorted(set(books.names) - books.always),
         # raw: of the run time that each set saw
         **({"set_counts": [{"sum": _si(one), "final_read": None if read is None else _si(read)}

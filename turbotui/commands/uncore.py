@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import queue
 
 from turbotui.analysis.uncore.absence import why_none
@@ -19,6 +18,7 @@ from turbotui.machine.uncore.fields import fields_of, read_value
 from turbotui.machine.uncore.filters import check
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
+from turbotui.untrusted import json_text
 
 _INTERVAL = 1.0
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not board.panels:
         why = why_none(machine)
         if arguments.json:
-            print(json.dumps({"machine": machine.host.name, "panels": [], "why": why.sentence()}))
+            print(json_text({"machine": machine.host.name, "panels": [], "why": why.sentence()}))
         else:
             print(why.sentence())
         return 0
@@ -74,7 +74,7 @@ def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None
             if frame.older is None:
                 continue
             if as_json:
-                print(json.dumps(report(board, frame, machine), ensure_ascii=False, allow_nan=False), flush=True)
+                print(json_text(report(board, frame, machine)), flush=True)
                 continue
             if mark:
                 print(f"# {mark}: nothing below was read from hardware")

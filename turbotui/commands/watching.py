@@ -79,6 +79,8 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
     machine = replace(read_machine(open_host(arguments), cpus), tcc=tcc)
     session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
     session.find_sets = functools.cache(lambda: known_sets(os.environ, arguments.events))
+    if arguments.events:
+        session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
     added = [column for text in arguments.add for column in session.add_all(text)]
     start = default_columns(session.catalog, session.census, machine.topology, extras=extras)
     columns = choose_columns(session.catalog, start, arguments.choices)

@@ -38,3 +38,16 @@ def make_format(name: str, layout: Layout) -> Format:
     module, kind = FORMATS[name]
     maker: FormatMaker = getattr(importlib.import_module(module), kind)
     return maker(layout)
+
+
+def make_series(name: str, layout: Layout, intervals: int | None) -> Format:
+    """A format for a run of that many intervals; None: nobody knows how many. See `layout.Ending`.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if name != "openmetrics" or intervals == 1:
+        return make_format(name, layout)
+    from turbotui.output.openmetrics import OpenMetricsSeries  # noqa: PLC0415 - imported only where it is used
+
+    return OpenMetricsSeries(layout, endless=intervals is None)

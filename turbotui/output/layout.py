@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.scope import RowId, Scope
@@ -59,6 +59,14 @@ class Format(Protocol):
 
     def lines(self, frame: Frame) -> Iterator[str]:
         """One interval, as lines without their ends."""
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """A format whose text has an end of its own."""
+
+    def end(self) -> Iterator[str]:
+        """The lines after the last interval."""
 
 
 FormatMaker = Callable[[Layout], Format]

@@ -1,4 +1,4 @@
-"""OpenMetrics text (the OpenMetrics 1.0 specification): one exposition an interval, ended by `# EOF`.
+"""OpenMetrics text (the OpenMetrics 1.0 specification): one exposition, of one interval or several, ends with `# EOF`.
 
 Each column is one gauge in base units at its own scope, so that nothing is there twice: totals are for the reader to
 sum. What is unknown is left out.
@@ -14,8 +14,10 @@ from turbotui.quantities.columns import Cell, Column
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.untrusted import in_cell
 
 _PREFIX = "turbotui"
+_TYPE, _END = "# TYPE ", "# EOF"
 # display unit -> base unit of the name, factor to it
 _UNITS: Mapping[str, tuple[str, float]] = {
     "%": ("ratio", 0.01), "MHz": ("hertz", 1e6), "W": ("watts", 1.0), "J": ("joules", 1.0), "°C": ("celsius", 1.0),
@@ -29,6 +31,7 @@ _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C
 # titles that would say a unit which is not the name's, or too little
 _STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled"}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (turbostat-spec 2.7)
+_BREAK_MARK, _TAB_MARK = in_cell("\n"), in_cell("\t")
 _WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -54,7 +57,7 @@ class OpenMetricsText:
             ]
             if samples:
                 yield from self._family(column, samples, common)
-        yield "# EOF"
+        yield _END
 
     def _rows(self, frame: Frame, column: Column) -> Sequence[RowId]:
         whole = column.whole_only or column.scope is Scope.SYSTEM or self._layout.summary_only
@@ -76,12 +79,54 @@ class OpenMetricsText:
                 yield f"{name}{_labels({**_words(place), **common})} {value * factor!r}"
 
 
+class OpenMetricsSeries:
+    """Several intervals as one exposition: each family once, its samples with their times, and one end.
+
+    Where the number of intervals is known, a family's samples stand together, and in it those of one metric by their
+    times, as the specification wants it, and all is written at the end. Where it is not, samples are written as they
+    come, each family's words before its first one.
+    """
+
+    def __init__(self, layout: Layout, *, endless: bool) -> None:
+        self._one = OpenMetricsText(layout)
+        self._endless = endless
+        self._families: dict[str, dict[str, list[str]]] = {}
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """What can be written of one interval at once."""
+        stamp = f"{frame.newer.wall_ns / 1e9:.3f}"
+        family: dict[str, list[str]] = {}
+        known = False
+        for line in self._one.lines(frame):
+            if line == _END:
+                continue
+            if line.startswith(_TYPE):
+                name = line.split()[2]
+                known = name in self._families
+                family = self._families.setdefault(name, {})
+            if known and line.startswith("#"):
+                continue
+            metric = "" if line.startswith("#") else line.rpartition(" ")[0]
+            text = f"{line} {stamp}" if metric else line
+            if self._endless:
+                yield text
+            else:
+                family.setdefault(metric, []).append(text)
+
+    def end(self) -> Iterator[str]:
+        """What is left, and the end."""
+        for family in self._families.values():
+            for samples in family.values():
+                yield from samples
+        yield _END
+
+
 def _words(place: Mapping[str, int]) -> dict[str, str]:
     return {level: str(number) for level, number in place.items()}
 
 
 def _head(name: str, kind: str, unit: str, text: str) -> Iterator[str]:
-    yield f"# TYPE {name} {kind}"
+    yield f"{_TYPE}{name} {kind}"
     if unit:
         yield f"# UNIT {name} {unit}"
     yield f"# HELP {name} {_escaped(text)}"
@@ -93,6 +138,8 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Line breaks and TABs that were marked are what they were: this format has a word for them, and only for them."""
+    text = text.replace(_BREAK_MARK, "\n").replace(_TAB_MARK, "\t")
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 

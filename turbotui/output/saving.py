@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from turbotui.errors import TurbotuiError
+from turbotui.machine.own_files import create_file
 
 
 def write_new(path: str, text: str) -> None:
@@ -14,8 +15,7 @@ def write_new(path: str, text: str) -> None:
         TurbotuiError: it exists, or cannot be written.
     """
     try:
-        with open(path, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        create_file(path, text)
     except FileExistsError as error:
         raise TurbotuiError(f"{path} exists already, and is not written over: give another name") from error
     except OSError as error:

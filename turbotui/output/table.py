@@ -1,4 +1,7 @@
-"""A table for people: aligned, every cell present, `-` for what is unknown, `~` after what is estimated."""
+"""A table for people: aligned, every cell present, with marks.
+
+`-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from turbotui.sampling.frame import Frame
 _GAP = "  "
 ESTIMATED = "~"
 """Stands after a number whose counter ran only a part of the interval."""
+DISPUTED = "?"
+"""Stands after a number that another counter contradicts."""
 
 
 class TableText:
@@ -48,4 +53,6 @@ def _cell(frame: Frame, column: Column, row: RowId) -> str:
     if row is SYSTEM_ROW and column.category is Category.TOPOLOGY:
         return UNKNOWN
     text = format_cell(column, frame.cell(column, row), hexadecimal=True)
-    return text + ESTIMATED if text != UNKNOWN and frame.estimated(column, row) else text
+    if text == UNKNOWN:
+        return text
+    return text + (DISPUTED if frame.disputed(column, row) else ESTIMATED if frame.estimated(column, row) else "")

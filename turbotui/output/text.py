@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turbotui.quantities.columns import Cell, Column
+from turbotui.untrusted import one_line
 
 UNKNOWN = "-"
 """Stands for a value that is not known, and for the place of the whole machine."""
@@ -13,7 +14,7 @@ def format_cell(column: Column, value: Cell, *, hexadecimal: bool = False) -> st
     if value is None:
         return UNKNOWN
     if isinstance(value, str):
-        return value
+        return one_line(value)
     if hexadecimal and column.hexadecimal:
         return f"0x{round(value):x}"
     return f"{value:.{max(column.decimals, 0)}f}"

@@ -1,7 +1,7 @@
 """turbostat's text layout: TAB-separated, headers, `-` for the topology of the summary row (turbostat-spec 1.3).
 
 Values of a core or package stand on the first row of that core or package, and a row ends where its data ends, as
-scripts that read turbostat expect.
+scripts that read turbostat expect. A row without data is not printed.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ class TurbostatText:
         firsts = self._rows_with_values(frame, rows)
         values = [frame.cells(column, rows) for column in layout.columns]
         for number, row in enumerate(rows):
-            yield self._line([
+            line = self._line([
                 (column, self._text(frame, column, row, cells[number], hexadecimal=True)
                  if row in firsts[column.id] else "")
                 for column, cells in zip(layout.columns, values, strict=True)
             ])  # fmt: skip
+            if line:
+                yield line
 
     def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
         """For each column the rows that it stands in: the first of each core or package; found once a topology."""

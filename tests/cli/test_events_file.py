@@ -1,0 +1,39 @@
+"""A file of event sets that cannot be used is refused at once, whether a set of it is asked for or not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MACHINE = ("--machine", "guest")
+WORDS = [("stat", *MACHINE, "-q"), ("columns", *MACHINE), ("stat", *MACHINE, "--list")]
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, check=False,  # noqa: S603 - ours
+                          timeout=30, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+@pytest.mark.parametrize("kind", ["absent", "folder", "fifo", "no TOML", "no set"])
+def test_a_file_that_cannot_be_used(words: tuple[str, ...], kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "sets.toml"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "fifo":
+            os.mkfifo(path)
+        case "no TOML":
+            path.write_text("[[[", encoding="utf-8")
+        case "no set":
+            path.write_text("a = 1\n", encoding="utf-8")
+    done = run(*words, "--events", str(path))
+    assert done.returncode in (1, 2), done
+    assert done.stdout == ""
+    assert done.stderr.startswith("turbotui: ")
+    assert str(path) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
