@@ -8,9 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # the modules of the screens' tests are found whatever pytest's import mode is
 sys.path.insert(0, str(Path(__file__).parent / "ui"))
+
+# how long an example takes says something of what else the machine does, and nothing of the code
+settings.register_profile("turbotui", deadline=None)
+settings.load_profile("turbotui")
 
 _LOOKS, _REST = 5, 0.02
 _EVERY = 20.0  # seconds for which a look holds

@@ -1,4 +1,4 @@
-"""Answers the system calls of a fake machine's programs: perf_event_open and the two of CPU affinity.
+"""Answers the system calls of a fake machine's programs: perf_event_open, the two of CPU affinity, and those of time.
 
 By seccomp user notification (seccomp_unotify(2)). A counter is a file of the served tree whose read(2) answers in the
 format of perf, put into the asking process with SECCOMP_ADDFD_FLAG_SEND.
@@ -19,7 +19,7 @@ from served_tree import ServedTree
 
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.perf_abi import PerfEventAttr
-from turbotui.machine.simulated import SimulatedHost
+from turbotui.machine.simulated import ManualClock, SimulatedHost
 
 _RECEIVE, _SEND, _ADD = 0xC050_2100, 0xC018_2101, 0x4018_2103  # SECCOMP_IOCTL_NOTIF_RECV, _SEND, _ADDFD
 _NOTICE: Final = struct.Struct("<QIIiIQ6Q")  # id pid flags, nr arch ip args
@@ -27,6 +27,11 @@ _CONTINUE: Final = 1  # SECCOMP_USER_NOTIF_FLAG_CONTINUE
 _AND_SEND: Final = 2  # SECCOMP_ADDFD_FLAG_SEND
 _PERF: Final = (298, 241)  # perf_event_open on x86_64, aarch64
 _GETAFFINITY: Final = (204, 123)
+# x86-64 only; they are asked about where the machine's clock is moved by hand
+_GETTIMEOFDAY, _TIME, _CLOCK_GETTIME, _NANOSLEEP, _CLOCK_NANOSLEEP, _SELECT, _PSELECT = 96, 201, 228, 35, 230, 23, 270
+_TIME_CALLS: Final = (_GETTIMEOFDAY, _TIME, _CLOCK_GETTIME, _NANOSLEEP, _CLOCK_NANOSLEEP, _SELECT, _PSELECT)
+_WALL_CLOCKS: Final = (0, 5)  # CLOCK_REALTIME, CLOCK_REALTIME_COARSE
+_PAIR: Final = struct.Struct("<qq")  # struct timeval and struct timespec of 64-bit machines
 _ANY: Final = 1 << 32  # a C int of -1 comes as 2**32 - 1 or 2**64 - 1
 _LEAST_ATTR: Final = 64  # PERF_ATTR_SIZE_VER0
 
@@ -110,6 +115,9 @@ class Supervisor:
                     return
                 self._reply(identity, flags=_CONTINUE)
                 return
+            if number in _TIME_CALLS:
+                self._reply(identity, self._time(pid, number, words))
+                return
             value = self._get(pid, words) if number in _GETAFFINITY else self._set(pid, words)
             self._reply(identity, value)
         except OSError as error:
@@ -149,6 +157,29 @@ class Supervisor:
             os.close(mine)
         self.opened += 1
         return True
+
+    def _time(self, pid: int, number: int, words: list[int]) -> int:
+        """Tell the machine's time, or let a sleep pass at once by moving the machine's clock."""
+        if number in (_GETTIMEOFDAY, _TIME, _CLOCK_GETTIME):
+            wall = number != _CLOCK_GETTIME or words[0] in _WALL_CLOCKS
+            now = self._host.wall_ns() if wall else self._host.now_ns()
+            seconds, rest = divmod(now, 1_000_000_000)
+            if number == _TIME:
+                return seconds
+            address = words[1] if number == _CLOCK_GETTIME else words[0]
+            _poke(pid, address, _PAIR.pack(seconds, rest // 1000 if number == _GETTIMEOFDAY else rest))
+            return 0
+        address = {_NANOSLEEP: words[0], _CLOCK_NANOSLEEP: words[2]}.get(number, words[4])
+        seconds, rest = _PAIR.unpack(_peek(pid, address, _PAIR.size))
+        clock = self._host._clock
+        assert isinstance(clock, ManualClock)
+        clock.advance(seconds + rest * (1e-6 if number == _SELECT else 1e-9))
+        return 0
+
+    def cpu_of(self, pid: int) -> int:
+        """The first CPU that a thread may run on."""
+        mask = int.from_bytes(self._masks.get(pid, b"\1"), "little")
+        return (mask & -mask).bit_length() - 1
 
     def _leader(self, pid: int, descriptor: int) -> int:
         """Our counter behind a descriptor of the process."""

@@ -15,16 +15,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
 
 from call_supervisor import Supervisor
 from fuse_wire import FuseServer
+from instruction_tracer import InstructionTracer
 from served_tree import ServedTree
 
-from turbotui.machine.simulated import SHAPES, RealClock, SimulatedHost
+from turbotui.machine.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
+from turbotui.machine.simulated.cpuid import leaves
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
 
 _PROJECT: Final = Path(__file__).parents[2]
@@ -154,7 +156,10 @@ class FakeMachine:
         plugging: CPUs come and go while a program runs.
         no_perf: errno of every perf_event_open, 0 for the machine's own answer.
         lenient: registers that the machine does not have read as zero, and setting limits seems to succeed: for
-            programs that execute CPUID, and so take this processor for the fake one.
+            programs that read registers whatever the machine has.
+        traced: CPUID and RDTSC of the program are answered by the machine, and so is the time where the machine's
+            clock is moved by hand: a sleep moves it.
+        cpuid: what CPUID gives a traced program, by CPU, leaf and subleaf; None for what the model says.
     """
 
     host: SimulatedHost
@@ -163,6 +168,8 @@ class FakeMachine:
     plugging: bool = False
     no_perf: int = 0
     lenient: bool = False
+    traced: bool = False
+    cpuid: Callable[[int, int, int], tuple[int, int, int, int]] | None = None
 
     @contextlib.contextmanager
     def started(self, command: Sequence[str]) -> Iterator[Running]:
@@ -176,7 +183,8 @@ class FakeMachine:
                 os.mkdir(f"{base}/{name}")
             ours, theirs = socket.socketpair()
             wanted = {"base": base, "uid": rights.uid, "capabilities": rights.capabilities, "files": rights.files,
-                      "lenient": self.lenient, "command": list(command),
+                      "lenient": self.lenient, "held": self.traced,
+                      "timed": self.traced and isinstance(self.host._clock, ManualClock), "command": list(command),
                       "paths": sorted({sys.base_prefix, sys.prefix, str(_PROJECT)})}
             environment = os.environ | {"PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
             with ours, subprocess.Popen(  # noqa: S603 - the launcher beside this file
@@ -188,11 +196,22 @@ class FakeMachine:
                 theirs.close()
                 ours.settimeout(20.0)
                 try:
-                    yield from self._serve(process, ours)
+                    yield from self._serve(process, ours, command[0])
                 finally:
                     process.kill()
 
-    def _serve(self, process: subprocess.Popen[str], ours: socket.socket) -> Iterator[Running]:
+    def _trace(self, process: subprocess.Popen[str], program: str, supervisor: Supervisor) -> InstructionTracer:
+        model = self.host._model
+
+        def cpuid(pid: int, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
+            cpu = supervisor.cpu_of(pid)
+            if self.cpuid is not None:
+                return self.cpuid(cpu, leaf, subleaf)
+            return leaves(model.shape, model.layout.places[cpu]).get(leaf, (0, 0, 0, 0))
+
+        return InstructionTracer(process.pid, program, cpuid, lambda: model.tsc(model.now()))
+
+    def _serve(self, process: subprocess.Popen[str], ours: socket.socket, program: str) -> Iterator[Running]:
         marks = Marks(self.host, self.watched)
         tree = ServedTree(self.host, marks.read, plugging=self.plugging, blank=self.lenient)
         (fuse,) = _received(ours, 1, process)
@@ -203,11 +222,16 @@ class FakeMachine:
         supervisor = Supervisor(listener, counters, self.host, tree, self.no_perf)
         calls = threading.Thread(target=supervisor.serve, name="supervisor", daemon=True)
         calls.start()
+        tracer = self._trace(process, program, supervisor) if self.traced else None
+        if tracer is not None:
+            ours.send(b"g")
         try:
             yield Running(process, marks, tree, server, supervisor)
         finally:
             process.kill()
             process.wait()
+            if tracer is not None:
+                tracer.join()
             calls.join(10.0)
             os.close(listener)
             os.close(counters)  # the last that holds the mount

@@ -93,7 +93,9 @@ def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ..
         assert total["Busy%"] == pytest.approx(expected, abs=1.0)
     if known["IRQ"]:
         assert total["IRQ"] == sum(known["IRQ"])
-    watts = {one["package"]: one["values"]["PkgWatt"] for one in rows if one["values"]["PkgWatt"] is not None}
-    if watts:
+    watts = {one["package"]: one["values"]["PkgWatt"] for one in rows}
+    if None in watts.values():  # of energy no part may be missing
+        assert total["PkgWatt"] is None
+    else:
         assert total["PkgWatt"] == pytest.approx(sum(watts.values()), rel=0.001)
     return tuple(sorted(one["cpu"] for one in rows))

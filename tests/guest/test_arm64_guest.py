@@ -29,11 +29,11 @@ _LOOP = 66  # instructions of one iteration of guestcounts.py's loop: 64 additio
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, str]:
-    why = arm64guest.why_not()
+    why = arm64guest.GUEST.why_not()
     if why:
         pytest.skip(why)
     tree = Path(turbotui.__file__).parent
-    found = arm64guest.run(tree, _COMMANDS.values(), [_HERE / "guestcounts.py"])
+    found = arm64guest.GUEST.run(tree, _COMMANDS.values(), [_HERE / "guestcounts.py"])
     return dict(zip(_COMMANDS, found, strict=True))
 
 

@@ -1,0 +1,115 @@
+"""The C turbostat and `turbotui stat` on one machine under one virtual clock, cell by cell and line by line.
+
+Every difference must be in a table of DIFFERENCES.md, and every row of that table must have been met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+from oracle_differences import Difference, read_differences
+from oracle_machines import CASES, Case
+from oracle_runs import Printed, missing, turbostat, turbotui
+from recorded_registers import FOLDER
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is everything")
+
+_HEXADECIMAL = frozenset({"Core", "X2APIC"})
+"""Columns that turbostat prints in hexadecimal since 2025, and printed in decimal before."""
+
+
+@pytest.fixture(scope="module")
+def differences() -> Sequence[Difference]:
+    found = read_differences()
+    assert found
+    return found
+
+
+def _needed(case: Case) -> None:
+    if case.registers and not FOLDER.exists():
+        pytest.skip(f"{FOLDER} is not beside this checkout")
+
+
+def _relative(one: str, other: str) -> float:
+    """The difference of two cells, 0 where only the rounding of the last digit differs."""
+    try:
+        first, second = float(one), float(other)
+    except ValueError:
+        return math.inf
+    last = 10.0 ** -len(one.partition(".")[2]) if "." in one else 0.0
+    if abs(first - second) <= last * 1.001:
+        return 0.0
+    return abs(first - second) / max(abs(first), abs(second))
+
+
+def _places(table: Sequence[dict[str, str]]) -> list[str]:
+    """What tells the rows of a table apart: the CPU, or the line where only summaries are shown."""
+    return [row.get("CPU", f"line {number}") for number, row in enumerate(table)]
+
+
+def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, str]]:
+    """What differs: where, what, by how much, and the two as a person reads them."""
+    for name in theirs.titles:
+        if name not in ours.titles:
+            yield "absent", name, math.inf, name
+    for number, (one, other) in enumerate(zip(theirs.tables, ours.tables, strict=True)):
+        places, same = _places(one), _places(other)
+        if places != same:
+            yield "order", "CPU", math.inf, f"{places} and {same}"
+        by_cpu = dict(zip(same, other, strict=True))
+        for cpu, row in zip(places, one, strict=True):
+            assert cpu in by_cpu, f"turbotui has no row of CPU {cpu}"
+            for name in theirs.titles:
+                if name in ours.titles:
+                    left, right = row.get(name, ""), by_cpu[cpu].get(name, "")
+                    if name in _HEXADECIMAL and right.startswith("0x"):
+                        right = str(int(right, 16))
+                    relative = 0.0 if left == right else _relative(left, right)
+                    if relative:
+                        yield "column", name, relative, f"{name} of CPU {cpu}, interval {number}: {left} and {right}"
+
+
+def _compare(name: str, found: Iterator[tuple[str, str, float, str]], differences: Sequence[Difference]) -> None:
+    silent = [
+        text for where, what, relative, text in found
+        # every row is asked, so that each one that covers it is known to have been met
+        if not sum(difference.covers(where, what, name, relative) for difference in differences)
+    ]
+    assert silent == [], f"{name}: differences that DIFFERENCES.md does not name"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_cell_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
+    case = CASES[name]
+    _needed(case)
+    # the instructions that perf counts are the model's where registers are a real machine's
+    more = ("--hide", "IPC") if case.registers else ()
+    theirs = turbostat(case, "-q", "--enable", "X2APIC", *more)
+    ours = turbotui(case, "-q", "--show", ",".join(theirs.titles))
+    assert len(theirs.tables) == len(ours.tables)
+    assert sum(len(row) for table in theirs.tables for row in table) > 0
+    _compare(name, _cells(theirs, ours), differences)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_line_of_the_header_is_turbostats(name: str, differences: Sequence[Difference]) -> None:
+    case = CASES[name]
+    _needed(case)
+    theirs, ours = turbostat(case, "--show", "CPU").header, turbotui(case, "--show", "CPU").header
+    alone = Counter(theirs) - Counter(ours)
+    added = Counter(ours) - Counter(theirs)
+    assert set(theirs) & set(ours)
+    lines = (("line", line, math.inf, f"{whose}: {line}")
+             for whose, those in (("turbostat", alone), ("turbotui", added)) for line in those)
+    _compare(name, lines, differences)
+
+
+def test_every_row_of_the_table_was_met(request: pytest.FixtureRequest, differences: Sequence[Difference]) -> None:
+    """Only where every comparison ran: a row that nothing meets is out of date."""
+    run = {item.name for item in request.session.items if item.path == request.path}
+    if len(run) < 2 * len(CASES) or not FOLDER.exists():
+        pytest.skip("not every comparison was run")
+    assert [f"{row.where} {row.what}" for row in differences if not row.used] == []

@@ -1,0 +1,219 @@
+"""Stock Debian kernels under QEMU, with Python and the tree to be tested in an initramfs.
+
+What a guest is made of is fetched once (60 to 150 MB of Debian packages, no root needed) into a cache folder. Nothing
+of the system's own package database is touched: apt-get is given a state of its own.
+
+The whole root is an initramfs: busybox, Python and its libraries first, made once; the tree to be tested and the
+commands second, made for every run (kernel Documentation/driver-api/early-userspace/buffer-format.rst: archives join).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SOURCES = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+_PACKAGES = (
+    "busybox-static", "python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1",
+    "zlib1g", "libexpat1", "libffi8", "libssl3", "liblzma5", "libbz2-1.0", "libuuid1", "libtinfo6", "libncursesw6",
+    "libreadline8", "libcrypt1", "libcap-ng0",
+)  # fmt: skip
+_BEGIN, _END = "=== begin ", "=== end "
+_INIT = """#!/bin/busybox sh
+/bin/busybox mount -t devtmpfs none /dev
+/bin/busybox mount -t proc none /proc
+/bin/busybox mount -t sysfs none /sys
+export PATH=/usr/bin:/bin HOME=/tmp PYTHONPATH=/turbotui PYTHONDONTWRITEBYTECODE=1
+/bin/busybox sh /commands
+/bin/busybox poweroff -f
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DebianGuest:
+    """One kind of guest.
+
+    Attributes:
+        architecture: Debian's name of it.
+        emulator: QEMU's program, and the package that has it.
+        kernel: package that depends on today's kernel; further packages of that kernel are found by their prefix.
+        machine: QEMU's options.
+        console: the serial console, as the kernel names it.
+        recipe: module that makes it, as a person runs it.
+        builds_module: whether `finish` needs the kernel's headers.
+        finish: puts into the root what else the guest needs; given the folder of all unpacked packages and the root.
+    """
+
+    architecture: str
+    emulator: tuple[str, str]
+    kernel: str
+    machine: tuple[str, ...]
+    console: str
+    recipe: str
+    builds_module: bool = False
+    finish: Callable[[Path, Path], None] | None = None
+
+    @property
+    def cache(self) -> Path:
+        """The folder in which the guest's kernel and root archive are kept."""
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return base / "turbotui-tests" / self.architecture
+
+    def why_not(self) -> str:
+        """Why the guest cannot run here, "" when it can."""
+        program, package = self.emulator
+        if shutil.which(program) is None:
+            return f"{program} is not installed (Debian: {package})"
+        if not (self.cache / "root.cpio").exists():
+            return f"no guest in {self.cache}: make it once with python {self.recipe}"
+        return ""
+
+    def run(
+        self, tree: Path, commands: Iterable[str], files: Iterable[Path] = (), seconds: float = 240.0
+    ) -> list[str]:
+        """Boot, run shell commands with the tree on PYTHONPATH, and give what each of them printed.
+
+        Args:
+            tree: folder of the turbotui package.
+            commands: one line of shell each.
+            files: put into / of the guest.
+            seconds: after which the guest is ended.
+
+        Raises:
+            RuntimeError: the guest did not come to its end.
+        """
+        lines = list(commands)
+        script = "".join(f"echo '{_BEGIN}{n}'\n{line} 2>&1\necho '{_END}{n}'\n" for n, line in enumerate(lines))
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "initrd"
+            shutil.copyfile(self.cache / "root.cpio", archive)
+            with archive.open("ab") as out:
+                out.writelines(_archive([
+                    ("commands", script.encode(), 0o100644),
+                    *((file.name, file.read_bytes(), 0o100644) for file in files),
+                    *_package(tree),
+                ]))  # fmt: skip
+            machine = [
+                self.emulator[0], *self.machine, "-nographic", "-no-reboot", "-nic", "none",
+                "-kernel", str(self.cache / "kernel"), "-initrd", str(archive),
+                "-append", f"console={self.console} quiet panic=-1",
+            ]  # fmt: skip
+            try:
+                done = subprocess.run(  # noqa: S603 - our own words
+                    machine, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
+                )
+            except subprocess.TimeoutExpired as error:
+                raise RuntimeError(
+                    f"the guest did not end in {seconds:g} s: {(error.stdout or b'')[-2000:]!r}"
+                ) from error
+        return _answers(done.stdout.decode(errors="replace").replace("\r", ""), len(lines), done.stderr)
+
+    def build(self) -> None:
+        """Fetch packages and make kernel and root in the cache folder."""
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder)
+            apt = self._apt(work)
+            _output([*apt, "update"], work)
+            (work / "debs").mkdir()
+            _output([*apt, "download", *self._of_the_kernel(apt, work), *_PACKAGES], work / "debs")
+            root, unpacked = work / "root", work / "kernel"
+            root.mkdir()
+            for deb in sorted((work / "debs").iterdir()):
+                _output(["dpkg-deb", "-x", str(deb), str(unpacked if deb.name.startswith("linux-") else root)], work)
+            shutil.copyfile(next((unpacked / "boot").glob("vmlinuz-*")), self.cache / "kernel")
+            for name in ("dev", "proc", "sys", "tmp"):
+                (root / name).mkdir(exist_ok=True)
+            (root / "init").write_text(_INIT)
+            (root / "init").chmod(0o755)
+            (root / "usr/bin/python3").symlink_to("python3.11")
+            if self.finish is not None:
+                self.finish(unpacked, root)
+            partial = self.cache / "root.partial"
+            with partial.open("wb") as out:
+                out.writelines(_archive(_tree(root)))
+            partial.rename(self.cache / "root.cpio")
+
+    def _of_the_kernel(self, apt: Sequence[str], work: Path) -> Sequence[str]:
+        """Today's kernel, and if the guest builds a module its headers and what they depend on but compilers."""
+        def depends(package: str) -> list[str]:
+            words = _output(["apt-cache", *apt[1:], "depends", package], work).split()
+            return [word for word in words if word.startswith(("linux-image-6", "linux-headers-6", "linux-kbuild"))]
+
+        kernel = depends(self.kernel)[0]
+        if not self.builds_module:
+            return [kernel]
+        headers = kernel.replace("linux-image", "linux-headers")
+        return [kernel, *dict.fromkeys((headers, *depends(headers)))]
+
+    def _apt(self, work: Path) -> list[str]:
+        """apt-get for the guest's architecture with a state of its own, and the system's keys and proxies."""
+        for name in ("state/lists/partial", "cache/archives/partial", "parts"):
+            (work / name).mkdir(parents=True)
+        (work / "status").touch()
+        (work / "sources").write_text(_SOURCES)
+        options = {
+            "APT::Architecture": self.architecture, "APT::Architectures": self.architecture,
+            "Dir::State": str(work / "state"), "Dir::State::status": str(work / "status"),
+            "Dir::Cache": str(work / "cache"), "Dir::Etc::SourceList": str(work / "sources"),
+            "Dir::Etc::SourceParts": str(work / "parts"), "APT::Sandbox::User": "", "APT::Get::List-Cleanup": "0",
+        }  # fmt: skip
+        return ["apt-get", "-q", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
+
+
+def _answers(text: str, count: int, errors: bytes) -> list[str]:
+    """What each command printed.
+
+    Raises:
+        RuntimeError: the guest did not come to one of them.
+    """
+    answers = []
+    for number in range(count):
+        begin, end = f"{_BEGIN}{number}\n", f"{_END}{number}\n"
+        if begin not in text or end not in text:
+            raise RuntimeError(f"the guest did not come to command {number}: {text[-2000:]} {errors!r}")
+        answers.append(text.split(begin, 1)[1].split(end, 1)[0])
+    return answers
+
+
+def _package(tree: Path) -> Iterator[tuple[str, bytes, int]]:
+    yield "turbotui", b"", 0o040755
+    for path in [tree, *sorted(tree.rglob("*"))]:
+        if "__pycache__" in path.parts:
+            continue
+        name = f"turbotui/turbotui/{path.relative_to(tree)}".removesuffix("/.")
+        yield (name, b"", 0o040755) if path.is_dir() else (name, path.read_bytes(), 0o100644)
+
+
+def _archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:
+    """A cpio archive in the "newc" format: header of 13 hexadecimal fields, name and data padded to 4 bytes."""
+    for inode, (name, data, mode) in enumerate([*files, ("TRAILER!!!", b"", 0)], start=1):
+        raw = name.encode() + b"\0"
+        fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(raw), 0)
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + raw
+        yield head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
+
+
+def _output(command: Sequence[str], folder: Path) -> str:
+    """What a command prints; its own words on failure go to stderr."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder).stdout  # noqa: S603 - ours
+
+
+def _tree(root: Path) -> Iterator[tuple[str, bytes, int]]:
+    spare = ("usr/share/doc/", "usr/share/man/", "usr/share/locale/", *(
+        str(path.relative_to(root)) + "/" for path in root.glob("usr/lib/*/gconv")
+    ))
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if name.startswith(spare):
+            continue
+        mode = path.lstat().st_mode
+        if path.is_symlink():
+            yield name, os.readlink(path).encode(), mode
+        else:
+            yield name, b"" if path.is_dir() else path.read_bytes(), mode
