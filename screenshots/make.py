@@ -19,7 +19,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import CounterColumn, ColumnId
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -106,7 +106,7 @@ class Stills:
         self.latest = frame
         self._on_frame(frame)
 
-    def add(self, text: str) -> Column:
+    def add(self, text: str) -> CounterColumn:
         """Stills show what was read when they were taken."""
         raise UsageError(f"{text}: nothing can be added to pictures that were taken before")
 

@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
@@ -91,7 +91,7 @@ class TurbotuiApp(App[int]):
     .-banded Window > .window { margin-top: 1; }
     """
 
-    def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None, *,
+    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
                  theme: str | None = None, profile: tuple[str, Profile] | None = None,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         super().__init__(driver_class=TerminalDriver)

@@ -11,7 +11,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
@@ -39,16 +39,16 @@ class Adding:
         self.host: SimulatedHost = simulated_host(name, self.clock, seed=3)
         self.clock.advance(3.0)
         self.session = Session(read_machine(around(self.host), cpus), SOURCES, 3600.0, self.host, cpus)
-        self.columns: list[Column] = []
+        self.columns: list[CounterColumn] = []
         self._arrived = threading.Semaphore(0)
         self._frames: list[Frame] = []
 
-    def add(self, text: str) -> tuple[Column, ...]:
+    def add(self, text: str) -> tuple[CounterColumn, ...]:
         found = self.session.add_all(text)
         self.columns += found
         return found
 
-    def why(self, column: Column) -> Unavailable | None:
+    def why(self, column: CounterColumn) -> Unavailable | None:
         return why_absent(column, self.session.census, self.session.machine.topology)
 
     def moment(self) -> Moment:
@@ -92,7 +92,7 @@ def adding(name: str, cpus: frozenset[int] | None = None,
         found.session.stop()
 
 
-def cell(frame: Frame, column: Column, row: RowId) -> float:
+def cell(frame: Frame, column: CounterColumn, row: RowId) -> float:
     found = frame.cell(column, row)
     assert isinstance(found, int | float), frame.why(column, row)
     return float(found)

@@ -13,7 +13,7 @@ from pathlib import Path
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
 from turbotui.sampling.answers import Work
 from turbotui.sampling.assembly import Assembler, Beat
@@ -95,13 +95,13 @@ class Measured:
     census: Census
     catalog: Catalog
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> CounterColumn:
         return self.catalog.by_id[name]
 
-    def cell(self, name: str, row: RowId = SYSTEM_ROW) -> Cell:
+    def cell(self, name: str, row: RowId = SYSTEM_ROW) -> Value:
         return self.frame.cell(self.column(name), row)
 
-    def cpu(self, name: str, cpu: int = 0) -> Cell:
+    def cpu(self, name: str, cpu: int = 0) -> Value:
         return self.cell(name, cpu_row(cpu))
 
     def provider(self, name: str) -> str:

@@ -15,7 +15,7 @@ from bench import Given, Measured, energy_pmu, file_counters, gauges, measure, p
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
-from turbotui.quantities.columns import Cell
+from turbotui.quantities.columns import Value
 
 REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-columns.json"
 FLAGS = frozenset({"tsc", "aperfmperf", "dtherm", "pts"})
@@ -142,7 +142,7 @@ class Case:
     column: str
     source: str
     given: Given
-    truth: Cell
+    truth: Value
     model: CpuModel = CLIENT
 
 
@@ -244,7 +244,7 @@ CASES = (
 )  # fmt: skip
 
 
-def shown(measured: Measured, column: str) -> Cell:
+def shown(measured: Measured, column: str) -> Value:
     """The cell of the first CPU's row; of the summary where a column has no other."""
     name = column.removesuffix(" (per core)")
     return measured.cell(name) if measured.column(name).whole_only else measured.cpu(name)

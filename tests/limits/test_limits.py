@@ -12,26 +12,26 @@ from hypothesis import strategies as st
 from turbotui.analysis.limit_history import Verdict
 from turbotui.analysis.limit_sentences import headline, how_known, mark, sentence
 from turbotui.analysis.limits import WORDS, Facts, Hold, Holder, State, Sure, holds_of, prefers_less
-from turbotui.quantities.columns import Cell, ColumnId
+from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 PACKAGE = RowId(Scope.PACKAGE, (0,))
-BUSY: Mapping[ColumnId, Cell] = {
+BUSY: Mapping[ColumnId, Value] = {
     "Busy%": 99.0, "Bzy_MHz": 2100.0, "TurboAll": 3000.0, "Turbo1": 3800.0, "PkgWatt": 300.0, "PL1": 350.0,
     "PL2": 420.0, "TjMax": 96, "PkgTmp": 70,
 }  # fmt: skip
-QUIET: Mapping[ColumnId, Cell] = {"Throttle": "none", "ThrLog": "none", "PKG_%": 0.0, "PkgThr%": 0.0}
+QUIET: Mapping[ColumnId, Value] = {"Throttle": "none", "ThrLog": "none", "PKG_%": 0.0, "PkgThr%": 0.0}
 
 
-def facts(cells: Mapping[ColumnId, Cell] = {}, *, fastest: float | None = 2200.0, loaded: float | None = None,
+def facts(cells: Mapping[ColumnId, Value] = {}, *, fastest: float | None = 2200.0, loaded: float | None = None,
           top: float | None = 3800.0, cap: float | None = 3800.0, why: Mapping[ColumnId, Unavailable] = {}) -> Facts:
     """A busy server package, changed by `cells`."""
     clock = None if fastest is None else (fastest, cpu_row(3))
     return Facts(PACKAGE, {**BUSY, **cells}, clock, loaded, 2000.0, top, cap, why)
 
 
-def held(cells: Mapping[ColumnId, Cell], before: Facts | None = None) -> list[tuple[Holder, Sure, float]]:
+def held(cells: Mapping[ColumnId, Value], before: Facts | None = None) -> list[tuple[Holder, Sure, float]]:
     return [(hold.holder, hold.sure, hold.share) for hold in holds_of(facts(cells), before)]
 
 
@@ -106,7 +106,7 @@ def test_a_counter_says_for_how_long_and_one_that_stands_still_does_not_silence_
     ],
 )
 def test_which_power_limit_it_is(watts: float, bits: str, log: str, holder: Holder) -> None:
-    cells: dict[ColumnId, Cell] = {"PkgWatt": watts, "Throttle": bits, "ThrLog": log, "PKG_%": 50.0, "PkgThr%": 0.0}
+    cells: dict[ColumnId, Value] = {"PkgWatt": watts, "Throttle": bits, "ThrLog": log, "PKG_%": 50.0, "PkgThr%": 0.0}
     assert held(cells)[0][0] is holder
 
 
@@ -163,7 +163,7 @@ def test_a_policy_s_cap_holds_cpus_that_reach_it() -> None:
         ({}, None),
     ],
 )
-def test_settings_that_save_energy(cells: Mapping[ColumnId, Cell], found: tuple[str, str] | None) -> None:
+def test_settings_that_save_energy(cells: Mapping[ColumnId, Value], found: tuple[str, str] | None) -> None:
     assert prefers_less(facts(cells)) == found
 
 
@@ -178,7 +178,7 @@ def words(*more: str) -> st.SearchStrategy[str]:
         "PkgTmp": st.integers(20, 110), "Busy%": st.floats(0, 100), "Bzy_MHz": st.floats(400, 4000),
     })
 )
-def test_whatever_the_numbers_each_holder_is_named_once_and_in_order(cells: dict[str, Cell]) -> None:
+def test_whatever_the_numbers_each_holder_is_named_once_and_in_order(cells: dict[str, Value]) -> None:
     found = holds_of(Facts(PACKAGE, cells, None, None, None, None, None, {}), None)
     assert len({hold.holder for hold in found}) == len(found)
     assert all(0 < hold.share <= 1 for hold in found)

@@ -11,7 +11,7 @@ from turbotui.output.layout import Layout
 from turbotui.output.text import format_cell
 from turbotui.output.turbostat_text import TurbostatText
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
@@ -40,7 +40,7 @@ def frame_of(topology: Topology, signals: Sequence[Signal], gains: Mapping[Signa
     return Frame(older, newer, Census((), {}, by_id, dict.fromkeys(by_id, Msr()), {})), catalog_for(by_id)
 
 
-def frame_lines(frame: Frame, columns: Sequence[Column], *, summary_only: bool = False) -> list[str]:
+def frame_lines(frame: Frame, columns: Sequence[CounterColumn], *, summary_only: bool = False) -> list[str]:
     return list(TurbostatText(Layout(tuple(columns), summary_only=summary_only)).lines(frame))
 
 
@@ -125,9 +125,9 @@ def test_without_columns_an_interval_is_one_empty_line() -> None:
     assert frame_lines(frame, ()) == [""]
 
 
-def _column(decimals: int, *, hexadecimal: bool = False) -> Column:
-    return Column("x", Category.OTHER, Scope.CPU, "", decimals, (), lambda _row: None, "x", "Help.", "none",
-                  hexadecimal=hexadecimal)
+def _column(decimals: int, *, hexadecimal: bool = False) -> CounterColumn:
+    return CounterColumn("x", "", decimals, (), lambda _row: None, "x", "Help.", "none",
+                         category=Category.OTHER, scope=Scope.CPU, hexadecimal=hexadecimal)
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def _column(decimals: int, *, hexadecimal: bool = False) -> Column:
      (_column(0), None, "-"), (_column(0), 0, "0"), (_column(0, hexadecimal=True), 26, "0x1a"),
      (_column(0), 12345678901, "12345678901")],
 )
-def test_cells_have_the_decimals_of_their_column(column: Column, value: float | str | None, text: str) -> None:
+def test_cells_have_the_decimals_of_their_column(column: CounterColumn, value: float | str | None, text: str) -> None:
     assert format_cell(column, value, hexadecimal=True) == text

@@ -15,7 +15,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import simulated_host
 from turbotui.quantities.catalog import STATIC_COLUMNS, Catalog, catalog_for, idle
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -65,7 +65,7 @@ FULL = {name: _signal(name) for name in SIGNALS if not _IDLE_SIGNAL.fullmatch(na
 ALL_COLUMNS = (*STATIC_COLUMNS, *idle.cpuidle_columns(STATES))
 
 
-def _case(column: Column) -> str:
+def _case(column: CounterColumn) -> str:
     return f"{column.id} of {'+'.join(column.needs)}"
 
 
@@ -73,7 +73,7 @@ every_column = pytest.mark.parametrize("column", ALL_COLUMNS, ids=_case)
 
 
 @every_column
-def test_a_column_says_what_it_is(column: Column) -> None:
+def test_a_column_says_what_it_is(column: CounterColumn) -> None:
     assert re.fullmatch(r"[A-Za-z0-9%_/+!.-]+", column.id), "an id is one word that --show can name"
     assert len(column.title) <= 12 or column.title == "Time_Of_Day_Seconds", "turbostat's own title is longer"
     assert column.help[0].isupper() or column.help[0].isdigit(), "help begins a sentence"
@@ -94,7 +94,7 @@ def test_sources_give_what_was_agreed() -> None:
 
 
 @every_column
-def test_a_column_needs_signals_that_sources_know(column: Column) -> None:
+def test_a_column_needs_signals_that_sources_know(column: CounterColumn) -> None:
     named = (*column.needs, *column.wants)
     assert not [name for name in named if name not in SIGNALS and not _IDLE_SIGNAL.fullmatch(name)]
     assert not set(column.needs) & set(column.wants)
@@ -102,7 +102,7 @@ def test_a_column_needs_signals_that_sources_know(column: Column) -> None:
 
 @every_column
 @pytest.mark.parametrize("anything", [0.0, None], ids=["zeros", "nothing"])
-def test_a_formula_survives_zeros_and_the_unknown(column: Column, anything: float | None) -> None:
+def test_a_formula_survives_zeros_and_the_unknown(column: CounterColumn, anything: float | None) -> None:
     cell = column.compute(Row(anything=anything))
     assert cell is None or isinstance(cell, float | int | str)
     if anything is None:
@@ -110,7 +110,7 @@ def test_a_formula_survives_zeros_and_the_unknown(column: Column, anything: floa
 
 
 @every_column
-def test_a_formula_asks_only_for_what_it_declares(column: Column) -> None:
+def test_a_formula_asks_only_for_what_it_declares(column: CounterColumn) -> None:
     asked: set[str] = set()
 
     class Noting(Row):
@@ -200,7 +200,7 @@ def test_an_unknown_word_is_refused_with_its_neighbours(word: str) -> None:
         assert "did you mean" in str(caught.value)
 
 
-def _has_arithmetic(column: Column) -> bool:
+def _has_arithmetic(column: CounterColumn) -> bool:
     return " x " in formula_of(replace(column, formula="")) or " / interval" in formula_of(replace(column, formula=""))
 
 

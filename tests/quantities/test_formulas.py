@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from rowinputs import Row
 
 from turbotui.quantities.catalog import STATIC_COLUMNS, formulas, idle
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal
 from turbotui.quantities.units import Unit
 
 
-def column(name: str, *, needing: str = "") -> Column:
+def column(name: str, *, needing: str = "") -> CounterColumn:
     """The column of that id; of two, the one that needs `needing`."""
     return next(one for one in STATIC_COLUMNS if one.id == name and (not needing or needing in one.needs))
 

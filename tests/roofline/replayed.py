@@ -12,7 +12,7 @@ from turbotui.app import TurbotuiApp
 from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
@@ -51,7 +51,7 @@ class ReplayedSession:
         """Frames hold what they hold; what was asked for is noted."""
         self.beside = signals
 
-    def add_all(self, text: str) -> tuple[Column, ...]:
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         raise NotImplementedError
 
     def typed(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import CpuPlace, Topology, read_topology
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
@@ -125,7 +125,7 @@ def counter(name: str, scope: Scope = Scope.CPU, reduce: Reduce = Reduce.SUM, *,
                   wrap_seconds=wrap_seconds, running=running, enabled=enabled, readers=readers)
 
 
-def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> Column:
+def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> CounterColumn:
     """The increase of the one signal, or the ratio of two, in percent."""
     def compute(row: object) -> float | None:
         from turbotui.sampling.row_inputs import RowInputs  # noqa: PLC0415 - only its type
@@ -136,7 +136,8 @@ def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> Column:
             return found[0]
         return None if not found[1] else 100.0 * found[0] / found[1]
 
-    return Column(name, Category.OTHER, scope, "", 0, tuple(needs), compute, "a / b", "Help.", "none")
+    return CounterColumn(name, "", 0, tuple(needs), compute, "a / b", "Help.", "none", category=Category.OTHER,
+                         scope=scope)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from turbotui.output.json_lines import JsonLines
 from turbotui.output.layout import Layout
 from turbotui.output.table import TableText
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason
@@ -62,11 +62,11 @@ def frame_of(signals: Mapping[Signal, Sequence[Raw]], topology: Topology = SMT,
                  census_of(*signals, *constants))
 
 
-def shown(name: str, scope: Scope) -> Column:
+def shown(name: str, scope: Scope) -> CounterColumn:
     return column(name, (name,), scope)
 
 
-def why(frame: Frame, one: Column, row: RowId) -> tuple[Reason, str]:
+def why(frame: Frame, one: CounterColumn, row: RowId) -> tuple[Reason, str]:
     found = frame.why(one, row)
     assert frame.cell(one, row) is None
     assert found is not None

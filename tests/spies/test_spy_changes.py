@@ -15,7 +15,7 @@ import pytest
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.spies import SpyPlan, plan_text, typed_spy
 from turbotui.sampling.frame import Frame
@@ -42,7 +42,7 @@ def test_a_plan_that_changes_amid_frames_that_were_held_back_is_that_of_the_next
     session.spy_by(SpyFile(str(path)))
     if session.spy_notes:
         pytest.skip("; ".join(session.spy_notes))
-    taken: list[tuple[Frame, SpyPlan, tuple[Column, ...]]] = []
+    taken: list[tuple[Frame, SpyPlan, tuple[CounterColumn, ...]]] = []
     ended = threading.Event()
 
     def take(frame: Frame) -> None:

@@ -13,7 +13,7 @@ from turbotui.commands.stat_options import StatError, StatOptions, parse_options
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce
 
@@ -31,7 +31,7 @@ def catalog() -> Catalog:
     return catalog_for({one.id: one for one in CPUIDLE})
 
 
-def present(_column: Column) -> bool:
+def present(_column: CounterColumn) -> bool:
     return False
 
 
@@ -119,7 +119,7 @@ def test_added_columns_are_there_whatever_is_shown() -> None:
 
 
 def test_what_was_named_and_cannot_be_had_is_told_and_what_a_category_brought_is_not() -> None:
-    def no_power(column: Column) -> bool:
+    def no_power(column: CounterColumn) -> bool:
         return "power" in column.groups
 
     def named(*words: str) -> Choice:

@@ -14,7 +14,7 @@ from turbotui.output.layout import Layout
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.catalog.added import added_column
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
 from turbotui.sampling.frame import Frame
@@ -53,7 +53,7 @@ def printed(layout: Layout, frames: Iterable[Frame]) -> bytes:
     return "".join(f"{line}\n" for frame in frames for line in text.lines(frame)).encode()
 
 
-def columns_of(script: Script, *names: str) -> tuple[Column, ...]:
+def columns_of(script: Script, *names: str) -> tuple[CounterColumn, ...]:
     return catalog_for(script.signals).select(names)
 
 
@@ -105,10 +105,10 @@ def test_header_iterations_mean_nothing_where_there_are_rows() -> None:
     assert lines.count(b"CPU\tIRQ") == 3
 
 
-def _clock(name: str, decimals: int, values: Mapping[int, float], whole: float) -> Column:
-    return Column(name, Category.OTHER, Scope.CPU, "", decimals, (),
-                  lambda row: whole if row.place(Scope.CPU) is None else values[row.place(Scope.CPU) or 0],
-                  "a clock", "Help.", "none")
+def _clock(name: str, decimals: int, values: Mapping[int, float], whole: float) -> CounterColumn:
+    return CounterColumn(name, "", decimals, (),
+                         lambda row: whole if row.place(Scope.CPU) is None else values[row.place(Scope.CPU) or 0],
+                         "a clock", "Help.", "none", category=Category.OTHER, scope=Scope.CPU)
 
 
 @pytest.mark.parametrize(("name", "alone"), [("clocks", False), ("clocks_alone", True)])

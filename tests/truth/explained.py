@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from turbotui.quantities.columns import Cell, Column, Inputs
+from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -32,7 +32,7 @@ def some_rows(frame: Frame) -> Iterator[RowId]:
         yield from dict.fromkeys((rows[0], rows[-1]))
 
 
-def same(column: Column, cell: Cell, value: float) -> bool:
+def same(column: CounterColumn, cell: Value, value: float) -> bool:
     """Whether a value is what the cell shows; a rounded cell is the rounded value."""
     assert isinstance(cell, float | int), (column.id, cell)
     if isinstance(cell, int) or column.decimals == 0:

@@ -12,7 +12,7 @@ from watching import Watched
 from turbotui.machine.simulated import SHAPES
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog.added import added_column
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.formula_text import unrounded
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior
@@ -31,7 +31,7 @@ def seen(shape: str) -> tuple[Watched, Frame]:
     return watched, watched.frames(0.7, 2)[-1]
 
 
-def check(frame: Frame, column: Column) -> int:
+def check(frame: Frame, column: CounterColumn) -> int:
     """How many cells of a column were worked out again."""
     checked = 0
     for row in some_rows(frame):
@@ -52,7 +52,7 @@ def check(frame: Frame, column: Column) -> int:
     return checked
 
 
-def is_place(column: Column) -> bool:
+def is_place(column: CounterColumn) -> bool:
     return column.category is Category.TOPOLOGY and not column.needs
 
 

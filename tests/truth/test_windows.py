@@ -14,7 +14,7 @@ from test_explained import check
 from watching import Watched
 
 from turbotui.machine.events.set_files import shipped_sets
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.event_columns import parse_requests
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
@@ -70,13 +70,13 @@ def some_rows(frame: Frame) -> list[RowId]:
     return [row for scope in Scope for row in dict.fromkeys((frame.rows(scope)[0], frame.rows(scope)[-1]))]
 
 
-def same(one: Cell, other: Cell) -> bool:
+def same(one: Value, other: Value) -> bool:
     if isinstance(one, float | int) and isinstance(other, float | int):
         return one == pytest.approx(other, rel=1e-9, abs=1e-9)
     return one == other
 
 
-def is_a_count(column: Column, frame: Frame, twice: Frame) -> bool:
+def is_a_count(column: CounterColumn, frame: Frame, twice: Frame) -> bool:
     """Whether a column has twice the value after twice the time: no window but its own has to do with it."""
     return any(not same(frame.cell(column, row), twice.cell(column, row)) for row in some_rows(frame))
 

@@ -14,7 +14,7 @@ from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.added import AddedCounter, RegisterAt, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -255,7 +255,7 @@ class FakeSession:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         self.also = signals
 
-    def add_all(self, text: str) -> tuple[Column, ...]:
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         """Known at once; the scripted machine has every register below 0x1000, and nothing else to add."""
         counter = parse_added(text)
         if isinstance(counter.place, RegisterAt) and counter.place.address < 0x1000:

@@ -12,7 +12,7 @@ from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
@@ -77,7 +77,7 @@ class SimulatedSession:
         self._sampler.beside(sources)
         self._sampler.want(self._columns | self.also)
 
-    def add_all(self, text: str) -> tuple[Column, ...]:
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         raise AssertionError(text)
 
     def typed(self) -> tuple[str, ...]:

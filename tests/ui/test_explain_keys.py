@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.app import TurbotuiApp
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.screens.explain import explanation_of
 from turbotui.widgets.comparison import compared, difference_text
@@ -118,7 +118,7 @@ async def test_nothing_can_be_compared_before_the_first_interval_is_over() -> No
 
 @given(st.floats(-1e9, 1e9), st.integers(0, 3), st.integers(4, 9))
 def test_a_difference_has_its_sign_and_keeps_its_width(value: float, decimals: int, width: int) -> None:
-    column = Column("X", Category.OTHER, Scope.CPU, "", decimals, (), lambda _row: None)
+    column = CounterColumn("X", "", decimals, (), lambda _row: None, category=Category.OTHER, scope=Scope.CPU)
     text = difference_text(column, value, width)
     assert len(text) == max(width, len(text.strip()))
     assert text.strip() == "±0" or text.strip()[0] == ("-" if value < 0 else "+")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.machine.topology import CpuPlace, topology_of
-from turbotui.quantities.columns import Category, Column, Thresholds
+from turbotui.quantities.columns import Category, CounterColumn, Thresholds
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.history import History, Ring
 from turbotui.sampling.tagged import tagged_cell
@@ -28,9 +28,9 @@ finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 
 
 def column(name: str = "Busy%", *, category: Category = Category.FREQUENCY, decimals: int = 2, width: int = 6,
-           priority: int = 5, thresholds: Thresholds | None = None) -> Column:
-    return Column(name, category, Scope.CPU, "%", decimals, (), lambda _inputs: None, "f", "Help.", "doc", width=width,
-                  priority=priority, thresholds=thresholds)
+           priority: int = 5, thresholds: Thresholds | None = None) -> CounterColumn:
+    return CounterColumn(name, "%", decimals, (), lambda _inputs: None, "f", "Help.", "doc", category=category,
+                         scope=Scope.CPU, width=width, priority=priority, thresholds=thresholds)
 
 
 @given(finite, st.integers(0, 3), st.integers(5, 12))
@@ -128,7 +128,7 @@ def test_intervals_that_were_not_kept_are_gaps() -> None:
     assert [math.isnan(value) for value in last] == [False, True, True, True, False]
 
 
-def find(name: str) -> Column | None:
+def find(name: str) -> CounterColumn | None:
     return {"busy%": column(), "type": column("Type", decimals=-1)}.get(name.lower())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Cell, ColumnId
+from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
@@ -127,7 +127,7 @@ class Facts:
     """
 
     row: RowId
-    cells: Mapping[ColumnId, Cell]
+    cells: Mapping[ColumnId, Value]
     fastest: tuple[float, RowId] | None
     loaded_share: float | None
     base_mhz: float | None
@@ -176,7 +176,7 @@ class Facts:
 
 def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
     """Gather the numbers of one package."""
-    cells: dict[ColumnId, Cell] = {}
+    cells: dict[ColumnId, Value] = {}
     why: dict[ColumnId, Unavailable] = {}
     for name in (*COLUMNS, *STAND_INS.values()):
         column = catalog.get(name)

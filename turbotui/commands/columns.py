@@ -12,7 +12,7 @@ from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.machine import read_machine
 from turbotui.output.glossary import glossary_lines
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census, take_census
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _row(column: Column, census: Census, absent: Unavailable | None) -> dict[str, object]:
+def _row(column: CounterColumn, census: Census, absent: Unavailable | None) -> dict[str, object]:
     return {
         "id": column.id,
         "category": column.category.value,

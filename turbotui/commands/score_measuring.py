@@ -17,7 +17,7 @@ from turbotui.errors import MachineError, TurbotuiError
 from turbotui.machine.launching import Held
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import Cell, ColumnId
+from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.census import take_census
 from turbotui.sampling.frame import Frame
@@ -99,7 +99,7 @@ def _throttling(frame: Frame, catalog: Catalog) -> Throttling:
     )
 
 
-def _cell(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> Cell:
+def _cell(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> Value:
     column = catalog.get(name)
     return None if column is None else frame.cell(column, row)
 

@@ -21,7 +21,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.output.formats import make_format
 from turbotui.output.layout import Layout
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
 from turbotui.quantities.spy_signals import SpySignals
@@ -135,7 +135,7 @@ class _Taken:
     frame: Frame
     cost: OwnCost
     plan: SpyPlan
-    spied: tuple[Column, ...]
+    spied: tuple[CounterColumn, ...]
 
 
 class _Spying:
@@ -210,7 +210,7 @@ class _Spying:
     def _print(self) -> None:
         plan = self._session.spies
         joiner = Joiner(plan)
-        spied: tuple[Column, ...] = ()
+        spied: tuple[CounterColumn, ...] = ()
         writer = None
         while (taken := self._frames.get()) is not None:
             frame = taken.frame
@@ -232,7 +232,7 @@ class _Spying:
                 print(self._cost(frame, taken.cost), file=sys.stderr, flush=True)
         self._join(joiner.rest())
 
-    def _layout(self, columns: tuple[Column, ...]) -> Layout:
+    def _layout(self, columns: tuple[CounterColumn, ...]) -> Layout:
         session = self._session
         catalog, census = session.catalog, session.census
         first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]

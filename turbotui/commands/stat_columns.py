@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from turbotui.commands.stat_options import StatError, StatOptions, Task
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Category, Column, ColumnId
+from turbotui.quantities.columns import Category, ColumnId, CounterColumn
 
 _UNKNOWN_NAME = 234  # exit status (turbostat-spec 1.12)
 
@@ -33,11 +33,11 @@ class Choice:
         absent: ids that were asked for by name and cannot be had here.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[CounterColumn, ...]
     absent: tuple[ColumnId, ...]
 
 
-def choose(catalog: Catalog, options: StatOptions, absent: Callable[[Column], bool]) -> Choice:
+def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColumn], bool]) -> Choice:
     """Apply the defaults, then --show, --hide and --enable from left to right.
 
     Added columns are there whatever is shown, unless they are hidden by name, as in turbostat.
@@ -79,17 +79,17 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[Column], bo
     )
 
 
-def _is_turbostat(column: Column) -> bool:
+def _is_turbostat(column: CounterColumn) -> bool:
     """Whether turbostat has the column without --Joules."""
     return not column.extra and not _is_joules(column)
 
 
-def _is_joules(column: Column) -> bool:
+def _is_joules(column: CounterColumn) -> bool:
     """Whether it takes the place of a column of watts with --Joules: a category means one of the two."""
     return column.unit == "J" and column.id.endswith(_JOULES)
 
 
-def _is_default(column: Column) -> bool:
+def _is_default(column: CounterColumn) -> bool:
     return column.id not in _OFF and "cpuidle" not in column.groups
 
 

@@ -19,7 +19,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.sparing import SparingHost
 from turbotui.output.layout import Layout
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.event_columns import SET
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.selection import why_absent
@@ -71,7 +71,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
 
     topology = session.machine.topology
 
-    def absent(column: Column) -> bool:
+    def absent(column: CounterColumn) -> bool:
         # turbostat's Node is there only where a package has several (turbostat-spec 2.3, row 6)
         together = column.id == "Node" and topology.nodes_together < _SEVERAL
         return together or column.id in refused or why_absent(column, session.census, topology) is not None

@@ -14,7 +14,7 @@ from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
@@ -66,7 +66,7 @@ def named_host(machine: str | None, sysroot: str) -> Host:
     return host
 
 
-def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Session, tuple[Column, ...]]:
+def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Session, tuple[CounterColumn, ...]]:
     """A session that is not started yet, and the columns to show.
 
     Args:

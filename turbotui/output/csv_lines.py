@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 
 from turbotui.output.layout import PLACES, Layout, place_of, timestamp
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 
@@ -46,13 +46,13 @@ class CsvLines:
             ))  # fmt: skip
 
 
-def _estimated(frame: Frame, columns: Sequence[Column], row: RowId) -> str:
+def _estimated(frame: Frame, columns: Sequence[CounterColumn], row: RowId) -> str:
     """Titles of the columns whose cells are estimates; no event has a semicolon in its name."""
     return ";".join(column.title for column in columns
                     if frame.cell(column, row) is not None and frame.estimated(column, row))
 
 
-def _number(column: Column, value: Cell) -> str:
+def _number(column: CounterColumn, value: Value) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else f"{value:.{max(column.decimals, 0)}f}"

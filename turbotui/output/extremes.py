@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from turbotui.output.layout import Layout
 from turbotui.output.text import UNKNOWN, format_cell
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import Ring
@@ -59,6 +59,6 @@ class Extremes:
             yield "  ".join(placed).rstrip()
 
 
-def _numbers(column: Column, ring: Ring) -> tuple[str, str, str, str]:
+def _numbers(column: CounterColumn, ring: Ring) -> tuple[str, str, str, str]:
     low, mean, high = (format_cell(column, number) for number in (ring.low, ring.mean, ring.high))
     return low, mean, high, str(ring.count)

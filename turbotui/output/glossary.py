@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.formula_text import formula_of
 
 BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
 
 
-def glossary_lines(columns: Iterable[Column]) -> Iterator[str]:
+def glossary_lines(columns: Iterable[CounterColumn]) -> Iterator[str]:
     """A table of every column, each id once, in print order."""
     yield "| column | scope | unit | what it says | formula |"
     yield "|---|---|---|---|---|"

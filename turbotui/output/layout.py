@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
@@ -27,7 +27,7 @@ class Layout:
         marks: comma-separated values end with the names of the estimated columns of each row.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[CounterColumn, ...]
     rows: Scope = Scope.CPU
     summary_only: bool = False
     header_every: int | None = None
@@ -37,7 +37,7 @@ class Layout:
     marks: bool = False
 
     @property
-    def measures(self) -> tuple[Column, ...]:
+    def measures(self) -> tuple[CounterColumn, ...]:
         """The columns that are not places in the topology."""
         return tuple(column for column in self.columns if column.category is not Category.TOPOLOGY)
 

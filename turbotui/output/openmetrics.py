@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from turbotui.output.layout import Layout, place_of
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
@@ -59,11 +59,11 @@ class OpenMetricsText:
                 yield from self._family(column, samples, common)
         yield _END
 
-    def _rows(self, frame: Frame, column: Column) -> Sequence[RowId]:
+    def _rows(self, frame: Frame, column: CounterColumn) -> Sequence[RowId]:
         whole = column.whole_only or column.scope is Scope.SYSTEM or self._layout.summary_only
         return (SYSTEM_ROW,) if whole else frame.rows(column.scope)
 
-    def _family(self, column: Column, samples: Sequence[tuple[dict[str, int], Cell]],
+    def _family(self, column: CounterColumn, samples: Sequence[tuple[dict[str, int], Value]],
                 common: dict[str, str]) -> Iterator[str]:
         name = self._names[column.id]
         unit, factor = _UNITS.get(column.unit, ("", 1.0))
@@ -143,7 +143,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def metric_names(columns: Sequence[Column]) -> dict[str, str]:
+def metric_names(columns: Sequence[CounterColumn]) -> dict[str, str]:
     """A metric name for each column id; one that is taken already keeps the unit of its title as well."""
     names: dict[str, str] = {}
     taken: set[str] = set()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from turbotui.output.layout import Layout, timestamp
 from turbotui.output.text import UNKNOWN, format_cell
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 
@@ -49,7 +49,7 @@ class TableText:
         return _GAP.join(placed).rstrip()
 
 
-def _cell(frame: Frame, column: Column, row: RowId) -> str:
+def _cell(frame: Frame, column: CounterColumn, row: RowId) -> str:
     if row is SYSTEM_ROW and column.category is Category.TOPOLOGY:
         return UNKNOWN
     text = format_cell(column, frame.cell(column, row), hexadecimal=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from turbotui.machine.topology import Topology
 from turbotui.output.layout import Layout
 from turbotui.output.text import UNKNOWN, format_cell
-from turbotui.quantities.columns import Category, Cell, Column, ColumnId
+from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
@@ -80,24 +80,24 @@ class TurbostatText:
             return True
         return layout.header_every is not None and self._printed % layout.header_every == 0
 
-    def _is_large(self, frame: Frame, column: Column) -> bool:
+    def _is_large(self, frame: Frame, column: CounterColumn) -> bool:
         counted = column.id in _COUNTS or "cpuidle" in column.groups
         value = frame.cell(column, SYSTEM_ROW) if counted else None
         return not isinstance(value, str) and value is not None and value > _WIDE_FROM
 
-    def _title(self, column: Column) -> str:
+    def _title(self, column: CounterColumn) -> str:
         if self._wide and column.id in _COUNTS:
             return column.title.rjust(_WIDE)
         if "added" in column.groups and column.decimals < 0 and column.width == _RAW_DIGITS:
             return column.title.ljust(_RAW_NAME)
         return column.title
 
-    def _summary(self, frame: Frame, column: Column) -> str:
+    def _summary(self, frame: Frame, column: CounterColumn) -> str:
         if column.category is Category.TOPOLOGY:
             return UNKNOWN
         return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
 
-    def _text(self, frame: Frame, column: Column, row: RowId, value: Cell, *, hexadecimal: bool = False) -> str:
+    def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, *, hexadecimal: bool = False) -> str:
         if value is None and column.unit == "%":
             why = frame.why(column, row)
             if why is not None and why.reason is Reason.OUT_OF_RANGE:
@@ -108,7 +108,7 @@ class TurbostatText:
         text = format_cell(column, value, hexadecimal=hexadecimal)
         return text.rjust(_WIDE) if self._wide and column.id in _COUNTS else text
 
-    def _line(self, cells: Sequence[tuple[Column, str]]) -> str:
+    def _line(self, cells: Sequence[tuple[CounterColumn, str]]) -> str:
         """TABs between cells; a line ends where its data ends, except after a clock."""
         kept = list(cells)
         while kept and not kept[-1][1]:

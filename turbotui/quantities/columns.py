@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
@@ -14,8 +14,11 @@ from turbotui.untrusted import one_line
 ColumnId: TypeAlias = str
 """Equal to turbostat's column name where turbostat has the column."""
 
-Cell: TypeAlias = float | int | str | None
+Value: TypeAlias = float | int | str | None
 """A computed value in the column's display unit; None is unknown, and `Frame.why` says why."""
+
+R = TypeVar("R")
+"""What the formulas of a table are given: one row of it."""
 
 
 class Category(Enum):
@@ -91,58 +94,44 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """One column of the catalog. The table, the picker, the text output, the docs and the tests all walk these.
+class Column(Generic[R]):
+    """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
 
     Attributes:
-        id: turbostat's name where it has one; also the title.
-        category: where the picker lists it.
-        groups: every turbostat category word that selects it in --show and --hide.
-        scope: the topology level it describes; a row above it is computed from reduced signals, a row below it repeats
-            the value of the instance it belongs to.
-        unit: what the number is in, as said in the title's help: "MHz", "%", "W", "°C", "/s", "".
+        id: its name, unique in its table; also the title.
+        unit: what the number is in: "MHz", "%", "W", "°C", "/s", "".
         decimals: fixed number of decimals; -1 for texts.
-        needs: all of these must be had. A column whose need is missing is listed greyed with that signal's reason.
-        wants: used when they can be had.
-        formula: in words, where the arithmetic of `compute` does not say what is done; empty: it does, and
-            `formula_text.formula_of` writes it down.
+        needs: what it is made of, by the names that its table knows: all of these must be had.
+        compute: the formula; returns the display unit, None for unknown. Must not raise on zero deltas. Run on
+            `traced.Traced` numbers it tells its arithmetic, so it is plain arithmetic on what it asks for: no float(),
+            int() or max() of it.
+        formula: in words, where the arithmetic of `compute` does not say what is done.
         help: one or more sentences.
         document: what it follows.
-        compute: the formula; returns the display unit. Must not raise on zero deltas. Run on `traced.Traced` numbers it
-            tells its arithmetic, so it is plain arithmetic on what it asks for: no float(), int() or max() of it.
-        width: of the number at its widest, without separators; the title may be wider.
+        width: of the value at its widest, without separators; the title may be wider.
         priority: 0 stays longest when the terminal is narrow.
         default: shown from the start.
-        extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
+        thresholds: from which values a cell is marked.
         scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
-        whole_only: has a value on the summary row only.
-        hexadecimal: turbostat prints it in hexadecimal.
-        bits: for a register that is told in words: what each bit of each signal means.
         doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
+        identity: says which row it is rather than what it measures: machine formats have it as a key of the row.
     """
 
     id: ColumnId
-    category: Category
-    scope: Scope
     unit: str
     decimals: int
-    needs: tuple[SignalId, ...]
-    compute: Callable[[Inputs], Cell]
+    needs: tuple[str, ...]
+    compute: Callable[[R], Value]
     formula: str = ""
     help: str = ""
     document: str = ""
-    wants: tuple[SignalId, ...] = ()
-    groups: tuple[str, ...] = ()
     width: int = 6
     priority: int = 5
     default: bool = True
-    extra: bool = False
     thresholds: Thresholds | None = None
     scale_max: float | None = None
-    whole_only: bool = False
-    hexadecimal: bool = False
-    bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
-    doubt: Callable[[Inputs], str] | None = None
+    doubt: Callable[[R], str] | None = None
+    identity: bool = False
 
     def __post_init__(self) -> None:
         """Names and units that a person, a file or a device gave stay in their cell: no TAB, no line break."""
@@ -153,3 +142,31 @@ class Column:
     def title(self) -> str:
         """What stands above the column."""
         return self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterColumn(Column[Inputs]):
+    """One column of the catalog: of CPUs and of every level of the topology.
+
+    Attributes:
+        id: turbostat's name where it has one.
+        category: where the picker lists it.
+        groups: every turbostat category word that selects it in --show and --hide.
+        scope: the topology level it describes; a row above it is computed from reduced signals, a row below it repeats
+            the value of the instance it belongs to.
+        needs: signals. A column whose need is missing is listed greyed with that signal's reason.
+        wants: signals used when they can be had.
+        extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
+        whole_only: has a value on the summary row only.
+        hexadecimal: turbostat prints it in hexadecimal.
+        bits: for a register that is told in words: what each bit of each signal means.
+    """
+
+    category: Category
+    scope: Scope
+    wants: tuple[SignalId, ...] = ()
+    groups: tuple[str, ...] = ()
+    extra: bool = False
+    whole_only: bool = False
+    hexadecimal: bool = False
+    bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)

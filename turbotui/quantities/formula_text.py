@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from turbotui.quantities.columns import Column, Inputs
+from turbotui.quantities.columns import CounterColumn, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import Kind, Operation, Reading, Term, Traced, term_of, written
@@ -68,7 +68,7 @@ def unrounded(term: Term) -> Term:
     return term.parts[0] if isinstance(term, Operation) and term.sign == "round" else term
 
 
-def formula_of(column: Column) -> str:
+def formula_of(column: CounterColumn) -> str:
     """How a column is computed: the words it was given, or else its arithmetic over the names of signals.
 
     The arithmetic is that of a machine that offers every signal that the column wants.

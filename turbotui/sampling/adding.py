@@ -10,7 +10,7 @@ from turbotui.machine.events.set_files import Alternative, EventSet, SetColumn, 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
 from turbotui.quantities.catalog.events import event_column
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.event_columns import EventRequest, formula_request, renamed
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior
@@ -32,7 +32,7 @@ class AddedEvents:
 
     request: EventRequest
     source: EventSource
-    columns: tuple[Column, ...]
+    columns: tuple[CounterColumn, ...]
 
     def without(self, name: ColumnId) -> AddedEvents:
         """The same without a column."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from turbotui.quantities.columns import Cell, Column, Inputs
+from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.traced import Kind, Number, Operation, Reading, Term, Traced, readings_of
@@ -26,7 +26,7 @@ class Worked:
         numbers: of every reading in the term.
     """
 
-    cell: Cell
+    cell: Value
     term: Term | None
     numbers: dict[Reading, float]
 
@@ -87,7 +87,7 @@ class Evidence:
 class TracedInputs:
     """`columns.Inputs` of one row of a column, whose numbers remember where they come from."""
 
-    def __init__(self, frame: Frame, column: Column, row: RowId) -> None:
+    def __init__(self, frame: Frame, column: CounterColumn, row: RowId) -> None:
         self._frame = frame
         self._inputs: RowInputs = frame.inputs_of(column, row)
         self._row = row
@@ -165,7 +165,7 @@ class TracedInputs:
         return _WORDS.get(self._frame.census.signals[name].reduce, "") + label
 
 
-def worked(frame: Frame, column: Column, row: RowId) -> Worked:
+def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
     """A cell and how it was computed.
 
     Args:
@@ -182,7 +182,7 @@ def worked(frame: Frame, column: Column, row: RowId) -> Worked:
     return Worked(cell, value.term, inputs.numbers) if isinstance(value, Traced) else Worked(cell, None, {})
 
 
-def evidence(frame: Frame, column: Column, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:
+def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:
     """The signals behind a cell with what was read in this interval, in the column's order.
 
     Args:
@@ -198,7 +198,7 @@ def evidence(frame: Frame, column: Column, row: RowId, *, most: int = 4) -> tupl
     return tuple(_evidence(frame, column, frame.census.signals[name], home, most) for name in names)
 
 
-def _evidence(frame: Frame, column: Column, signal: Signal, row: RowId, most: int) -> Evidence:
+def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, most: int) -> Evidence:
     inputs, traced = frame.inputs_of(column, row), TracedInputs(frame, column, row)
     places = _places(frame, inputs, signal)
     counter = signal.behavior is Behavior.COUNTER

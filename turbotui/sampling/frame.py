@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
@@ -39,7 +39,7 @@ class Frame(Interval):
         super().__init__(older, newer, census)
         self._held_ends = held
         self._held: Frame | None = None
-        self._cells: dict[ColumnId, dict[RowId, Cell]] = {}
+        self._cells: dict[ColumnId, dict[RowId, Value]] = {}
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
         self._latest: Selection | None = None
@@ -65,7 +65,7 @@ class Frame(Interval):
             self._held = Frame(*self._held_ends, self.census)
         return self._held
 
-    def old(self, column: Column, row: RowId) -> bool:
+    def old(self, column: CounterColumn, row: RowId) -> bool:
         """Whether something behind a cell was read before the tick of this frame began: its reader was late."""
         home = self.home(column, row) if self.newer.late else None
         if home is None:
@@ -81,7 +81,7 @@ class Frame(Interval):
                 return True
         return False
 
-    def cell(self, column: Column, row: RowId) -> Cell:
+    def cell(self, column: CounterColumn, row: RowId) -> Value:
         """The value of a column in a row, None if unknown (then `why` tells).
 
         A row finer than the column's scope shows the instance that it lies in.
@@ -91,7 +91,7 @@ class Frame(Interval):
             cells = self._cells[column.id] = {}
         elif row in cells:
             return cells[row]
-        value: Cell = None
+        value: Value = None
         home = self.home(column, row)
         if home is not None:
             if home != row:
@@ -101,7 +101,7 @@ class Frame(Interval):
         cells[row] = value
         return value
 
-    def cells(self, column: Column, rows: Sequence[RowId]) -> Sequence[Cell]:
+    def cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
         """The values of a column in many rows, as `cell` gives them: several times cheaper than one after the other.
 
         Ask with the same tuple of rows for one column after the other, and with `rows(scope)` for a whole level: what
@@ -111,7 +111,7 @@ class Frame(Interval):
             return [self.cell(column, row) for row in rows]
         return self._select(rows).cells(self, column)
 
-    def home_cells(self, column: Column, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Cell]]:
+    def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values `cells` gives, each once, and these values. Rows that are not there are left out."""
         return self._select(rows).at_homes(self, column) if rows else ((), ())
 
@@ -130,19 +130,19 @@ class Frame(Interval):
                 self._latest = self._selections[key] = Selection(key)
         return self._latest
 
-    def known_level(self, column: Column) -> Sequence[Cell] | None:
+    def known_level(self, column: CounterColumn) -> Sequence[Value] | None:
         """The values of a column in all rows of its own level, if somebody asked for them before."""
         level = self._levels_of.get(column.scope)
         return None if level is None else level.known(column.id)
 
-    def home(self, column: Column, row: RowId) -> RowId | None:
+    def home(self, column: CounterColumn, row: RowId) -> RowId | None:
         """The row whose value a cell shows: itself, or the instance of the column's scope that the row lies in."""
         if row.scope.rank >= column.scope.rank:
             return row
         instance = self.topology.instance(row)
         return None if instance is None or not instance.cpus else self.topology.row(column.scope, instance.cpus[0])
 
-    def first_of_home(self, column: Column, row: RowId) -> bool:
+    def first_of_home(self, column: CounterColumn, row: RowId) -> bool:
         """Whether the row is the first of its instance: where turbostat prints a core's or package's value."""
         home = self.home(column, row)
         if home is None or home == row:
@@ -155,11 +155,11 @@ class Frame(Interval):
         """What a formula may ask about one row."""
         return RowInputs(self, row)
 
-    def inputs_of(self, column: Column, row: RowId) -> RowInputs:
+    def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
         """What the column's formula is given in a row."""
         return RowInputs(self, row, self.left_out(column) if row.scope.rank > column.scope.rank else frozenset())
 
-    def left_out(self, column: Column) -> frozenset[int]:
+    def left_out(self, column: CounterColumn) -> frozenset[int]:
         """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.
 
         A ratio of a row is of the CPUs for which both counters are known: one whose counter went back in this interval
@@ -189,7 +189,7 @@ class Frame(Interval):
             found = self._without[names] = frozenset(cpus)
         return found
 
-    def why(self, column: Column, row: RowId) -> Unavailable | None:
+    def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
         """Why a cell is None; None when it is not."""
         if self.cell(column, row) is not None:
             return None
@@ -222,7 +222,7 @@ class Frame(Interval):
             return Unavailable(Reason.FAILED, f"{signal.id} of {place} is unknown, so the sum is")
         return Unavailable(found.reason, f"a part of the sum is unknown, {place}: {found.detail}", found.remedy)
 
-    def disputed(self, column: Column, row: RowId) -> tuple[str, ...]:
+    def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
         """What contradicts the numbers that a cell is made of; a sentence each, none where nothing does."""
         marks = self.marks()
         if not marks:
@@ -239,7 +239,7 @@ class Frame(Interval):
                 found |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
         return tuple(found)
 
-    def partial(self, column: Column, row: RowId) -> bool:
+    def partial(self, column: CounterColumn, row: RowId) -> bool:
         """Whether some instances inside the row are unknown, so that a sum is too small or a mean incomplete."""
         instance = self.topology.instance(row)
         if instance is None or row.scope.rank <= column.scope.rank:
@@ -249,7 +249,7 @@ class Frame(Interval):
             return True
         return any(self.inputs(row).incomplete(name) for name in column.needs)
 
-    def estimated(self, column: Column, row: RowId) -> bool:
+    def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""
         for name in (*column.needs, *column.wants):
             signal = self.census.signals.get(name)
@@ -265,7 +265,7 @@ class Frame(Interval):
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)
 
-    def can(self, column: Column) -> bool:
+    def can(self, column: CounterColumn) -> bool:
         """Whether the machine has every signal that a column needs."""
         signals = self.census.signals
         return all(name in signals for name in column.needs)

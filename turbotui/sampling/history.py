@@ -10,7 +10,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
-from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
@@ -83,7 +83,7 @@ class History:
         self._rings: dict[ColumnId, dict[RowId, Ring]] = {}
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
-    def push(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId], *, length: int = 0) -> None:
+    def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
         """Keep these columns of these rows in this frame. A cell may be asked for twice; it is kept once.
 
         Args:
@@ -96,12 +96,13 @@ class History:
             self._push(frame.seq, column, rows, frame.cells(column, rows), length or self.length)
         self.pushed += 1
 
-    def push_shown(self, frame: Frame, columns: Iterable[Column], rows: Sequence[RowId]) -> None:
+    def push_shown(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
         """Keep what these columns show in these rows: of a core's value beside each of its CPUs, the core's, once."""
         for column in columns:
             self._push(frame.seq, column, *frame.home_cells(column, rows), self.length)
 
-    def _push(self, seq: int, column: Column, rows: Sequence[RowId], values: Sequence[Cell], length: int) -> None:
+    def _push(self, seq: int, column: CounterColumn, rows: Sequence[RowId], values: Sequence[Value],
+              length: int) -> None:
         lengthen = length > self.length
         rings = self._rings.setdefault(column.id, {})
         for row, value in zip(rows, values, strict=True):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from turbotui.machine.topology import Topology
 from turbotui.machine.topology_kinds import Answer
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -17,7 +17,7 @@ from turbotui.sampling.limits import COMPARED_SECONDS
 _LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": Scope.NODE, "Module": Scope.MODULE}
 
 
-def why_absent(column: Column, census: Census, topology: Topology) -> Unavailable | None:
+def why_absent(column: CounterColumn, census: Census, topology: Topology) -> Unavailable | None:
     """Why a column cannot be shown on this machine; None when it can.
 
     A level of the topology that has one instance only says nothing and counts as absent (turbostat-spec 2.3, rows 3-7).
@@ -41,12 +41,12 @@ def _one_type(topology: Topology) -> Unavailable:
     return Unavailable(reason, topology.kinds.sentence())
 
 
-def available_columns(catalog: Catalog, census: Census, topology: Topology) -> tuple[Column, ...]:
+def available_columns(catalog: Catalog, census: Census, topology: Topology) -> tuple[CounterColumn, ...]:
     """Every column that can be had here, in print order."""
     return tuple(column for column in catalog.columns if why_absent(column, census, topology) is None)
 
 
-def default_columns(catalog: Catalog, census: Census, topology: Topology, *, extras: bool) -> tuple[Column, ...]:
+def default_columns(catalog: Catalog, census: Census, topology: Topology, *, extras: bool) -> tuple[CounterColumn, ...]:
     """What is shown when nobody chose: the defaults that can be had. `extras` admits those beyond turbostat."""
     return tuple(
         column
@@ -59,7 +59,7 @@ _FREE_FILES = frozenset({"proc-stat", "proc-interrupts"})
 _FREE_SIGNALS = frozenset({"tsc", "aperf", "mperf", "temp.core", "temp.pkg", "temp.ccd"})
 
 
-def free_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:
+def free_columns(catalog: Catalog, census: Census) -> tuple[CounterColumn, ...]:
     """Columns that cost next to nothing to read.
 
     Files that hold all CPUs and are read for the summary anyway, the counters of busy time and clock, which share a
@@ -80,9 +80,9 @@ def free_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:
 
 def choose_columns(
     catalog: Catalog,
-    start: Sequence[Column],
+    start: Sequence[CounterColumn],
     choices: Iterable[tuple[str, str]],
-) -> tuple[Column, ...]:
+) -> tuple[CounterColumn, ...]:
     """Apply --show, --hide and --enable in the order given (turbostat-spec 1.4).
 
     Args:
@@ -106,7 +106,7 @@ def choose_columns(
     return tuple(column for column in catalog.columns if column.id in shown)
 
 
-def signals_of(columns: Iterable[Column], census: Census) -> frozenset[SignalId]:
+def signals_of(columns: Iterable[CounterColumn], census: Census) -> frozenset[SignalId]:
     """The signals that have to be read for these columns, with those that their scaling needs."""
     wanted: set[SignalId] = set()
     for column in columns:

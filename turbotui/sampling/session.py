@@ -19,7 +19,7 @@ from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, p
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
@@ -67,14 +67,14 @@ class Session:
         self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
         self.latest: Frame | None = None
         self.failure: BaseException | None = None
-        self.spied: tuple[Column, ...] = ()
+        self.spied: tuple[CounterColumn, ...] = ()
         self.spy_note = ""
         self._changing = threading.Lock()  # a form changes columns on one thread, the spies' file on the sampler's
         self._spies = Spies(SpyPlan())
         self._spy_file: SpyFile | None = None
         self._bound: int | None = None
         self._own_host = own_host
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[CounterColumn, ...] = ()
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
@@ -113,7 +113,7 @@ class Session:
         self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
         self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
 
-    def add(self, text: str) -> Column:
+    def add(self, text: str) -> CounterColumn:
         """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
 
         Args:
@@ -128,7 +128,7 @@ class Session:
         """
         return self.add_all(text)[0]
 
-    def add_all(self, text: str) -> tuple[Column, ...]:
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         """As `add`, with all columns that the text stands for.
 
         Raises:
@@ -146,14 +146,14 @@ class Session:
         """What was added and not removed, as it was typed: adding it again gives the same columns."""
         return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
 
-    def _add(self, text: str) -> tuple[Column, ...]:
+    def _add(self, text: str) -> tuple[CounterColumn, ...]:
         if is_turbostats(text):
             return (self._add_counter(parse_added(text)),)
         before = self.census, self.events, self.catalog
         if text.startswith(SET):
             return self._add_set(text.removeprefix(SET).strip())
         sources = []
-        columns: list[Column] = []
+        columns: list[CounterColumn] = []
         try:
             for request in parse_requests(text):
                 known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
@@ -170,7 +170,7 @@ class Session:
             self._sampler.add(source)
         return tuple(columns)
 
-    def _add_set(self, name: str) -> tuple[Column, ...]:
+    def _add_set(self, name: str) -> tuple[CounterColumn, ...]:
         wanted = named_set(self.find_sets(), name)
         known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
         if not known:
@@ -183,7 +183,7 @@ class Session:
         return tuple(self.catalog.by_id[column.name] for column in wanted.columns
                      if column.name in shown or not column.alternatives)
 
-    def _add_counter(self, counter: AddedCounter) -> Column:
+    def _add_counter(self, counter: AddedCounter) -> CounterColumn:
         rival = next((one for one in self.added if one.name == counter.name), None)
         if rival is not None:
             counter = rival if rival == counter else join_homes(rival, counter)
@@ -265,7 +265,7 @@ class Session:
         self.catalog = Catalog(columns, {column.id: column for column in columns})
 
     def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
-                  census: Census) -> tuple[Column, ...]:
+                  census: Census) -> tuple[CounterColumn, ...]:
         """The machine's columns, with those added by hand in place, and those of spies behind."""
         columns = with_added(self._known.columns, counters)
         columns = with_events(columns, [column for one in events for column in one.columns])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from turbotui.machine.topology import Instance, Topology
-from turbotui.quantities.columns import Cell, Column, ColumnId, Inputs
+from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.arithmetic import Numbers, common
@@ -60,16 +60,16 @@ class Selection:
         self.rows = rows
         self._whole = whole
         self._homes: dict[Scope, _Homes] = {}
-        self._cells: dict[ColumnId, Sequence[Cell]] = {}
+        self._cells: dict[ColumnId, Sequence[Value]] = {}
 
-    def cells(self, frame: Frame, column: Column) -> Sequence[Cell]:
+    def cells(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
         """The cells of a column, in the order of the rows."""
         found = self._cells.get(column.id)
         if found is None:
             found = self._cells[column.id] = self._compute(frame, column)
         return found
 
-    def at_homes(self, frame: Frame, column: Column) -> tuple[Sequence[RowId], Sequence[Cell]]:
+    def at_homes(self, frame: Frame, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values the cells show, each once, and these values."""
         cells = self.cells(frame, column)
         homes = self._homes.get(column.scope)
@@ -84,11 +84,11 @@ class Selection:
         rows, first = homes.first
         return rows, [cells[at] for at in first]
 
-    def known(self, column: ColumnId) -> Sequence[Cell] | None:
+    def known(self, column: ColumnId) -> Sequence[Value] | None:
         """The cells of a column if they were asked for before."""
         return self._cells.get(column)
 
-    def _compute(self, frame: Frame, column: Column) -> Sequence[Cell]:
+    def _compute(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
         if column.whole_only or not frame.can(column):
             return [frame.cell(column, row) for row in self.rows]
         homes = self._homes.get(column.scope)
@@ -103,13 +103,13 @@ class Selection:
         ]
 
     @staticmethod
-    def _at_homes(frame: Frame, column: Column, homes: _Homes) -> Sequence[Cell]:
+    def _at_homes(frame: Frame, column: CounterColumn, homes: _Homes) -> Sequence[Value]:
         if homes.positions is not None:
             level = frame.known_level(column)
             if level is not None:
                 return [level[position] for position in homes.positions]
         sweep, compute = Sweep(frame, homes), column.compute
-        values: list[Cell] = []
+        values: list[Value] = []
         for at in range(len(homes.instances)):
             sweep.at = at
             values.append(compute(sweep))

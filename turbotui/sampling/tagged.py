@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from turbotui.quantities.columns import Cell, Column, Inputs
+from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Signal
 from turbotui.sampling.frame import Frame
@@ -20,7 +20,7 @@ class TaggedInputs(RowInputs):
 
     __slots__ = ("_chosen",)
 
-    def __init__(self, frame: Frame, column: Column, cpus: Iterable[int]) -> None:
+    def __init__(self, frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> None:
         super().__init__(frame, SYSTEM_ROW, frame.left_out(column))
         known = frame.topology.places
         self._chosen = tuple(cpu for cpu in cpus if cpu in known)
@@ -40,7 +40,7 @@ class TaggedInputs(RowInputs):
         return tuple(self._frame.inputs(row) for row in rows)
 
 
-def tagged_cell(frame: Frame, column: Column, cpus: Iterable[int]) -> Cell:
+def tagged_cell(frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> Value:
     """A column over a set of CPUs; None if unknown, and for columns that exist once for the whole machine."""
     if column.whole_only or any(name not in frame.census.signals for name in column.needs):
         return None

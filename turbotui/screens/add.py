@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from turbotui.errors import UsageError
 from turbotui.quantities.added import is_turbostats
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.completion import complete_added
 from turbotui.sampling.event_completion import Following, complete_events
 from turbotui.screens.field_window import FieldWindow
@@ -40,7 +40,7 @@ class AddCounter(FieldWindow):
     AddCounter #said { height: auto; max-height: 6; color: $tui-dim; }
     """
 
-    def __init__(self, watch: Watch, changed: Callable[[Column | None], None]) -> None:
+    def __init__(self, watch: Watch, changed: Callable[[CounterColumn | None], None]) -> None:
         super().__init__()
         self._watch = watch
         self._changed = changed

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from turbotui.machine.host import HostKind
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import ACTIONS, Where
@@ -102,12 +102,12 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         return ()
 
     @property
-    def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
         """Columns and rows that can be seen now."""
         return (), ()
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """Columns that have to be read for this screen."""
         return self.watch_state.columns
 
@@ -163,11 +163,11 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         tops = watch.tops()
         gauges: list[Gauge] = []
 
-        def value(column: Column) -> float | None:
+        def value(column: CounterColumn) -> float | None:
             cell = None if frame is None else frame.cell(column, SYSTEM_ROW)
             return None if isinstance(cell, str) else cell
 
-        def past(column: Column) -> Sequence[float]:
+        def past(column: CounterColumn) -> Sequence[float]:
             ring = watch.history.ring(column.id, SYSTEM_ROW)
             return () if ring is None else ring.values(HISTORY)
 

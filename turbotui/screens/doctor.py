@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from turbotui.analysis.doctor import Diagnosis, SourceReport, State, diagnose
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.watch import Watch
@@ -59,7 +59,7 @@ class DoctorScreen(WatchScreen):
         return self._report
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The summary only: nothing else is visible."""
         return ()
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.screens.text_window import TextWindow
 from turbotui.screens.watch import Watch
@@ -16,7 +16,7 @@ from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.rows import row_name
 
 
-def explanation_of(watch: Watch, column: Column, row: RowId, width: int = 96) -> list[str]:
+def explanation_of(watch: Watch, column: CounterColumn, row: RowId, width: int = 96) -> list[str]:
     """The lines of the window, with what the cell was since the start."""
     frame = watch.frame
     if frame is None:
@@ -39,7 +39,7 @@ class Explain(TextWindow):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "graph", "graph")]
     KEYS = "g graph · Esc close"
 
-    def __init__(self, watch: Watch, column: Column, row: RowId) -> None:
+    def __init__(self, watch: Watch, column: CounterColumn, row: RowId) -> None:
         super().__init__(self.told)
         self._watch = watch
         self._column = column

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from textual import events
 from textual.widget import Widget
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.watch import Watch
 from turbotui.widgets.cells import Tone
@@ -38,7 +38,7 @@ class FailedScreen(WatchScreen):
         yield PieceLines(id="failed")
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The summary only."""
         return ()
 

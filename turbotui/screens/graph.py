@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.screens.modal import Window
 from turbotui.screens.watch import Watch
@@ -32,7 +32,7 @@ class Graph(Window[None]):
     Graph PieceLines { height: 1fr; }
     """
 
-    def __init__(self, watch: Watch, column: Column, row: RowId) -> None:
+    def __init__(self, watch: Watch, column: CounterColumn, row: RowId) -> None:
         super().__init__()
         self._watch = watch
         self._column = column

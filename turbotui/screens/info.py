@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from turbotui.analysis.configuration import Section, configuration
 from turbotui.machine.machine import Machine
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.watch import Watch
@@ -57,7 +57,7 @@ class InfoScreen(WatchScreen):
         return self._list
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The summary only: nothing else is visible."""
         return ()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason
@@ -47,11 +47,11 @@ class Lingering:
     def __init__(self, session: WatchedSession, clock: Callable[[], float] = time.monotonic) -> None:
         self._session = session
         self._clock = clock
-        self._now: dict[ColumnId, Column] = {}
-        self._until: dict[ColumnId, tuple[Column, float]] = {}
+        self._now: dict[ColumnId, CounterColumn] = {}
+        self._until: dict[ColumnId, tuple[CounterColumn, float]] = {}
         self._beside: dict[object, _Beside] = {}
 
-    def want(self, columns: Iterable[Column], hidden: Collection[ColumnId] = ()) -> None:
+    def want(self, columns: Iterable[CounterColumn], hidden: Collection[ColumnId] = ()) -> None:
         """Read these columns; those of before linger.
 
         Args:
@@ -121,7 +121,7 @@ class Lingering:
         self._session.read_also(tuple(found.values()), signals)
 
 
-def _takes_turns(column: Column, census: Census) -> bool:
+def _takes_turns(column: CounterColumn, census: Census) -> bool:
     """Whether a counter of the column may have to share its place with others."""
     signals = (census.signals.get(name) for name in (*column.needs, *column.wants))
     return any(signal is not None and bool(signal.running) for signal in signals)

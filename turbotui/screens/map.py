@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
@@ -32,7 +32,7 @@ class MapScreen(WatchScreen):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._map = HeatMap(id="map")
-        self._column: Column | None = watch.busy
+        self._column: CounterColumn | None = watch.busy
 
     def body(self) -> Iterable[Widget]:
         """The map."""
@@ -43,7 +43,7 @@ class MapScreen(WatchScreen):
         """The map, for tests."""
         return self._map
 
-    def _choices(self) -> list[Column]:
+    def _choices(self) -> list[CounterColumn]:
         return [
             column
             for column in self.watch_state.columns
@@ -51,7 +51,7 @@ class MapScreen(WatchScreen):
         ]
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The colour, and what is read out."""
         return (*self.watch_state.columns, *([self._column] if self._column else []))
 
@@ -93,7 +93,7 @@ class MapScreen(WatchScreen):
         """Read out the CPU under the cursor."""
         self.show_status()
 
-    def _colour_by(self, column: Column) -> None:
+    def _colour_by(self, column: CounterColumn) -> None:
         self._column = column
         self.watch_state.want(self.wanted)
         self.show_frame()

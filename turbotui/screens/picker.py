@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from turbotui.errors import UsageError
 from turbotui.machine.events.set_files import EventSet
-from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.event_columns import SET
 from turbotui.quantities.formula_text import formula_of
 from turbotui.screens.list_window import PickWindow
@@ -73,10 +73,10 @@ class Picker(PickWindow):
         return [column.name for column in one.columns if column.name in names]
 
     @staticmethod
-    def _matches(column: Column, wanted: str) -> bool:
+    def _matches(column: CounterColumn, wanted: str) -> bool:
         return wanted in column.id.lower() or wanted in column.help.lower() or wanted in column.category.value
 
-    def _item(self, column: Column) -> Item:
+    def _item(self, column: CounterColumn) -> Item:
         why = self._watch.why_absent(column)
         if why is not None:
             return Item(((f" -  {column.id:<{self._wide}} ", Tone.DIM), (why.sentence(), Tone.DIM)), column.id)

@@ -12,7 +12,7 @@ from turbotui.analysis import limits
 from turbotui.analysis.limit_history import LimitHistory, Verdict
 from turbotui.analysis.limit_sentences import headline, how_known
 from turbotui.analysis.limits import State
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
@@ -64,10 +64,10 @@ class PowerScreen(WatchScreen):
         return self._grid
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """What verdicts and panels are made of, as far as it can be had."""
         watch = self.watch_state
-        found: list[Column] = []
+        found: list[CounterColumn] = []
         for name in dict.fromkeys((*limits.COLUMNS, *_DOMAINS)):
             for one in (name, limits.STAND_INS.get(name, name)):
                 column = watch.session.catalog.get(one)
@@ -77,7 +77,7 @@ class PowerScreen(WatchScreen):
         return found
 
     @property
-    def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
         """The domains of every package and of the machine: their sparks need a past."""
         frame = self.watch_state.frame
         packages = () if frame is None else frame.rows(Scope.PACKAGE)

@@ -19,7 +19,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
 from turbotui.output.saving import write_numbered
 from turbotui.quantities.catalog.roofline import measured_recipes
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.screens.actions import Where, bindings_for
@@ -88,13 +88,13 @@ class RooflineScreen(WatchScreen):
         return self._view
 
     @property
-    def _columns(self) -> list[Column]:
+    def _columns(self) -> list[CounterColumn]:
         catalog, watch = self.watch_state.session.catalog, self.watch_state
         found = [column for column in catalog.columns if "roofline" in column.groups]
         return [column for column in found if watch.why_absent(column) is None]
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The roofline's own columns, and watts."""
         watts = self.watch_state.watts
         return (*self._columns, *([watts] if watts is not None else []))

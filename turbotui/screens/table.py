@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.add import AddCounter
@@ -40,7 +40,7 @@ class TableScreen(TableBase):
 
     # Order
 
-    def _sort(self, column: Column | None, *, reverse: bool | None = None) -> None:
+    def _sort(self, column: CounterColumn | None, *, reverse: bool | None = None) -> None:
         if reverse is None:
             # Ids and names rise; of everything else the greatest is what one looks for.
             reverse = column is not None and not identity(column) and column.decimals >= 0
@@ -188,7 +188,7 @@ class TableScreen(TableBase):
 
     def action_add(self) -> None:
         """Open the form for counters by hand."""
-        def changed(column: Column | None) -> None:
+        def changed(column: CounterColumn | None) -> None:
             self.show_columns()
             if column is not None and self.watch_state.is_visible(column):
                 self._table.select_column(column)  # else it would stand somewhere beyond the edge
@@ -269,7 +269,7 @@ class TableScreen(TableBase):
             self._table.select(cell[1])  # whoever asks about a row wants to find it again
             self.app.push_screen(Explain(self.watch_state, *cell))
 
-    def _cell_of_one_row(self) -> tuple[Column, RowId] | None:
+    def _cell_of_one_row(self) -> tuple[CounterColumn, RowId] | None:
         """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
         cell = self._table.selected
         if cell is not None and cell[1] == TAGS_ROW:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.screens.base import WatchScreen
 from turbotui.screens.saved import view_of
@@ -49,7 +49,7 @@ class TableBase(WatchScreen):
         """The table, for tests and the modals."""
         return self._table
 
-    def _targets(self) -> Mapping[Follow, Column]:
+    def _targets(self) -> Mapping[Follow, CounterColumn]:
         watch = self.watch_state
         found = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
         return {follow: column for follow, column in found.items() if column is not None}
@@ -57,7 +57,7 @@ class TableBase(WatchScreen):
     # Frames and columns
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """Visible columns, and what sorting, filtering and following look at."""
         return self._table.view.needed
 
@@ -67,7 +67,7 @@ class TableBase(WatchScreen):
         return [line.row for line in self._table.lines if line.open is not None]
 
     @property
-    def shown(self) -> tuple[Sequence[Column], Sequence[RowId]]:
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
         """What the table draws."""
         return self._table.drawn
 

@@ -16,7 +16,7 @@ from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns
 from turbotui.analysis.tasks.live import Cut, TaskWatcher, Wish
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.prompt import Prompt
@@ -86,7 +86,7 @@ class TasksScreen(TaskTable):
         yield PieceLines(id="notes")
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """What the energy is shared out of."""
         session = self.watch_state.session
         return energy_columns(session.catalog, session.census)

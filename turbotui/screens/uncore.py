@@ -14,7 +14,7 @@ from turbotui.analysis.uncore.explaining import said
 from turbotui.analysis.uncore.panels import At, Panel, Row
 from turbotui.analysis.uncore.ports import PortMap
 from turbotui.machine.uncore.fields import fields_of, settings_said
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
@@ -81,7 +81,7 @@ class UncoreScreen(WatchScreen):
         return self._board
 
     @property
-    def wanted(self) -> Sequence[Column]:
+    def wanted(self) -> Sequence[CounterColumn]:
         """The summary only: panels have counters of their own."""
         return ()
 

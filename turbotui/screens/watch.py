@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from turbotui.machine.host import HostError
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
@@ -39,7 +39,7 @@ _INTERRUPTS = ("IRQ/s",)
 class Watch:
     """The state that outlives a change of screens. Lives on the user interface's thread only."""
 
-    def __init__(self, session: WatchedSession, columns: Sequence[Column] | None = None) -> None:
+    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None) -> None:
         self.session = session
         self._lingering = Lingering(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
@@ -57,7 +57,7 @@ class Watch:
         start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
         self._visible = {column.id for column in start if self.why_absent(column) is None}
         self.spied_on = session if isinstance(session, SpiedSession) else None
-        self._spied: tuple[Column, ...] = ()
+        self._spied: tuple[CounterColumn, ...] = ()
         self.follow_spies()
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
@@ -65,9 +65,9 @@ class Watch:
         self.heat = self._first(_HEAT)
         self.interrupts = self._first(_INTERRUPTS)
         self.kernel = self._kernel()
-        self.kept: tuple[tuple[Column, RowId], ...] = ()
+        self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
 
-    def _starting_columns(self, defaults: Sequence[Column]) -> list[Column]:
+    def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
         """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
         topology = self.session.machine.topology
         repeated = {
@@ -84,7 +84,7 @@ class Watch:
         }
         return [column for column in defaults if column.id not in repeated]
 
-    def _first(self, names: Sequence[ColumnId]) -> Column | None:
+    def _first(self, names: Sequence[ColumnId]) -> CounterColumn | None:
         for name in names:
             column = self.session.catalog.get(name)
             if column is not None and self.why_absent(column) is None:
@@ -100,15 +100,15 @@ class Watch:
     # Columns
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[CounterColumn, ...]:
         """The visible columns in print order."""
         return tuple(column for column in self.session.catalog.columns if column.id in self._visible)
 
-    def is_visible(self, column: Column) -> bool:
+    def is_visible(self, column: CounterColumn) -> bool:
         """Whether a column is shown."""
         return column.id in self._visible
 
-    def why_absent(self, column: Column) -> Unavailable | None:
+    def why_absent(self, column: CounterColumn) -> Unavailable | None:
         """Why a column cannot be had on this machine now, None when it can: a counter may be lost at run time."""
         session = self.session
         latest = None if session.latest is None else session.latest.census
@@ -123,7 +123,7 @@ class Watch:
             self._absent[column.id] = why
         return self._absent[column.id]
 
-    def toggle(self, column: Column) -> bool:
+    def toggle(self, column: CounterColumn) -> bool:
         """Show or hide a column; false when it cannot be had."""
         if self.why_absent(column) is not None:
             return False
@@ -153,7 +153,7 @@ class Watch:
         self._visible |= shown
         return len(shown), True
 
-    def find(self, name: str) -> Column | None:
+    def find(self, name: str) -> CounterColumn | None:
         """A column by its name in any case, if it can be had."""
         wanted = name.lower()
         for column in self.session.catalog.columns:
@@ -178,7 +178,7 @@ class Watch:
 
     # Counters added by hand
 
-    def add(self, text: str) -> tuple[Column, ...]:
+    def add(self, text: str) -> tuple[CounterColumn, ...]:
         """Add what the text names and show those of its columns that can be had.
 
         Raises:
@@ -243,12 +243,12 @@ class Watch:
             self.session.set_interval(seconds)
 
     @property
-    def headline(self) -> tuple[Column, ...]:
+    def headline(self) -> tuple[CounterColumn, ...]:
         """Columns of the summary lines."""
         found = (self.busy, self.clock, self.watts, self.heat, self.interrupts)
         return tuple(column for column in found if column is not None)
 
-    def want(self, columns: Iterable[Column]) -> None:
+    def want(self, columns: Iterable[CounterColumn]) -> None:
         """Read these columns, and those of the summary, from the next tick on; see `lingering` for those of before."""
         hidden = self._wanted_visible - self._visible
         self._wanted_visible = frozenset(self._visible)
@@ -337,12 +337,12 @@ class Watch:
         for column, row in self.kept:
             self.history.push(frame, (column,), (row,), length=LONG)
 
-    def record_shown(self, frame: Frame, columns: Sequence[Column], rows: Sequence[RowId]) -> None:
+    def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
         """Take what can be seen now into the histories: it was computed to be drawn, and may be asked about."""
         if frame.older is not None:
             self.history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
 
-    def keep(self, column: Column, row: RowId) -> None:
+    def keep(self, column: CounterColumn, row: RowId) -> None:
         """Keep the history of a cell that somebody looked at, from now on."""
         if (column, row) not in self.kept:
             # The oldest are forgotten: nobody looks at more than a screenful of cells.

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.census import Census
@@ -40,7 +40,7 @@ class WatchedSession(Protocol):
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
 
-    def add_all(self, text: str) -> tuple[Column, ...]:
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
         """Add counters, events, a formula or a set by hand."""
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
@@ -72,7 +72,7 @@ class WatchedSession(Protocol):
 class SpiedSession(Protocol):
     """A session whose CPUs can be given event sets of their own."""
 
-    spied: tuple[Column, ...]
+    spied: tuple[CounterColumn, ...]
     spy_note: str
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from turbotui.quantities.columns import Category, Cell, Column
+from turbotui.quantities.columns import Category, CounterColumn, Value
 from turbotui.quantities.scope import Scope
 
 UNKNOWN = "—"
@@ -66,7 +66,7 @@ class Slot:
         title: what stands above it.
     """
 
-    column: Column
+    column: CounterColumn
     width: int
     title: str
     spark: bool = False
@@ -77,12 +77,12 @@ class Slot:
         return self.width + 1
 
 
-def slot_for(column: Column) -> Slot:
+def slot_for(column: CounterColumn) -> Slot:
     """The slot of a column: as wide as its title or its widest value."""
     return Slot(column, max(len(column.title), column.width), column.title)
 
 
-def identity(column: Column) -> bool:
+def identity(column: CounterColumn) -> bool:
     """Whether a column says which row this is (package, core, CPU, type) rather than what the row does."""
     return column.category is Category.TOPOLOGY
 
@@ -111,7 +111,7 @@ def number(value: float, decimals: int, width: int) -> str:
     return text
 
 
-def cell_text(column: Column, value: Cell, width: int) -> str:
+def cell_text(column: CounterColumn, value: Value, width: int) -> str:
     """A cell at its column's width: numbers to the right, texts to the left, unknown as a dash."""
     if value is None:
         return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
@@ -122,7 +122,7 @@ def cell_text(column: Column, value: Cell, width: int) -> str:
     return number(value, max(0, column.decimals), width).rjust(width)
 
 
-def said(column: Column, value: Cell) -> str:
+def said(column: CounterColumn, value: Value) -> str:
     """A cell in a sentence: "3,498 MHz", "—"."""
     if value is None:
         return UNKNOWN
@@ -134,7 +134,7 @@ def said(column: Column, value: Cell) -> str:
     return f"{text} {column.unit}" if column.unit else text
 
 
-def alarm(column: Column, value: Cell) -> Tone | None:
+def alarm(column: CounterColumn, value: Value) -> Tone | None:
     """AMBER or RED past the column's thresholds, else None."""
     limits = column.thresholds
     if limits is None or value is None or isinstance(value, str):

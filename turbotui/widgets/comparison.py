@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from turbotui.quantities.columns import Cell, Column
+from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import UNKNOWN, number, said
@@ -12,7 +12,7 @@ from turbotui.widgets.cells import UNKNOWN, number, said
 SAME = "±0"
 
 
-def difference(column: Column, now: Cell, then: Cell) -> Cell:
+def difference(column: CounterColumn, now: Value, then: Value) -> Value:
     """How much a number has grown since the mark; texts and ids stay what they are; None if one is unknown."""
     if isinstance(now, str) or column.decimals < 0:
         return now
@@ -21,12 +21,12 @@ def difference(column: Column, now: Cell, then: Cell) -> Cell:
     return now - then
 
 
-def compared(frame: Frame, mark: Frame, column: Column, row: RowId) -> Cell:
+def compared(frame: Frame, mark: Frame, column: CounterColumn, row: RowId) -> Value:
     """`difference` of one cell of two frames."""
     return difference(column, frame.cell(column, row), mark.cell(column, row))
 
 
-def difference_text(column: Column, value: Cell, width: int) -> str:
+def difference_text(column: CounterColumn, value: Value, width: int) -> str:
     """A difference at its column's width: "+12.30", "-4", "±0"; unknown as a dash."""
     if isinstance(value, str):
         return value[:width].ljust(width)
@@ -38,7 +38,7 @@ def difference_text(column: Column, value: Cell, width: int) -> str:
     return f"{'-' if value < 0 else '+'}{text}".rjust(width)
 
 
-def difference_said(column: Column, now: Cell, then: Cell) -> str:
+def difference_said(column: CounterColumn, now: Value, then: Value) -> str:
     """A difference in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
     value = difference(column, now, then)
     words = f"(from {said(column, then)} to {said(column, now)})"

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -56,7 +56,7 @@ class CounterTable(ScrollView):
         """A column's title was clicked."""
 
         table: CounterTable
-        column: Column
+        column: CounterColumn
 
     @dataclass
     class FoldClicked(Message):
@@ -166,12 +166,12 @@ class CounterTable(ScrollView):
         return self.lines[at] if at < len(self.lines) else None
 
     @property
-    def columns_in_order(self) -> list[Column]:
+    def columns_in_order(self) -> list[CounterColumn]:
         """The columns as they stand from left to right, those without room included."""
         return self._canvas.painter.columns
 
     @property
-    def drawn(self) -> tuple[list[Column], tuple[RowId, ...]]:
+    def drawn(self) -> tuple[list[CounterColumn], tuple[RowId, ...]]:
         """Columns and rows that are drawn, pinned ones included."""
         columns = [slot.column for slot in self._geometry.slots if not slot.spark]
         return columns, tuple(line.row for line in self._lines_drawn())
@@ -189,7 +189,7 @@ class CounterTable(ScrollView):
         return self.lines[0].row if self.lines else None
 
     @property
-    def selected(self) -> tuple[Column, RowId] | None:
+    def selected(self) -> tuple[CounterColumn, RowId] | None:
         """The cell under the cursor."""
         row, slot = self.current, self._chosen_slot
         return None if row is None or slot is None else (self._slots[slot].column, row)
@@ -248,7 +248,7 @@ class CounterTable(ScrollView):
             self._canvas.arrange(None)
             self._repaint()
 
-    def select_column(self, column: Column) -> None:
+    def select_column(self, column: CounterColumn) -> None:
         """Put the cursor into a column."""
         for at, slot in enumerate(self._slots):
             if slot.column.id == column.id:

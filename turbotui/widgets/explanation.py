@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.formula_text import formula_of, unrounded
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
@@ -49,7 +49,7 @@ _DIGITS: Final = 13
 """Of a count that is no whole number: a float has three more, which are those of the arithmetic."""
 
 
-def explanation(frame: Frame | None, column: Column, row: RowId, past: Sequence[str] = (),
+def explanation(frame: Frame | None, column: CounterColumn, row: RowId, past: Sequence[str] = (),
                 width: int = 96) -> list[str]:
     """The lines that explain one cell.
 
@@ -83,7 +83,7 @@ def explanation(frame: Frame | None, column: Column, row: RowId, past: Sequence[
     return lines
 
 
-def past_lines(column: Column, ring: Ring | None, top: float | None, seq: int) -> list[str]:
+def past_lines(column: CounterColumn, ring: Ring | None, top: float | None, seq: int) -> list[str]:
     """What a cell was since counting of least, greatest and mean began.
 
     Args:
@@ -108,7 +108,7 @@ def _hanging(start: str, text: str, width: int) -> list[str]:
                          break_long_words=False, break_on_hyphens=False)
 
 
-def _arithmetic(frame: Frame, column: Column, row: RowId, behind: Sequence[Evidence], width: int) -> list[str]:
+def _arithmetic(frame: Frame, column: CounterColumn, row: RowId, behind: Sequence[Evidence], width: int) -> list[str]:
     """The formula, the same with numbers, and what it came to."""
     found = worked(frame, column, row)
     start = f"  {column.id} "
@@ -161,7 +161,7 @@ def _label(reading: Reading) -> str:
     return reading.label
 
 
-def _marks(frame: Frame, column: Column, row: RowId) -> list[str]:
+def _marks(frame: Frame, column: CounterColumn, row: RowId) -> list[str]:
     if frame.cell(column, row) is None:
         return []
     return [word for word, is_so in (
@@ -171,7 +171,7 @@ def _marks(frame: Frame, column: Column, row: RowId) -> list[str]:
     ) if is_so]
 
 
-def _reading_lines(frame: Frame, column: Column, item: Evidence, width: int) -> Iterator[str]:
+def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence, width: int) -> Iterator[str]:
     """What one signal gave: its number, where it was read, the raw words."""
     signal = item.signal
     alone = item.parts[0] if item.count == 1 else None
@@ -236,7 +236,7 @@ def _part_text(item: Evidence, part: Part) -> str:
     return f"{_with_unit(item, part.value)} = {written(part.term, _label)}"
 
 
-def _raw_words(frame: Frame, column: Column, signal: SignalId, part: Part) -> Iterator[str]:
+def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: Part) -> Iterator[str]:
     """The raw words of one instance, when they were read, and what their bits mean."""
     known = frame.census.signals[signal]
     if part.term is not None:
@@ -259,7 +259,7 @@ def _raw_words(frame: Frame, column: Column, signal: SignalId, part: Part) -> It
         yield f"read at {moment:%H:%M:%S.%f}Z{over}"
 
 
-def _circumstances(frame: Frame, column: Column, row: RowId, home: RowId) -> Iterator[str]:
+def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId) -> Iterator[str]:
     """What the row has to do with the column's scope, the interval, and the document."""
     if home != row:
         yield f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs"

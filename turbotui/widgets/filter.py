@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from turbotui.quantities.columns import Cell
+from turbotui.quantities.columns import Value
 
 _TERM = re.compile(r"^(?P<name>.+?)(?P<sign>>=|<=|!=|=|>|<)(?P<value>.*)$")
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -49,7 +49,7 @@ class Comparison(Generic[C]):
     sign: str
     value: float | str
 
-    def holds(self, cell: Cell) -> bool:
+    def holds(self, cell: Value) -> bool:
         """Whether a cell passes."""
         if cell is None:
             return False
@@ -75,7 +75,7 @@ class Filter(Generic[C]):
         """Columns that have to be read for it."""
         return tuple(comparison.column for comparison in self.comparisons)
 
-    def passes(self, words: str, cell: Callable[[C], Cell]) -> bool:
+    def passes(self, words: str, cell: Callable[[C], Value]) -> bool:
         """Whether a row passes, given its words (lower case) and its cells."""
         return all(word in words for word in self.words) and all(
             comparison.holds(cell(comparison.column)) for comparison in self.comparisons

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import Tone, alarm, cell_text, number
@@ -143,7 +143,7 @@ class HeatMap(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self.frame: Frame | None = None
-        self.column: Column | None = None
+        self.column: CounterColumn | None = None
         self.top = 1.0
         self.cpu: int | None = None
         self._plan = Plan(1, {}, (), 0, 0)
@@ -156,7 +156,7 @@ class HeatMap(Widget):
         """Where everything stands."""
         return self._plan
 
-    def show_frame(self, frame: Frame, column: Column, top: float) -> None:
+    def show_frame(self, frame: Frame, column: CounterColumn, top: float) -> None:
         """Show a column of a frame; `top` is the end of the scale."""
         arrange = self.frame is None or self.frame.topology is not frame.topology
         self.frame, self.column, self.top = frame, column, top

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -87,12 +87,12 @@ class Painter:
         return sum(slot.outer for slot in self.fixed)
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[CounterColumn]:
         """All columns from left to right, drawn or not."""
         fixed = () if self.tree else self.fixed
         return [slot.column for slot in (*fixed, *self.moving) if not slot.spark]
 
-    def identity_at(self, x: int) -> Column | None:
+    def identity_at(self, x: int) -> CounterColumn | None:
         """The identity column at a character."""
         at = 0
         for slot in () if self.tree else self.fixed:
@@ -220,7 +220,7 @@ class Painter:
             text = f"{tagged}{'  ' * line.depth}{mark} {name}"
         return text[: self.label_width].ljust(self.label_width)
 
-    def value(self, frame: Frame, column: Column, row: RowId) -> Cell:
+    def value(self, frame: Frame, column: CounterColumn, row: RowId) -> Value:
         """A cell, the sum row of the tagged ones included."""
         if row == TAGS_ROW:
             cpus = [cpu for tag in self.view.tags if (found := frame.topology.instance(tag)) for cpu in found.cpus]
@@ -256,7 +256,7 @@ class Painter:
                 pieces.append((text, standing))
         return pieces
 
-    def _standings_of(self, frame: Frame, column: Column, rows: Sequence[RowId]) -> Sequence[Tone | None]:
+    def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Tone | None]:
         """`_standing` of many rows."""
         if column.scope is Scope.CPU and not column.whole_only:
             return [Tone.PLAIN] * len(rows)
@@ -288,7 +288,7 @@ class Painter:
                 mark = MARK_ESTIMATED
         return _marked(mark, text), standing
 
-    def _standing(self, frame: Frame, column: Column, row: RowId) -> Tone | None:
+    def _standing(self, frame: Frame, column: CounterColumn, row: RowId) -> Tone | None:
         """How a row shows a column: as its own, dimly as the value of what it lies in, or not at all (None)."""
         scope = Scope.SYSTEM if column.whole_only else column.scope
         key = (scope, row)
@@ -305,7 +305,7 @@ class Painter:
         self._standings[key] = found
         return found
 
-    def _repeated(self, frame: Frame, column: Column, row: RowId) -> bool:
+    def _repeated(self, frame: Frame, column: CounterColumn, row: RowId) -> bool:
         """Whether a cell would only repeat a line above it in the tree."""
         topology = frame.topology
         home = frame.home(column, row)
@@ -318,7 +318,7 @@ class Painter:
         lines = (topology.instance(topology.row(level, own.cpus[0])) for level in above)
         return any(line is not None and set(line.cpus) == set(whole.cpus) for line in lines)
 
-    def _scaled(self, frame: Frame, column: Column) -> bool:
+    def _scaled(self, frame: Frame, column: CounterColumn) -> bool:
         """Whether a column has a counter that could be multiplexed at all."""
         known = self._may_be_scaled.get(column.id)
         if known is None:
@@ -343,7 +343,7 @@ class Painter:
         return spark(ring.values(HISTORY), top, slot.width, frame.seq)
 
 
-def _numbers(column: Column, values: Sequence[Cell], width: int) -> list[str] | None:
+def _numbers(column: CounterColumn, values: Sequence[Value], width: int) -> list[str] | None:
     """Values as `cell_text` writes them, with a blank before; None if some are no numbers, or too wide."""
     if column.decimals < 0 or column.hexadecimal:
         return None
@@ -366,7 +366,7 @@ def _kind(topology: Topology, row: RowId) -> str:
     return "" if place is None else place.core_type or ""
 
 
-def _first(frame: Frame, column: Column, row: RowId) -> bool:
+def _first(frame: Frame, column: CounterColumn, row: RowId) -> bool:
     """Whether a row is the first of the package, core ... that an identity column numbers."""
     scope = IDENTITY_SCOPES.get(column.id)
     if scope is None or row.scope is not Scope.CPU or row.key[0] not in frame.topology.places:

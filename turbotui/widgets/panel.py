@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.widgets.cells import Tone
 from turbotui.widgets.painter import Piece
 
-Target: TypeAlias = tuple[Column, RowId]
+Target: TypeAlias = tuple[CounterColumn, RowId]
 """The cell that a piece of text is the value of, for whoever asks where it comes from."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from turbotui.analysis.limit_history import Verdict
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Cell, Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -41,7 +41,7 @@ class Source:
     catalog: Catalog
     history: History
 
-    def cell(self, name: ColumnId, row: RowId) -> tuple[Column, Cell] | None:
+    def cell(self, name: ColumnId, row: RowId) -> tuple[CounterColumn, Value] | None:
         """A column and its value; None where there is no such column."""
         column = self.catalog.get(name)
         return None if column is None else (column, self.frame.cell(column, row))

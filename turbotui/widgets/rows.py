@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import cast
 
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import identity, scope_word
@@ -81,7 +81,7 @@ def _nests(finer: frozenset[tuple[int, ...]], coarser: frozenset[tuple[int, ...]
     return all(len({outer[cpu] for cpu in group if cpu in outer}) == 1 for group in finer)
 
 
-def ordered(frame: Frame, rows: Sequence[RowId], column: Column | None, *, reverse: bool,
+def ordered(frame: Frame, rows: Sequence[RowId], column: CounterColumn | None, *, reverse: bool,
             mark: Frame | None = None) -> Sequence[RowId]:
     """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order.
 

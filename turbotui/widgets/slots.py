@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.cells import Slot, identity, slot_for
 from turbotui.widgets.table_view import TableView
 
@@ -15,7 +15,7 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 """Identity columns, the most telling first."""
 
 
-def _slot(view: TableView, column: Column) -> Slot:
+def _slot(view: TableView, column: CounterColumn) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
     slot = slot_for(column)
     if view.mark is not None and not identity(column):  # a difference has a sign before it

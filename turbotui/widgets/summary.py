@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.cells import UNKNOWN, Tone
 from turbotui.widgets.painter import Piece, nice_top
 from turbotui.widgets.spark import spark
@@ -61,7 +61,7 @@ class Gauge:
     """
 
     label: str
-    column: Column
+    column: CounterColumn
     value: float | None
     values: Sequence[float] = ()
     top: float | None = None

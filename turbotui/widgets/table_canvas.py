@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
@@ -90,7 +90,7 @@ class TableCanvas:
         self._forget_lines()
         return True
 
-    def first_choice(self, *columns: Column | None) -> int | None:
+    def first_choice(self, *columns: CounterColumn | None) -> int | None:
         """The slot of the first of these columns that is drawn, else the first one drawn; None where there is none."""
         drawn = {
             slot.column.id: at

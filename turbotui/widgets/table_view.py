@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.filter import Filter
@@ -45,15 +45,15 @@ class TableView:
         mark: the frame that numbers are compared with; None: values are shown.
     """
 
-    columns: tuple[Column, ...] = ()
-    sort: Column | None = None
+    columns: tuple[CounterColumn, ...] = ()
+    sort: CounterColumn | None = None
     reverse: bool = False
     levels: tuple[Scope, ...] = (Scope.CPU,)
-    filter: Filter[Column] = field(default_factory=Filter)
+    filter: Filter[CounterColumn] = field(default_factory=Filter)
     tags: tuple[RowId, ...] = ()
     folded: frozenset[RowId] = frozenset()
     follow: Follow = Follow.ROW
-    targets: Mapping[Follow, Column] = field(default_factory=dict)
+    targets: Mapping[Follow, CounterColumn] = field(default_factory=dict)
     sparks: Mapping[ColumnId, int] = field(default_factory=dict)
     tops: Mapping[ColumnId, float] = field(default_factory=dict)
     mark: Frame | None = None
@@ -64,7 +64,7 @@ class TableView:
         return (SYSTEM_ROW, *self.tags, TAGS_ROW) if self.tags else (SYSTEM_ROW,)
 
     @property
-    def needed(self) -> tuple[Column, ...]:
+    def needed(self) -> tuple[CounterColumn, ...]:
         """Every column that has to be read for this view, each once."""
         wanted = [*self.columns, *self.filter.columns]
         if self.sort is not None:

@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.analysis.tasks.columns import TaskColumn, TaskInputs, had_no_turn, is_estimate
 from turbotui.analysis.tasks.live import Lane
 from turbotui.analysis.tasks.timeline import place_texts, place_width
-from turbotui.quantities.columns import Cell
+from turbotui.quantities.columns import Value
 from turbotui.widgets.cells import UNKNOWN, Tone, number
 from turbotui.widgets.painter import Piece
 
@@ -31,11 +31,11 @@ class TaskLine:
 
     def __init__(self, inputs: TaskInputs) -> None:
         self._inputs = inputs
-        self._cells: dict[str, Cell] = {}
+        self._cells: dict[str, Value] = {}
         self.row = inputs.row
         self.key = inputs.row.key
 
-    def cell(self, column: TaskColumn) -> Cell:
+    def cell(self, column: TaskColumn) -> Value:
         """One of its cells; None where it is unknown."""
         if column.id not in self._cells:
             self._cells[column.id] = column.compute(self._inputs)

@@ -10,7 +10,7 @@ from turbotui.analysis.tasks.accounts import RUN, SWITCHES
 from turbotui.analysis.tasks.energy import METHOD
 from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.quantities.columns import Cell
+from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 STANDARD: Final = frozenset({RUN, SWITCHES, "instructions", "cycles", "cache-misses", "faults"})
@@ -59,7 +59,7 @@ class TaskColumn:
     unit: str
     decimals: int
     width: int
-    compute: Callable[[TaskInputs], Cell]
+    compute: Callable[[TaskInputs], Value]
     needs: tuple[str, ...]
     help: str
     rank: int = 5
@@ -71,42 +71,42 @@ class TaskColumn:
         return self.id
 
 
-def _percent(inputs: TaskInputs) -> Cell:
+def _percent(inputs: TaskInputs) -> Value:
     rate = inputs.rate(RUN)
     return None if rate is None else rate / 1e7  # ns a second to percent
 
 
-def _scaled(name: str, factor: float) -> Callable[[TaskInputs], Cell]:
-    def compute(inputs: TaskInputs) -> Cell:
+def _scaled(name: str, factor: float) -> Callable[[TaskInputs], Value]:
+    def compute(inputs: TaskInputs) -> Value:
         rate = inputs.rate(name)
         return None if rate is None else rate * factor
 
     return compute
 
 
-def _gigahertz(inputs: TaskInputs) -> Cell:
+def _gigahertz(inputs: TaskInputs) -> Value:
     cycles, run = inputs.row.counts.get("cycles"), inputs.row.counts[RUN]
     return None if cycles is None or not run else cycles / run  # cycles in a ns
 
 
-def _flops(inputs: TaskInputs) -> Cell:
+def _flops(inputs: TaskInputs) -> Value:
     found = inputs.numerics.flops(inputs.row.counts)
     return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
 
 
-def _bytes(inputs: TaskInputs) -> Cell:
+def _bytes(inputs: TaskInputs) -> Value:
     found = inputs.numerics.bytes(inputs.row.counts)
     return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
 
 
-def _watts(inputs: TaskInputs) -> Cell:
+def _watts(inputs: TaskInputs) -> Value:
     return None if inputs.joules is None or inputs.seconds <= 0 else inputs.joules / inputs.seconds
 
 
 _CPUS: Final = 6
 
 
-def _cpus(inputs: TaskInputs) -> Cell:
+def _cpus(inputs: TaskInputs) -> Value:
     row = inputs.row
     if row.threads == 1 and row.last_cpu >= 0:
         return str(row.last_cpu)

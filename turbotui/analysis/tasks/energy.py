@@ -16,7 +16,7 @@ from typing import Final
 from turbotui.analysis.tasks.tables import TaskRow
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -115,7 +115,7 @@ def _plus(old: Mapping[int, float], more: Mapping[int, float]) -> dict[int, floa
     return {**old, **{key: old.get(key, 0.0) + value for key, value in more.items()}}
 
 
-def energy_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:
+def energy_columns(catalog: Catalog, census: Census) -> tuple[CounterColumn, ...]:
     """Columns by which the signals for `EnergyMeter` are read; empty where there is no energy."""
     if _ENERGY not in census.signals:
         return ()
@@ -123,7 +123,7 @@ def energy_columns(catalog: Catalog, census: Census) -> tuple[Column, ...]:
     return tuple({column.id: column for column in found if column is not None}.values())
 
 
-def _reading(catalog: Catalog, census: Census, name: SignalId) -> Column | None:
+def _reading(catalog: Catalog, census: Census, name: SignalId) -> CounterColumn | None:
     found = (column for column in catalog.columns
              if name in column.needs and all(need in census.signals for need in column.needs))
     return min(found, key=lambda column: len(column.needs), default=None)

@@ -25,7 +25,7 @@ from turbotui.quantities.catalog import (
     topology,
     uncore,
 )
-from turbotui.quantities.columns import Column, ColumnId
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import Signal, SignalId
 
 _BEFORE_CPUIDLE = (
@@ -50,7 +50,7 @@ _AFTER_CPUIDLE = (
 )
 _AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS)
 
-STATIC_COLUMNS: tuple[Column, ...] = (
+STATIC_COLUMNS: tuple[CounterColumn, ...] = (
     *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS
 )
 
@@ -59,10 +59,10 @@ STATIC_COLUMNS: tuple[Column, ...] = (
 class Catalog:
     """The columns of one machine, each id once."""
 
-    columns: tuple[Column, ...]
-    by_id: Mapping[ColumnId, Column]
+    columns: tuple[CounterColumn, ...]
+    by_id: Mapping[ColumnId, CounterColumn]
 
-    def get(self, name: ColumnId) -> Column | None:
+    def get(self, name: ColumnId) -> CounterColumn | None:
         """The column of that exact name, or None."""
         return self.by_id.get(name)
 
@@ -72,7 +72,7 @@ class Catalog:
         groups |= {column.category.value for column in self.columns}
         return (*self.by_id, "all", *sorted(groups - set(self.by_id)))
 
-    def select(self, words: Iterable[str]) -> tuple[Column, ...]:
+    def select(self, words: Iterable[str]) -> tuple[CounterColumn, ...]:
         """The columns that names and category words mean, in print order.
 
         Raises:
@@ -98,7 +98,7 @@ class Catalog:
 
 def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
     """The catalog of a machine that offers these signals: static ones, and those of what it has alone."""
-    chosen: dict[ColumnId, Column] = {}
+    chosen: dict[ColumnId, CounterColumn] = {}
     order = (
         *_BEFORE_CPUIDLE,
         *idle.cpuidle_columns(signals),
@@ -116,5 +116,5 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
     return Catalog(kept, {column.id: column for column in kept})
 
 
-def _can(column: Column, signals: Mapping[SignalId, Signal]) -> bool:
+def _can(column: CounterColumn, signals: Mapping[SignalId, Signal]) -> bool:
     return all(name in signals for name in column.needs)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from turbotui.errors import UsageError
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt, Ticks
 from turbotui.quantities.catalog.formulas import percent, residency
-from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
+from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 
 _WORD = "the word at the end of the interval, hexadecimal"
@@ -22,11 +22,11 @@ _ANCHORS: dict[Scope, tuple[ColumnId, ...]] = {
 _RANKS = {RegisterAt: 0, FileAt: 0, EventAt: 1, TelemetryAt: 2}  # within a block (turbostat-spec 1.6)
 
 
-def added_column(counter: AddedCounter) -> Column:
+def added_column(counter: AddedCounter) -> CounterColumn:
     """The column of one added counter."""
     share = counter.shape is Shape.PERCENT
     by_cycles = share and counter.ticks is Ticks.CYCLES
-    return Column(
+    return CounterColumn(
         id=counter.name,
         category=Category.OTHER,
         groups=("added",),
@@ -48,7 +48,7 @@ def _in_digits(counter: AddedCounter) -> bool:
     return counter.shape is Shape.RAW or (counter.shape is Shape.DELTA and isinstance(counter.place, TelemetryAt))
 
 
-def _formula(counter: AddedCounter) -> Callable[[Inputs], Cell]:
+def _formula(counter: AddedCounter) -> Callable[[Inputs], Value]:
     signal = counter.signal
     match counter.shape:
         case Shape.RAW if not isinstance(counter.place, EventAt):
@@ -81,7 +81,7 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else math.trunc(value)
 
 
-def with_events(columns: Sequence[Column], events: Sequence[Column]) -> tuple[Column, ...]:
+def with_events(columns: Sequence[CounterColumn], events: Sequence[CounterColumn]) -> tuple[CounterColumn, ...]:
     """Columns of a machine with those of added events in place: at the end of the block of their level, in order.
 
     Raises:
@@ -100,7 +100,7 @@ def with_events(columns: Sequence[Column], events: Sequence[Column]) -> tuple[Co
     return tuple(result)
 
 
-def with_added(columns: Sequence[Column], counters: Sequence[AddedCounter]) -> tuple[Column, ...]:
+def with_added(columns: Sequence[CounterColumn], counters: Sequence[AddedCounter]) -> tuple[CounterColumn, ...]:
     """Columns of a machine with those of added counters in place: in a block the last one added comes first.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.event_columns import (
     ELAPSED,
     EventColumn,
@@ -29,7 +29,7 @@ _SECONDS: Dimension = {"s": 1}
 
 def event_column(
     column: EventColumn, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal]
-) -> Column:
+) -> CounterColumn:
     """The column of one event or formula.
 
     Args:
@@ -46,13 +46,13 @@ def event_column(
     return _derived(column, column.formula, request, traits, others)
 
 
-def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> Column:
+def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> CounterColumn:
     signal = request.signal(column.event)
     unit = known_unit(traits.unit)
     rate = column.rate and not traits.level
     shown = f"{traits.unit}/s" if rate else traits.unit
     what = "level" if traits.level else "rate" if rate else "count"
-    return Column(
+    return CounterColumn(
         id=column.name,
         category=Category.OTHER,
         groups=("added",),
@@ -70,8 +70,8 @@ def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> C
     )
 
 
-def _value(signal: SignalId, traits: EventTraits, unit: KnownUnit, *, rate: bool) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _value(signal: SignalId, traits: EventTraits, unit: KnownUnit, *, rate: bool) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         found = row.value(signal) if traits.level else row.rate(signal) if rate else row.delta(signal)
         if found is None:
             return None
@@ -83,14 +83,14 @@ def _value(signal: SignalId, traits: EventTraits, unit: KnownUnit, *, rate: bool
 def _derived(
     column: EventColumn, formula: Expression, request: EventRequest, traits: Mapping[str, EventTraits],
     others: Mapping[SignalId, Signal],
-) -> Column:
+) -> CounterColumn:
     known = {name: traits.get(name, EventTraits()) for name in request.events}
     units: dict[str, Dimension] = {name: dimension_of(found) for name, found in known.items()}
     units |= {name: {symbol: 1} for name, signal in others.items() if (symbol := _SYMBOLS.get(signal.unit, ""))}
     unit = unit_text(formula.dimension({**units, ELAPSED: _SECONDS})).removeprefix("1")
     scopes = [found.scope for found in known.values()] + [signal.scope for signal in others.values()]
     values = _Values(request, known, others, formula)
-    return Column(
+    return CounterColumn(
         id=column.name,
         category=Category.OTHER,
         groups=("added",),

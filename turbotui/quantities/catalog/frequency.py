@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from turbotui.quantities.catalog.formulas import comparable, mega, percent, residency
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 
 BUSY: Final = 0.5
@@ -17,7 +17,7 @@ _L2_DOCUMENT = "Intel perfmon event files, L2_RQSTS (raw event 0x24)"
 _CPUFREQ_DOCUMENT = "kernel Documentation/admin-guide/pm/cpufreq.rst"
 
 
-def _busy_mhz(row: Inputs) -> Cell:
+def _busy_mhz(row: Inputs) -> Value:
     active, reference = comparable(row, "aperf", "mperf")
     if active is None or not reference:
         return None
@@ -30,7 +30,7 @@ def _busy_mhz(row: Inputs) -> Cell:
     return mega(base * active / reference)
 
 
-def _performance_ratio(row: Inputs) -> Cell:
+def _performance_ratio(row: Inputs) -> Value:
     active, reference = comparable(row, "aperf", "mperf")
     return None if active is None or not reference else active / reference
 
@@ -45,11 +45,11 @@ def _busy_ratios(row: Inputs) -> list[tuple[float, int | None]]:
     return found
 
 
-def _lowest_ratio(row: Inputs) -> Cell:
+def _lowest_ratio(row: Inputs) -> Value:
     return min((ratio for ratio, _cpu in _busy_ratios(row)), default=None)
 
 
-def _lowest_cpu(row: Inputs) -> Cell:
+def _lowest_cpu(row: Inputs) -> Value:
     cpu = min(_busy_ratios(row), key=lambda found: found[0], default=(0.0, None))[1]
     return None if cpu is None else str(cpu)
 
@@ -58,32 +58,33 @@ def _nobody_busy(_row: Inputs) -> str:
     return f"no CPU here was busy for {100 * BUSY:.0f} % of the interval"
 
 
-def _lowest(title: str, compute: Callable[[Inputs], Cell], decimals: int, formula: str, help_text: str) -> Column:
-    return Column(
+def _lowest(title: str, compute: Callable[[Inputs], Value], decimals: int, formula: str,
+            help_text: str) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.FREQUENCY, groups=("score",), scope=Scope.CPU, unit="", decimals=decimals,
         needs=("aperf", "mperf", "tsc"), wants=("tsc_tweak",), compute=compute, formula=formula, help=help_text,
         document=_APERF_DOCUMENT, width=6, priority=7, default=False, extra=True, doubt=_nobody_busy,
     )
 
 
-def _gauge_mhz(signal: str) -> Callable[[Inputs], Cell]:
+def _gauge_mhz(signal: str) -> Callable[[Inputs], Value]:
     return lambda row: mega(row.value(signal))
 
 
-def _whole(signal: str) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _whole(signal: str) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         value = row.value(signal)
         return None if value is None else round(value)
 
     return compute
 
 
-def _text(signal: str) -> Callable[[Inputs], Cell]:
+def _text(signal: str) -> Callable[[Inputs], Value]:
     return lambda row: row.text(signal)
 
 
-def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> Column:
-    return Column(
+def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> CounterColumn:
+    return CounterColumn(
         id=title,
         category=Category.FREQUENCY,
         scope=Scope.CPU,
@@ -101,8 +102,8 @@ def _setting(title: str, signal: str, help_text: str, *, mhz: bool) -> Column:
     )
 
 
-def _turbo(title: str, signal: str, help_text: str) -> Column:
-    return Column(
+def _turbo(title: str, signal: str, help_text: str) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.FREQUENCY, scope=Scope.SYSTEM, unit="MHz", decimals=0, needs=(signal,),
         compute=_gauge_mhz(signal), formula="bus clock x ratio in MSR 0x1AD, by the core counts of MSR 0x1AE",
         help=help_text, document="Intel SDM vol. 4, MSR_TURBO_RATIO_LIMIT", width=5, priority=8, default=False,
@@ -111,7 +112,7 @@ def _turbo(title: str, signal: str, help_text: str) -> Column:
 
 
 COLUMNS = (
-    Column(
+    CounterColumn(
         id="Avg_MHz",
         category=Category.FREQUENCY,
         groups=("frequency",),
@@ -125,7 +126,7 @@ COLUMNS = (
         width=5,
         priority=5,
     ),
-    Column(
+    CounterColumn(
         id="Busy%",
         category=Category.FREQUENCY,
         groups=("frequency", "idle", "hwidle", "swidle", "sysfs"),
@@ -141,7 +142,7 @@ COLUMNS = (
         priority=0,
         scale_max=100.0,
     ),
-    Column(
+    CounterColumn(
         id="Bzy_MHz",
         category=Category.FREQUENCY,
         groups=("frequency",),
@@ -156,7 +157,7 @@ COLUMNS = (
         width=5,
         priority=0,
     ),
-    Column(
+    CounterColumn(
         id="Ratio",
         category=Category.FREQUENCY,
         groups=("score",),
@@ -177,7 +178,7 @@ COLUMNS = (
             "Ratio of the slowest busy CPU in the row: what a program waits for whose CPUs wait for each other. "
             "turbotui score predicts a benchmark by it."),
     _lowest("MinCPU", _lowest_cpu, -1, "the CPU whose ratio MinRatio is", "The CPU that MinRatio is of."),
-    Column(
+    CounterColumn(
         id="TSC_MHz",
         category=Category.FREQUENCY,
         groups=("frequency",),
@@ -191,7 +192,7 @@ COLUMNS = (
         width=5,
         priority=7,
     ),
-    Column(
+    CounterColumn(
         id="CurMHz",
         category=Category.FREQUENCY,
         scope=Scope.CPU,
@@ -215,7 +216,7 @@ COLUMNS = (
     _turbo("TurboAll", "turbo.all", "Highest clock while all cores of the package are active; of P cores on hybrids."),
     _setting("Governor", "cpufreq.governor", "Governor that cpufreq chooses the clock of this CPU with.", mhz=False),
     _setting("EPP", "cpufreq.epp", "Energy performance preference handed to the hardware.", mhz=False),
-    Column(
+    CounterColumn(
         id="EPP",
         category=Category.FREQUENCY,
         scope=Scope.CPU,
@@ -231,7 +232,7 @@ COLUMNS = (
         default=False,
         extra=True,
     ),
-    Column(
+    CounterColumn(
         id="EPB",
         category=Category.FREQUENCY,
         scope=Scope.CPU,
@@ -251,7 +252,7 @@ COLUMNS = (
 )
 
 CACHE_COLUMNS = (
-    Column(
+    CounterColumn(
         id="IPC",
         category=Category.CACHE,
         groups=("other",),
@@ -265,7 +266,7 @@ CACHE_COLUMNS = (
         width=4,
         priority=4,
     ),
-    Column(
+    CounterColumn(
         id="IPC",
         category=Category.CACHE,
         groups=("other",),
@@ -279,7 +280,7 @@ CACHE_COLUMNS = (
         width=4,
         priority=4,
     ),
-    Column(
+    CounterColumn(
         id="LLCMRPS",
         category=Category.CACHE,
         groups=("cache", "llc"),
@@ -293,7 +294,7 @@ CACHE_COLUMNS = (
         width=5,
         priority=7,
     ),
-    Column(
+    CounterColumn(
         id="LLC%hit",
         category=Category.CACHE,
         groups=("cache", "llc"),
@@ -308,7 +309,7 @@ CACHE_COLUMNS = (
         priority=7,
         scale_max=100.0,
     ),
-    Column(
+    CounterColumn(
         id="L2MRPS",
         category=Category.CACHE,
         groups=("cache", "llc"),
@@ -322,7 +323,7 @@ CACHE_COLUMNS = (
         width=5,
         priority=7,
     ),
-    Column(
+    CounterColumn(
         id="L2%hit",
         category=Category.CACHE,
         groups=("cache", "llc"),
@@ -337,7 +338,7 @@ CACHE_COLUMNS = (
         priority=7,
         scale_max=100.0,
     ),
-    Column(
+    CounterColumn(
         id="L2%hit",
         category=Category.CACHE,
         groups=("cache", "llc"),
@@ -355,9 +356,9 @@ CACHE_COLUMNS = (
 )
 
 
-def _quotient(part: float | None, whole: float | None) -> Cell:
+def _quotient(part: float | None, whole: float | None) -> Value:
     return None if part is None or not whole else part / whole
 
 
-def _hit(references: float | None, misses: float | None) -> Cell:
+def _hit(references: float | None, misses: float | None) -> Value:
     return None if references is None or misses is None else percent(references - misses, references)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from turbotui.quantities.catalog.formulas import comparable, count, percent, reference_ticks, residency
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.traced import at_least
@@ -15,7 +15,7 @@ _CPUIDLE = "kernel Documentation/admin-guide/pm/cpuidle.rst"
 _PACKAGE_STATES = (2, 3, 6, 7, 8, 9, 10)
 
 
-def _residency(signal: SignalId) -> Callable[[Inputs], Cell]:
+def _residency(signal: SignalId) -> Callable[[Inputs], Value]:
     return lambda row: residency(row, signal)
 
 
@@ -25,7 +25,7 @@ _STATES_BESIDE_C1 = ("mperf", "cstate.core.c6", "cstate.core.c3", "cstate.core.c
 _SAME = 1e-9  # of the ticks: rounding, not another number of CPUs
 
 
-def _derived_c1(row: Inputs) -> Cell:
+def _derived_c1(row: Inputs) -> Value:
     """What is left of the interval after C0 and the deeper states (turbostat-spec 2.6), over the row's CPUs.
 
     The deeper states are a core's and C0 is a CPU's: where cores have unequal numbers of measured CPUs, the mean over
@@ -57,9 +57,9 @@ def _left(row: Inputs, *, together: bool) -> tuple[float, float] | None:
     return left, ticks
 
 
-def _core(state: int, scope: Scope) -> Column:
+def _core(state: int, scope: Scope) -> CounterColumn:
     signal = f"cstate.core.c{state}"
-    return Column(
+    return CounterColumn(
         id=f"CPU%c{state}", category=Category.IDLE, groups=("idle", "hwidle"), scope=scope, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
         help=f"Share of the interval that the core spent in hardware state C{state}.", document=_HARDWARE, width=6,
@@ -67,10 +67,10 @@ def _core(state: int, scope: Scope) -> Column:
     )
 
 
-def _package(state: int) -> Column:
+def _package(state: int) -> CounterColumn:
     signal = f"cstate.pkg.c{state}"
     title = f"Pkg%pc{state}" if state < 10 else "Pk%pc10"
-    return Column(
+    return CounterColumn(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=_residency(signal),
         help=f"Share of the interval that the whole package spent in state PC{state}.", document=_HARDWARE, width=6,
@@ -78,15 +78,15 @@ def _package(state: int) -> Column:
     )
 
 
-def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Cell], help_text: str) -> Column:
-    return Column(
+def _package_c0(title: str, signal: SignalId, compute: Callable[[Inputs], Value], help_text: str) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.PACKAGE, unit="%", decimals=2,
         needs=(signal, "tsc"), wants=("tsc_tweak",), compute=compute,
         help=help_text, document="Intel SDM vol. 4, MSR 0x658 to 0x65B", width=6, priority=7,
     )
 
 
-def _total_c0(row: Inputs) -> Cell:
+def _total_c0(row: Inputs) -> Value:
     """Not held to 110 %: it grows with the number of cores."""
     active, clock = comparable(row, "c0.pkg.total", "tsc")
     ticks = reference_ticks(row, clock)
@@ -94,8 +94,8 @@ def _total_c0(row: Inputs) -> Cell:
 
 
 def _slept(title: str, signal: SignalId, scope: Scope, *, groups: tuple[str, ...], help_text: str,
-           document: str) -> Column:
-    return Column(
+           document: str) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.IDLE, groups=groups, scope=scope, unit="%", decimals=2, needs=(signal,),
         compute=lambda row: percent(row.rate(signal), 1.0), help=help_text, document=document,
         width=6, priority=7, scale_max=100.0,
@@ -111,7 +111,7 @@ CORE_COLUMNS = (
            help_text="Share of the interval that the CPU's module spent in C1E, by the firmware's telemetry.",
            document=_PMT),
     _core(1, Scope.CPU),
-    Column(
+    CounterColumn(
         id="CPU%c1", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.CPU, unit="%", decimals=2,
         needs=("tsc", "mperf", "cstate.core.c6"), wants=("tsc_tweak", "cstate.core.c3", "cstate.core.c7"),
         compute=_derived_c1,
@@ -121,7 +121,7 @@ CORE_COLUMNS = (
     _core(3, Scope.CORE),
     _core(6, Scope.CORE),
     _core(7, Scope.CORE),
-    Column(
+    CounterColumn(
         id="Mod%c6", category=Category.IDLE, groups=("idle", "hwidle"), scope=Scope.MODULE, unit="%", decimals=2,
         needs=("cstate.module.c6", "tsc"), wants=("tsc_tweak",), compute=_residency("cstate.module.c6"),
         help="Share of the interval that the whole module spent in state C6.", document=_HARDWARE, width=6, priority=7,
@@ -151,7 +151,7 @@ DIE_COLUMNS = (
 )
 
 
-def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
+def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     """Columns of the idle states that this machine's cpuidle driver has, shallow to deep.
 
     turbostat's naming: `C6%` share of time requested, `C6` times entered, `C6+` should have been deeper, `C6-` should
@@ -165,8 +165,8 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
     order = sorted(names)
     titles = {state: names[state] if list(names.values()).count(names[state]) == 1 else f"{names[state]}.{state}"
               for state in order}
-    counts: list[Column] = []
-    shares: list[Column] = []
+    counts: list[CounterColumn] = []
+    shares: list[CounterColumn] = []
     for state in order:
         title = titles[state]
         if state != order[0]:
@@ -182,20 +182,20 @@ def cpuidle_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
     return (*counts, *shares)
 
 
-def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> Column:
-    return Column(
+def _entries(title: str, signal: SignalId, help_text: str, *, extra: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.IDLE, groups=() if extra else ("cpuidle", "swidle", "sysfs"), scope=Scope.CPU,
         unit="", decimals=0, needs=(signal,), compute=lambda row: count(row, signal),
         help=help_text, document=_CPUIDLE, width=6, priority=8, default=False, extra=extra,
     )
 
 
-def _requested(title: str, signal: SignalId) -> Column:
-    def share(row: Inputs) -> Cell:
+def _requested(title: str, signal: SignalId) -> CounterColumn:
+    def share(row: Inputs) -> Value:
         spent = row.rate(signal)
         return None if spent is None else 100.0 * spent
 
-    return Column(
+    return CounterColumn(
         id=f"{title}%", category=Category.IDLE, groups=("pct_idle", "idle", "swidle", "sysfs"), scope=Scope.CPU,
         unit="%", decimals=2, needs=(signal,), compute=share,
         help=f"Share of the interval in {title} as the kernel's idle governor requested it; the hardware may have "

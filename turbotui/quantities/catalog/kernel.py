@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import percent
-from turbotui.quantities.columns import Category, Cell, Column, Inputs, Thresholds
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.traced import at_least
 
@@ -23,8 +23,8 @@ def _sum(row: Inputs, names: tuple[str, ...]) -> float | None:
     return sum(have) if have else None
 
 
-def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _share(*names: str, less: tuple[str, ...] = ()) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         part, total = _sum(row, names), _sum(row, _ALL)
         if part is None or total is None:
             return None
@@ -44,9 +44,9 @@ def _no_ticks(row: Inputs) -> str:
     return ""
 
 
-def _time(title: str, compute: Callable[[Inputs], Cell], help_text: str, *, default: bool = True,
-          priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None) -> Column:
-    return Column(
+def _time(title: str, compute: Callable[[Inputs], Value], help_text: str, *, default: bool = True,
+          priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="%", decimals=1, needs=needs,
         wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, help=help_text,
         document=_DOCUMENT, width=5, priority=priority, default=default, extra=True, scale_max=100.0,
@@ -54,8 +54,8 @@ def _time(title: str, compute: Callable[[Inputs], Cell], help_text: str, *, defa
     )
 
 
-def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> Column:
-    return Column(
+def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="/s", decimals=0, needs=(signal,),
         compute=lambda row: row.rate(signal), help=help_text, document=_PERF_DOCUMENT,
         width=7, priority=6, default=default, extra=True,

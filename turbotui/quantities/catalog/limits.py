@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -95,8 +95,8 @@ _LAYOUTS: tuple[_Layout, ...] = (
 )  # fmt: skip
 
 
-def _reasons(layouts: tuple[_Layout, ...], *, logged: bool) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _reasons(layouts: tuple[_Layout, ...], *, logged: bool) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         words: dict[str, None] = {}  # each once, in the order of the tables
         known = False
         for layout in layouts:
@@ -110,8 +110,8 @@ def _reasons(layouts: tuple[_Layout, ...], *, logged: bool) -> Callable[[Inputs]
 
 
 def _column(title: str, scope: Scope, layouts: tuple[_Layout, ...], formula: str, help_text: str, *,
-            logged: bool = False, default: bool = False) -> Column:
-    return Column(
+            logged: bool = False, default: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.THERMAL, scope=scope, unit="", decimals=-1, needs=(layouts[0].signal,),
         wants=tuple(layout.signal for layout in layouts[1:]), compute=_reasons(layouts, logged=logged),
         formula=formula, help=help_text, document=_DOCUMENT, width=12, priority=7, default=default, extra=True,

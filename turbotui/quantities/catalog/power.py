@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import percent
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -13,32 +13,32 @@ _DOCUMENT = "Intel SDM vol. 3 section 16.10 (RAPL); AMD PPR, Core::X86::Msr::PKG
 _POWERCAP = "kernel Documentation/power/powercap/powercap.rst"
 
 
-def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> Column:
-    return Column(
+def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="W", decimals=2, needs=(signal,),
         compute=_rate(signal), help=f"Power of {what}, mean over the interval.",
         document=_DOCUMENT, width=7, priority=2 if title == "PkgWatt" else 5, whole_only=whole_only,
     )
 
 
-def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> Column:
-    return Column(
+def _joules(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="J", decimals=2, needs=(signal,),
         compute=_delta(signal), help=f"Energy of {what} in the interval.", document=_DOCUMENT,
         width=8, priority=2 if title == "Pkg_J" else 5, default=False, whole_only=whole_only,
     )
 
 
-def _rate(signal: SignalId) -> Callable[[Inputs], Cell]:
+def _rate(signal: SignalId) -> Callable[[Inputs], Value]:
     return lambda row: row.rate(signal)
 
 
-def _delta(signal: SignalId) -> Callable[[Inputs], Cell]:
+def _delta(signal: SignalId) -> Callable[[Inputs], Value]:
     return lambda row: row.delta(signal)
 
 
-def _throttled(title: str, signal: SignalId, what: str) -> Column:
-    return Column(
+def _throttled(title: str, signal: SignalId, what: str) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.POWER, groups=("power",), scope=Scope.PACKAGE, unit="%", decimals=2,
         needs=(signal,), compute=_percent_of_time(signal),
         help=f"Share of the interval that {what} was held back by its power limit; in the summary the sum over "
@@ -46,15 +46,15 @@ def _throttled(title: str, signal: SignalId, what: str) -> Column:
     )
 
 
-def _percent_of_time(signal: SignalId) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _percent_of_time(signal: SignalId) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         spent = row.rate(signal)
         return None if spent is None else 100.0 * spent
 
     return compute
 
 
-def _nanojoules(row: Inputs) -> Cell:
+def _nanojoules(row: Inputs) -> Value:
     read = row.total if row.together("energy.pkg", "instructions") else row.total_rate
     energy, instructions = read("energy.pkg"), read("instructions")
     return None if energy is None or not instructions else energy / instructions * 1e9
@@ -75,28 +75,28 @@ PACKAGE_COLUMNS = (
     *(_joules(f"{name}_J", scope, signal, what, whole_only=whole) for name, scope, signal, what, whole in _DOMAINS),
     _throttled("PKG_%", "throttled.pkg", "the package"),
     _throttled("RAM_%", "throttled.ram", "the package's memory"),
-    Column(
+    CounterColumn(
         id="PL1", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl1",),
         compute=lambda row: row.value("limit.pkg.pl1"),
         formula="powercap long_term power_limit_uw, hwmon amd_hsmp power1_cap, or MSR 0x610[14:0]",
         help="Sustained power limit of the package.",
         document=f"{_POWERCAP}; Documentation/arch/x86/amd_hsmp.rst", width=5, priority=8, default=False, extra=True,
     ),
-    Column(
+    CounterColumn(
         id="PL2", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl2",),
         compute=lambda row: row.value("limit.pkg.pl2"),
         formula="powercap short_term power_limit_uw, or MSR 0x610[46:32]",
         help="Short-term power limit of the package.", document=_POWERCAP, width=5, priority=8, default=False,
         extra=True,
     ),
-    Column(
+    CounterColumn(
         id="PL4", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.pl4",),
         compute=lambda row: row.value("limit.pkg.pl4"),
         formula="powercap peak_power power_limit_uw, or MSR 0x601[12:0]",
         help="Peak power limit of the package, which is never exceeded.", document=_POWERCAP, width=5, priority=8,
         default=False, extra=True,
     ),
-    Column(
+    CounterColumn(
         id="TDP", category=Category.POWER, scope=Scope.PACKAGE, unit="W", decimals=0, needs=("limit.pkg.tdp",),
         compute=lambda row: row.value("limit.pkg.tdp"),
         formula="powercap long_term max_power_uw, or MSR 0x614[14:0]",
@@ -104,14 +104,14 @@ PACKAGE_COLUMNS = (
         document="Intel SDM vol. 4, MSR_PKG_POWER_INFO; kernel drivers/powercap/intel_rapl_common.c", width=5,
         priority=8, default=False, extra=True,
     ),
-    Column(
+    CounterColumn(
         id="nJ/ins", category=Category.POWER, scope=Scope.PACKAGE, unit="nJ", decimals=2,
         needs=("energy.pkg", "instructions"), compute=_nanojoules,
         help="Energy of the package for each instruction that its CPUs executed, idle power included.",
         document=f"{_DOCUMENT}; perf_event_open(2), PERF_COUNT_HW_INSTRUCTIONS", width=6, priority=8, default=False,
         extra=True,
     ),
-    Column(
+    CounterColumn(
         id="PL1%", category=Category.POWER, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("energy.pkg", "limit.pkg.pl1"),
         compute=lambda row: percent(row.rate("energy.pkg"), row.value("limit.pkg.pl1")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.recipe_table import RECIPES
 from turbotui.quantities.recipes import Recipe
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Sizing, signal_of
@@ -19,15 +19,15 @@ _ENERGY = "energy.pkg"
 
 
 def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *, formula: str, says: str,
-            scope: Scope = Scope.CPU) -> Column:
-    return Column(
+            scope: Scope = Scope.CPU) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.OTHER, groups=("roofline",), scope=scope, unit=unit, decimals=decimals, needs=needs,
         compute=_unknown, formula=formula, help=says, document=_DOCUMENT, width=8, priority=6, default=False,
         extra=True,
     )
 
 
-def _unknown(_row: Inputs) -> Cell:
+def _unknown(_row: Inputs) -> Value:
     """For a machine where this cannot be counted."""
     return None
 
@@ -49,7 +49,7 @@ COLUMNS = (
 """The columns of a machine that cannot count; `roofline_columns` gives those of one that can."""
 
 
-def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[Column, ...]:
+def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     """The columns by the recipes whose events this machine counts; as in `COLUMNS` where it counts none."""
     recipes = tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
     if not recipes:
@@ -68,8 +68,8 @@ def measured_recipes(signals: Mapping[SignalId, Signal]) -> tuple[Recipe, ...]:
     return tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
 
 
-def _counted(column: Column, recipes: Sequence[Recipe], compute: Callable[[Speed, Inputs], Cell],
-             signals: Mapping[SignalId, Signal], *, with_bytes: bool) -> Column:
+def _counted(column: CounterColumn, recipes: Sequence[Recipe], compute: Callable[[Speed, Inputs], Value],
+             signals: Mapping[SignalId, Signal], *, with_bytes: bool) -> CounterColumn:
     """A column that is computed from the recipes' events: the first recipe's are needed, others wanted."""
     needs: dict[SignalId, None] = {}
     wants: dict[SignalId, None] = {}
@@ -82,26 +82,26 @@ def _counted(column: Column, recipes: Sequence[Recipe], compute: Callable[[Speed
             signal_of(recipe, term.event) for term in recipe.accesses)
         wants.update((name, None) for name in (*used, *given, VECTOR_BITS) if name not in needs and name in signals)
 
-    def cell(row: Inputs) -> Cell:
+    def cell(row: Inputs) -> Value:
         speed = row_speed(row, recipes, _SIZING)
         return None if speed is None else compute(speed, row)
 
     return replace(column, needs=tuple(needs), wants=tuple(wants), compute=cell)
 
 
-def _giga_flops(speed: Speed, _row: Inputs) -> Cell:
+def _giga_flops(speed: Speed, _row: Inputs) -> Value:
     return speed.flops / 1e9
 
 
-def _giga_bytes(speed: Speed, _row: Inputs) -> Cell:
+def _giga_bytes(speed: Speed, _row: Inputs) -> Value:
     return None if speed.bytes is None else speed.bytes / 1e9
 
 
-def _intensity(speed: Speed, _row: Inputs) -> Cell:
+def _intensity(speed: Speed, _row: Inputs) -> Value:
     return speed.intensity
 
 
-def _efficiency(speed: Speed, row: Inputs) -> Cell:
+def _efficiency(speed: Speed, row: Inputs) -> Value:
     power = row.total_rate(_ENERGY)
     return speed.flops / power / 1e9 if power else None
 

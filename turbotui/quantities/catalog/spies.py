@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import Category, Cell, Column, ColumnId, Inputs
+from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
@@ -18,7 +18,7 @@ _TURNS = (
 )
 
 
-def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
+def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
     """One column for each event, per second, then the spy's own.
 
     Args:
@@ -29,13 +29,13 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
         return ()
     return (
         *(_event(name, plan.reference, turns=SpySignals(name).beside in known) for name in plan.events),
-        Column(
+        CounterColumn(
             id="Samples", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
             needs=(SAMPLES,), compute=lambda row: row.value(SAMPLES), formula="readings since the spy began",
             help="How often the spy of a CPU has been read; of several CPUs the most.", document=_DOCUMENT, width=7,
             extra=True,
         ),
-        Column(
+        CounterColumn(
             id="Sets", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
             needs=(SETS,), compute=lambda row: row.value(SETS), formula="sets that take turns on this CPU",
             help="Into how many sets the events of a CPU are divided; each is counted in one interval of as many.",
@@ -44,11 +44,11 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-def _event(name: str, reference: str, *, turns: bool) -> Column:
+def _event(name: str, reference: str, *, turns: bool) -> CounterColumn:
     ids = SpySignals(name)
     joined = (f"; in intervals of another set Δ{reference} (:beside) x its newest {name} (:last) / {reference} "
               "(:along), on each CPU" if turns else "")
-    return Column(
+    return CounterColumn(
         id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
         needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if turns else ())),
         compute=_joined(ids) if turns else _measured(ids), formula=f"Δ{name} / interval{joined}",
@@ -62,12 +62,12 @@ def _doubt(_row: Inputs) -> str:
     return "a CPU here that counts it has no rate for it yet: its set had no turn so far, or none with the reference"
 
 
-def _measured(ids: SpySignals) -> Callable[[Inputs], Cell]:
+def _measured(ids: SpySignals) -> Callable[[Inputs], Value]:
     return lambda row: row.rate(ids.count)
 
 
-def _joined(ids: SpySignals) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _joined(ids: SpySignals) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         if row.total(ids.count) is not None:
             return row.rate(ids.count)
         if row.total(ids.beside) is None:
@@ -94,7 +94,7 @@ def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
     return beside * last / along / seconds if along else None
 
 
-def with_spies(columns: Sequence[Column], plan: SpyPlan, known: frozenset[str]) -> tuple[Column, ...]:
+def with_spies(columns: Sequence[CounterColumn], plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ...]:
     """Columns of a machine with those of its spies behind them.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import count
-from turbotui.quantities.columns import Category, Cell, Column, Inputs, Thresholds
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
@@ -13,8 +13,8 @@ _DOCUMENT = "Intel SDM vol. 4, IA32_THERM_STATUS (0x19C), IA32_PACKAGE_THERM_STA
 _THROTTLE = "kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle"
 
 
-def _degrees(signal: SignalId) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _degrees(signal: SignalId) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         value = row.value(signal)
         return None if value is None else round(value)
 
@@ -22,8 +22,8 @@ def _degrees(signal: SignalId) -> Callable[[Inputs], Cell]:
 
 
 def _temperature(title: str, scope: Scope, signal: SignalId, help_text: str, *, groups: tuple[str, ...] = (),
-                 extra: bool = False) -> Column:
-    return Column(
+                 extra: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title, category=Category.THERMAL, groups=groups, scope=scope, unit="°C", decimals=0, needs=(signal,),
         wants=("tj_max",), compute=_degrees(signal), formula="tj_max - digital readout, or the sensor's own value",
         help=help_text, document=_DOCUMENT, width=4, priority=3, thresholds=Thresholds(85.0, 95.0), extra=extra,
@@ -35,13 +35,13 @@ CORE_COLUMNS = (
     _temperature("CoreTmp", Scope.CORE, "temp.core", "Core temperature; the summary is the hottest core.",
                  groups=("power", "other")),
     _temperature("CCDTmp", Scope.L3, "temp.ccd", "Temperature of the core die (AMD Tccd).", extra=True),
-    Column(
+    CounterColumn(
         id="CoreThr", category=Category.THERMAL, scope=Scope.CORE, unit="", decimals=0, needs=("throttle.core.count",),
         compute=lambda row: count(row, "throttle.core.count"),
         help="Times the core was throttled for heat in the interval; the summary is the sum (turbostat: the maximum).",
         document=_THROTTLE, width=5, priority=7, thresholds=Thresholds(1.0, 100.0),
     ),
-    Column(
+    CounterColumn(
         id="CoreThr%", category=Category.THERMAL, scope=Scope.CORE, unit="%", decimals=1,
         needs=("throttle.core.time",), compute=lambda row: _share(row, "throttle.core.time"),
         help="Share of the interval that the core was throttled "
@@ -53,19 +53,19 @@ CORE_COLUMNS = (
 PACKAGE_COLUMNS = (
     _temperature("PkgTmp", Scope.PACKAGE, "temp.pkg", "Package temperature; the summary is the hottest package.",
                  groups=("power",)),
-    Column(
+    CounterColumn(
         id="PkgThr", category=Category.THERMAL, scope=Scope.PACKAGE, unit="", decimals=0,
         needs=("throttle.pkg.count",), compute=lambda row: count(row, "throttle.pkg.count"),
         help="Times the package was throttled for heat in the interval.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True, thresholds=Thresholds(1.0, 100.0),
     ),
-    Column(
+    CounterColumn(
         id="PkgThr%", category=Category.THERMAL, scope=Scope.PACKAGE, unit="%", decimals=1,
         needs=("throttle.pkg.time",), compute=lambda row: _share(row, "throttle.pkg.time"),
         help="Share of the interval that the package was throttled for heat; in the summary the sum over packages.",
         document=_THROTTLE, width=5, priority=8, default=False, extra=True,
     ),
-    Column(
+    CounterColumn(
         id="TjMax", category=Category.THERMAL, scope=Scope.SYSTEM, unit="°C", decimals=0, needs=("tj_max",),
         compute=_degrees("tj_max"), formula="MSR 0x1A2[23:16], or --TCC",
         help="Temperature at which the processor slows itself down; its sensors count down from it.",
@@ -74,6 +74,6 @@ PACKAGE_COLUMNS = (
 )
 
 
-def _share(row: Inputs, signal: SignalId) -> Cell:
+def _share(row: Inputs, signal: SignalId) -> Value:
     spent = row.rate(signal)
     return None if spent is None else 100.0 * spent

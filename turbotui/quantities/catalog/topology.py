@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from turbotui.quantities.columns import Category, Cell, Column, Inputs
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
 _DOCUMENT = "kernel Documentation/admin-guide/cputopology.rst"
 
 
-def _place(scope: Scope) -> Callable[[Inputs], Cell]:
+def _place(scope: Scope) -> Callable[[Inputs], Value]:
     return lambda row: row.place(scope)
 
 
-def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecimal: bool = False) -> Column:
-    return Column(
+def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecimal: bool = False) -> CounterColumn:
+    return CounterColumn(
         id=title,
         category=Category.TOPOLOGY,
         groups=("topology",),
@@ -34,8 +34,8 @@ def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecima
     )
 
 
-def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> Column:
-    return Column(
+def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> CounterColumn:
+    return CounterColumn(
         id=title,
         category=Category.TOPOLOGY,
         scope=Scope.CPU,
@@ -53,8 +53,8 @@ def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> Column:
     )
 
 
-def _id(signal: SignalId) -> Callable[[Inputs], Cell]:
-    def compute(row: Inputs) -> Cell:
+def _id(signal: SignalId) -> Callable[[Inputs], Value]:
+    def compute(row: Inputs) -> Value:
         value = row.value(signal)
         return None if value is None else round(value)
 
@@ -69,7 +69,7 @@ COLUMNS = (
     _identity("Module", Scope.MODULE, "topology/cluster_id", "Cores that share a mid-level cache.", hexadecimal=True),
     _identity("Core", Scope.CORE, "topology/core_id", "Core id within its package; ids may have gaps.",
               hexadecimal=True),
-    Column(
+    CounterColumn(
         id="CPU",
         category=Category.TOPOLOGY,
         groups=("topology",),
@@ -86,7 +86,7 @@ COLUMNS = (
     ),
     _apic("APIC", "apic", "Initial APIC id of the CPU, 8 bits wide.", "CPUID 0x1 EBX[31:24]"),
     _apic("X2APIC", "x2apic", "APIC id of the CPU, 32 bits wide (x2APIC).", "CPUID 0xB EDX; AMD: CPUID 0x8000001E EAX"),
-    Column(
+    CounterColumn(
         id="Type",
         category=Category.TOPOLOGY,
         groups=(),
