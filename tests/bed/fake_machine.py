@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import Any, Final
 
 from call_supervisor import Supervisor
 from fuse_wire import FuseServer
@@ -30,8 +30,8 @@ from turbotui.machine.simulated.cpuid import leaves
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
 
 _PROJECT: Final = Path(__file__).parents[2]
-_APART_NS: Final = 60_000_000  # reads of one tick come closer together than this; ticks are further apart
-_PATIENCE: Final = 50.0
+PATIENCE: Final = 240.0
+"""Seconds after which a program hangs; the largest of these machines takes ten on a machine with nothing else to do."""
 
 
 def why_not() -> str:
@@ -73,32 +73,46 @@ Ends = tuple[Mark, Mark]
 
 @dataclass(slots=True)
 class Marks:
-    """The truth at the reads of each tick on the CPUs that are watched."""
+    """The truth at the reads of each tick on the CPUs that are watched.
+
+    Whoever tells the program to read says when a tick begins and ends: by the clock alone they cannot be told apart on
+    a machine that has other things to do.
+    """
 
     host: SimulatedHost
     watched: frozenset[int]
-    seen: dict[int, list[Ends]] = field(default_factory=dict)
-    _last: dict[int, int] = field(default_factory=dict)
+    _ticks: list[dict[int, Ends]] = field(default_factory=list)
+    _bounds: list[dict[int, Ends]] = field(default_factory=list)
+    _within: bool = False
+
+    def _now(self, cpu: int) -> Mark:
+        truth = self.host.model
+        return Mark(truth.truth(cpu), truth.package_truth(self.host._model.layout.places[cpu].package))
+
+    def begin(self) -> None:
+        """From now on every read belongs to one more tick."""
+        self._ticks.append({})
+        self._bounds.append({cpu: (mark, mark) for cpu in self.watched for mark in (self._now(cpu),)})
+        self._within = True
+
+    def end(self) -> None:
+        """All that the tick reads has been read."""
+        self._within = False
+        self._bounds[-1] = {cpu: (first, self._now(cpu)) for cpu, (first, _) in self._bounds[-1].items()}
 
     def read(self, cpu: int) -> None:
-        if cpu not in self.watched:
-            return
-        now = time.monotonic_ns()
-        together = now - self._last.get(cpu, 0) < _APART_NS
-        self._last[cpu] = now
-        truth = self.host.model
-        mark = Mark(truth.truth(cpu), truth.package_truth(self.host._model.layout.places[cpu].package))
-        ticks = self.seen.setdefault(cpu, [])
-        if together and ticks:
-            ticks[-1] = (ticks[-1][0], mark)
-        else:
-            ticks.append((mark, mark))
+        if self._within and cpu in self.watched:
+            mark = self._now(cpu)
+            first, _ = self._ticks[-1].get(cpu, (mark, mark))
+            self._ticks[-1][cpu] = first, mark
 
-    def interval(self, cpu: int, number: int, count: int) -> list[tuple[Mark, Mark]]:
-        """The truth before and after the interval `number`, from 0, of the last `count`: every way to choose them."""
-        ticks = self.seen[cpu][-(count + 1) :]
-        assert len(ticks) == count + 1, "the reads of the ticks can be told apart"
-        return [(before, after) for before in ticks[number] for after in ticks[number + 1]]
+    def interval(self, cpu: int, number: int) -> list[tuple[Mark, Mark]]:
+        """The truth before and after the interval `number`, from 1: every way to choose two of the CPU's reads."""
+        return [(before, after) for before in self._ticks[number - 1][cpu] for after in self._ticks[number][cpu]]
+
+    def around(self, cpu: int, number: int) -> list[tuple[Mark, Mark]]:
+        """The same for what another thread reads for this CPU: somewhere within the ticks."""
+        return [(before, after) for before in self._bounds[number - 1][cpu] for after in self._bounds[number][cpu]]
 
 
 @dataclass(slots=True)
@@ -113,7 +127,7 @@ class Ended:
     opened: int
     left_open: int
 
-    def reports(self) -> list[dict[str, object]]:
+    def reports(self) -> list[dict[str, Any]]:
         """Its output, one JSON object a line."""
         return [json.loads(line) for line in self.output.splitlines()]
 
@@ -138,11 +152,50 @@ class Running:
     fuse: FuseServer
     supervisor: Supervisor
 
-    def lines(self) -> Iterator[str]:
-        """Its output as it comes."""
-        output: IO[str] | None = self.process.stdout
-        assert output is not None
-        yield from output
+    def ended(self) -> Ended:
+        """Wait for its end; its output is what has not been taken yet."""
+        output, errors = self.process.communicate(timeout=PATIENCE)
+        return Ended(self.process.returncode, output, errors, self.marks, self.fuse.requests,
+                     self.supervisor.opened, self.tree.open_files)
+
+
+@dataclass(slots=True)
+class Told:
+    """A `turbotui stat` whose intervals end when they are told to, however long it takes on a busy machine.
+
+    Attributes:
+        running: the program.
+        span: seconds that an interval lasts at least.
+        reports: what it has printed, one JSON object for each interval.
+    """
+
+    running: Running
+    span: float
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    _since: float = field(default_factory=time.monotonic)
+
+    def report(self) -> dict[str, Any]:
+        """End the interval; gives what is printed of it."""
+        threading.Event().wait(self._since + self.span - time.monotonic())
+        process, marks = self.running.process, self.running.marks
+        assert process.stdin is not None
+        assert process.stdout is not None
+        marks.begin()
+        process.stdin.write("\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        marks.end()
+        self._since = time.monotonic()
+        assert line, f"it has ended: {process.communicate()[1]}"
+        self.reports.append(json.loads(line))
+        return self.reports[-1]
+
+    def ended(self) -> Ended:
+        """Tell it to end, and wait for that."""
+        process = self.running.process
+        assert process.stdin is not None
+        process.stdin.write("q\n")
+        return self.running.ended()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +225,13 @@ class FakeMachine:
     cpuid: Callable[[int, int, int], tuple[int, int, int, int]] | None = None
 
     @contextlib.contextmanager
-    def started(self, command: Sequence[str]) -> Iterator[Running]:
-        """Start a program; it is killed at the end if it still runs."""
+    def started(self, command: Sequence[str], *, typing: bool = False) -> Iterator[Running]:
+        """Start a program; it is killed at the end if it still runs.
+
+        Args:
+            command: its words.
+            typing: whether somebody types on its stdin.
+        """
         rights = self.rights
         if rights.capabilities is not None:
             self.host.set_privileges(uid=rights.uid, capabilities=rights.capabilities)
@@ -190,11 +248,11 @@ class FakeMachine:
             with ours, subprocess.Popen(  # noqa: S603 - the launcher beside this file
                 [sys.executable, str(Path(__file__).with_name("bed_launcher.py")), str(theirs.fileno()),
                  json.dumps(wanted)],
-                pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, env=environment, cwd="/",
+                pass_fds=(theirs.fileno(),), stdin=subprocess.PIPE if typing else subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/",
             ) as process:
                 theirs.close()
-                ours.settimeout(20.0)
+                ours.settimeout(PATIENCE)
                 try:
                     yield from self._serve(process, ours, command[0])
                 finally:
@@ -232,10 +290,10 @@ class FakeMachine:
             process.wait()
             if tracer is not None:
                 tracer.join()
-            calls.join(10.0)
+            calls.join(PATIENCE)
             os.close(listener)
             os.close(counters)  # the last that holds the mount
-            files.join(10.0)
+            files.join(PATIENCE)
             os.close(fuse)
             assert not calls.is_alive()
             assert not files.is_alive()
@@ -243,9 +301,22 @@ class FakeMachine:
     def run(self, *words: str) -> Ended:
         """Run `turbotui` with these words to its end."""
         with self.started([sys.executable, "-m", "turbotui", *words]) as running:
-            output, errors = running.process.communicate(timeout=_PATIENCE)
-        return Ended(running.process.returncode, output, errors, running.marks, running.fuse.requests,
-                     running.supervisor.opened, running.tree.open_files)
+            return running.ended()
+
+    @contextlib.contextmanager
+    def told(self, *words: str, span: float = 0.25) -> Iterator[Told]:
+        """Run `turbotui stat` with these words, and end its intervals by hand, `span` seconds or more each.
+
+        A quarter of a second is what the program needs to look for CPUs that came or went in each of them.
+        """
+        command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "3600", *words]
+        with self.started(command, typing=True) as running:
+            hangs = threading.Timer(PATIENCE, running.process.kill)
+            hangs.start()
+            try:
+                yield Told(running, span)
+            finally:
+                hangs.cancel()
 
 
 def _received(ours: socket.socket, count: int, process: subprocess.Popen[str]) -> list[int]:
@@ -256,6 +327,6 @@ def _received(ours: socket.socket, count: int, process: subprocess.Popen[str]) -
     """
     _word, descriptors, _flags, _address = socket.recv_fds(ours, 1, count)
     if len(descriptors) != count:
-        _output, errors = process.communicate(timeout=10.0)
+        _output, errors = process.communicate(timeout=PATIENCE)
         raise RuntimeError(f"the launcher failed: {errors}")
     return descriptors

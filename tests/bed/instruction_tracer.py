@@ -100,7 +100,7 @@ class InstructionTracer:
 
     def join(self) -> None:
         """Wait until the process has ended."""
-        self._thread.join(10.0)
+        self._thread.join(240.0)
         assert not self._thread.is_alive()
 
     def _trace(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from fake_machine import FakeMachine, why_not
+from fake_machine import PATIENCE, FakeMachine, why_not
 from instruction_tracer import cannot_trace
 from oracle_machines import Case
 
@@ -60,7 +60,7 @@ def turbostat(case: Case, *more: str) -> Printed:
     words = ("-i", "1", "-n", str(INTERVALS), *case.words, *more)
     host = case.host()
     with FakeMachine(host, traced=True, cpuid=getattr(host, "cpuid", None)).started([THEIRS, *words]) as running:
-        output, errors = running.process.communicate(timeout=50.0)
+        output, errors = running.process.communicate(timeout=PATIENCE)
     if running.process.returncode:
         pytest.fail(f"turbostat ended with {running.process.returncode}: {errors[-400:]}")
     found = _tables(output.splitlines())
@@ -92,7 +92,7 @@ def turbotui(case: Case, *more: str) -> Printed:
 
     session.start(take, intervals=INTERVALS, on_end=ended.set)
     try:
-        assert ended.wait(60.0)
+        assert ended.wait(PATIENCE)
     finally:
         session.stop()
     assert session.failure is None, session.failure

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -48,24 +46,22 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
 
     # the page cache would go on showing what a file said when it was read first: as the kernel's, ours has no memory
     fake = FakeMachine(host, plugging=True)
-    command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "0.5", "-n", "12", *words,
-               "--show", f"Busy%,IRQ,PkgWatt,{_TIME}"]
     sets: list[tuple[int, ...]] = []
     settled: list[float | None] = []
     before: dict[int, float] = {}
-    with fake.started(command) as running:
-        for number, line in enumerate(running.lines()):
-            report = json.loads(line)
+    with fake.told(*words, "--show", f"Busy%,IRQ,PkgWatt,{_TIME}") as told:
+        for number in range(12):
+            report = told.report()
             if number == 2:
-                narrow(running, _FEW)
+                narrow(told.running, _FEW)
             if number == 7:
-                narrow(running, _EVERY)
+                narrow(told.running, _EVERY)
             sets.append(_check(report, before))
             before = {one["cpu"]: one["values"][_TIME] for one in report["rows"] if one.get("cpu") is not None}
             if number not in _CHANGING:
                 settled += [value for one in report["rows"] for value in one["values"].values()]
-        errors = running.process.communicate()[1]
-        assert running.process.returncode == 0, errors
+        ended = told.ended()
+        assert ended.status == 0, ended.errors
     every, few = tuple(_EVERY), _FEW
     assert sets[:3] == [every] * 3
     assert sets[4:8] == [few] * 4, "the interval in which it happened may still have them all"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -29,46 +27,55 @@ def row(report: dict[str, Any], cpu: int) -> dict[str, Any]:
     return found
 
 
-def live(machine: FakeMachine, *words: str) -> Iterator[dict[str, Any]]:
-    """The reports of a `turbotui stat` as they come."""
-    command = [sys.executable, "-m", "turbotui", "stat", "--format", "json", "-q", "-i", "0.25", *words]
-    with machine.started(command) as running:
-        for line in running.lines():
-            yield json.loads(line)
+def _passed(machine: FakeMachine) -> int:
+    """How often the package's energy register has passed zero."""
+    return int(machine.host.model.package_truth(0).joules // _ENERGY_RANGE)
+
+
+def _soon_at_zero(machine: FakeMachine, seconds: float) -> None:
+    """Have the register pass zero this long from now."""
+    model = machine.host._model
+    with model.lock:
+        package, now = model.package[0], model.now()
+        over = package.at(PKG_JOULES, now) % _ENERGY_RANGE
+        package.start[PKG_JOULES] += _ENERGY_RANGE - over - seconds * package.rate[PKG_JOULES]
 
 
 def test_an_energy_register_that_wraps_gives_the_right_watts() -> None:
-    host = small()
-    with host._model.lock:
-        package = host._model.package[0]
-        now = host._model.now()
-        power = package.rate[PKG_JOULES]
-        # zero is passed about 1.6 s from now: later than the start of the program, sooner than its end
-        package.start[PKG_JOULES] += _ENERGY_RANGE - package.at(PKG_JOULES, now) % _ENERGY_RANGE - 1.6 * power
-    machine = FakeMachine(host, watched=frozenset({0}))
-    ended = machine.run("stat", "--format", "json", "-q", "--no-perf", "--show", "PkgWatt", "-i", "0.5", "-n", "5")
-    passed = 0
-    for number, report in list(enumerate(ended.reports()))[1:]:
-        ends = ended.marks.interval(0, number, 5)
-        passed += any(one.package.joules // _ENERGY_RANGE != two.package.joules // _ENERGY_RANGE for one, two in ends)
-        wants = [(two.package.joules - one.package.joules) / (two.package.seconds - one.package.seconds)
-                 for one, two in ends]
-        assert 0.99 * min(wants) < row(report, 0)["values"]["PkgWatt"] < 1.01 * max(wants)
-    assert passed == 1, "the register has passed zero while it was watched"
+    machine = FakeMachine(small(), watched=frozenset({0}))
+    seconds = 1.0
+    with machine.told("--no-perf", "--show", "PkgWatt") as told:
+        told.report()
+        while True:  # until the register is read before it passes zero: on a busy machine that takes its time
+            _soon_at_zero(machine, seconds)
+            before = _passed(machine)
+            told.report()
+            if _passed(machine) == before:
+                break
+            seconds *= 2
+        told.span = 1.2 * seconds
+        watts = row(told.report(), 0)["values"]["PkgWatt"]
+        ends = told.running.marks.interval(0, len(told.reports) - 1)
+        assert told.ended().status == 0
+    assert all(two.package.joules // _ENERGY_RANGE == one.package.joules // _ENERGY_RANGE + 1 for one, two in ends)
+    wants = [(two.package.joules - one.package.joules) / (two.package.seconds - one.package.seconds)
+             for one, two in ends]
+    assert 0.99 * min(wants) < watts < 1.01 * max(wants)
 
 
 def test_a_counter_that_goes_back_gives_no_number_for_one_interval_and_says_so() -> None:
     host = small()
     said: list[tuple[float | None, str]] = []
-    for number, report in enumerate(live(FakeMachine(host), "--no-perf", "--show", "Bzy_MHz,CPU%c6", "-n", "4")):
-        found = row(report, 0)
-        said.append((found["values"]["Bzy_MHz"], found.get("why", {}).get("Bzy_MHz", "")))
-        if number == 0:
-            with host._model.lock:
-                host._model.now()
-                start = host._model.cpu[0].start
-                start[CPU_CYCLES : CPU_CYCLES + KINDS] = [0.0] * KINDS
-        assert found["values"]["CPU%c6"] is not None
+    with FakeMachine(host).told("--no-perf", "--show", "Bzy_MHz,CPU%c6") as told:
+        for number in range(4):
+            found = row(told.report(), 0)
+            said.append((found["values"]["Bzy_MHz"], found.get("why", {}).get("Bzy_MHz", "")))
+            if number == 0:
+                with host._model.lock:
+                    host._model.now()
+                    start = host._model.cpu[0].start
+                    start[CPU_CYCLES : CPU_CYCLES + KINDS] = [0.0] * KINDS
+            assert found["values"]["CPU%c6"] is not None
     assert [value is None for value, _why in said] == [False, True, False, False]
     assert "went back" in said[1][1]
 
@@ -93,36 +100,36 @@ def test_one_register_that_cannot_be_read_loses_its_own_columns_only() -> None:
 
 def test_a_register_that_fails_later_gives_null_with_its_reason() -> None:
     host = small()
-    for number, report in enumerate(live(FakeMachine(host), "--no-perf", "--show", "Busy%,CPU%c6,CoreTmp", "-n", "3")):
-        found = row(report, 0)
-        if number == 0:
-            assert found["values"]["CPU%c6"] is not None
-            host.fail(("msr", 0, 0x3FD), errno.EIO)
-        if number == 2:
-            assert found["values"]["CPU%c6"] is None
-            assert found["why"]["CPU%c6"]
-            assert found["values"]["CoreTmp"] is not None
-            assert found["values"]["Busy%"] is not None
+    with FakeMachine(host).told("--no-perf", "--show", "Busy%,CPU%c6,CoreTmp") as told:
+        assert row(told.report(), 0)["values"]["CPU%c6"] is not None
+        host.fail(("msr", 0, 0x3FD), errno.EIO)
+        found = [row(told.report(), 0) for _ in range(2)][-1]
+    assert found["values"]["CPU%c6"] is None
+    assert found["why"]["CPU%c6"]
+    assert found["values"]["CoreTmp"] is not None
+    assert found["values"]["Busy%"] is not None
 
 
 @pytest.mark.parametrize("words", [(), ("--no-perf",)])
 def test_a_cpu_goes_offline_in_an_interval_and_comes_back(words: tuple[str, ...]) -> None:
     host = shape_of("sapphire-2s", cores=2, packages=1)
-    machine = FakeMachine(host, plugging=True)
     away: list[int] = []
     back: list[int] = []
-    for number, report in enumerate(live(machine, *words, "--show", "Busy%,Bzy_MHz,IRQ,PkgWatt", "-n", "10")):
-        if number == 1:
-            host.set_online(3, online=False)
-        if number == 5:
-            host.set_online(3, online=True)
-        here = [one for one in report["rows"] if one.get("cpu") == 3]
-        known = bool(here) and here[0]["values"]["Busy%"] is not None
-        assert number in (1, 2) or known or not here or here[0]["why"]["Busy%"]
-        (back if known else away).append(number)
-        assert row(report, 0)["values"]["Busy%"] is not None
-        assert row(report, 0)["values"]["PkgWatt"] is not None
-        assert all(0.0 <= one["values"]["Busy%"] <= 101.0 for one in here if one["values"]["Busy%"] is not None)
+    with FakeMachine(host, plugging=True).told(*words, "--show", "Busy%,Bzy_MHz,IRQ,PkgWatt") as told:
+        for number in range(10):
+            report = told.report()
+            if number == 1:
+                host.set_online(3, online=False)
+            if number == 5:
+                host.set_online(3, online=True)
+            here = [one for one in report["rows"] if one.get("cpu") == 3]
+            known = bool(here) and here[0]["values"]["Busy%"] is not None
+            assert number in (1, 2) or known or not here or here[0]["why"]["Busy%"]
+            (back if known else away).append(number)
+            assert row(report, 0)["values"]["Busy%"] is not None
+            assert row(report, 0)["values"]["PkgWatt"] is not None
+            assert all(0.0 <= one["values"]["Busy%"] <= 101.0 for one in here if one["values"]["Busy%"] is not None)
+        assert told.ended().status == 0
     assert {3, 4, 5} <= set(away), "gone while it was away"
     assert {0, 1, 8, 9} <= set(back), "read before, and again after"
     assert host.open_descriptors == 0
