@@ -15,7 +15,7 @@ def x86(code: bytes, folder: Path) -> list[str]:
     """Instructions as GNU objdump writes them, Intel order of operands."""
     objdump = shutil.which("objdump")
     if objdump is None:
-        pytest.skip("objdump is not here")
+        pytest.skip("objdump is not installed (Debian: binutils)")
     path = folder / "code.bin"
     path.write_bytes(code)
     words = [objdump, "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel", str(path)]
@@ -37,7 +37,7 @@ def a64(code: bytes, folder: Path) -> list[str]:
             return _instructions(done.stdout)
     llvm = shutil.which("llvm-mc")
     if llvm is None:
-        pytest.skip("neither aarch64-linux-gnu-objdump nor llvm-mc is here")
+        pytest.skip("neither an AArch64 objdump nor llvm-mc is installed (Debian: binutils-aarch64-linux-gnu, llvm)")
     done = subprocess.run(  # noqa: S603 - a disassembler
         [llvm, "--disassemble", "--arch=aarch64", "--mattr=+sve"], input=" ".join(f"{byte:#04x}" for byte in code),
         capture_output=True, text=True, check=False,

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from turbotui.cli import main
+from turbotui.machine.code.isas import why_not_runnable
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.linux import LinuxHost
 
-_x86 = pytest.mark.skipif(read_cpu_model(LinuxHost()).architecture not in ("x86_64", "aarch64"),
-                          reason="no roof kernels exist for this machine")
+_WHY_NOT = why_not_runnable(read_cpu_model(LinuxHost()))
+_runs = pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT or "they run here")
 
 
 def test_the_theory_of_the_papers_chip(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +104,7 @@ def test_a_hybrid_shows_one_core_of_each_kind_and_all_together(capsys: pytest.Ca
 
 
 @pytest.mark.real
-@_x86
+@_runs
 def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                               capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -143,7 +144,7 @@ def _home(folder: Path) -> Mapping[str, str]:
 
 
 @pytest.mark.real
-@_x86
+@_runs
 @pytest.mark.parametrize(("number", "ticks"), [
     (signal.SIGINT, None), (signal.SIGINT, 0), (signal.SIGINT, 40), (signal.SIGINT, 250), (signal.SIGTERM, 40),
 ])

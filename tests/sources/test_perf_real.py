@@ -13,7 +13,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.pmus import read_pmu
 from turbotui.quantities.signals import Signal
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.msr import Msr
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_group import Event, PerfGroupReader
@@ -41,23 +41,25 @@ def test_the_tsc_runs_at_one_rate_on_every_cpu(here: Machine) -> None:
     found = source.probe(here).signals["tsc"]
     if isinstance(found, Unavailable):
         pytest.skip(found.sentence())
-    rates = []
+    bounds = []
     for cpu in here.topology.cpus[:4]:
         reader = source.open(here, cpu, frozenset({"tsc"}))
-        before, start = reader.read()[0], here.host.now_ns()
+        outside, before, inside = here.host.now_ns(), reader.read()[0], here.host.now_ns()
         wait(0.2)
-        after, end = reader.read()[0], here.host.now_ns()
+        until, after, end = here.host.now_ns(), reader.read()[0], here.host.now_ns()
         reader.close()
         delta = found.delta(before, after)
         assert delta is not None
-        rates.append(delta / (end - start) * 1e9)
-    assert max(rates) == pytest.approx(min(rates), rel=0.01)
-    assert 1e8 < rates[0] < 1e10
+        # whatever this thread waited for a CPU meanwhile, the time between the readings is between these two
+        bounds.append((delta / (end - outside) * 1e9, delta / (until - inside) * 1e9))
+    slowest, fastest = max(least for least, _ in bounds), min(most for _, most in bounds)
+    assert slowest <= 1.01 * fastest, "one rate fits them all"
+    assert 1e8 < slowest < 1e10
     with open("/proc/cpuinfo", encoding="ascii") as cpuinfo:
         shown = next((line.split(":")[1] for line in cpuinfo if line.startswith("cpu MHz")), "")
     if shown and here.model.hypervisor:
         # A guest's kernel shows the TSC's rate where it does not know a frequency.
-        assert rates[0] == pytest.approx(float(shown) * 1e6, rel=0.01)
+        assert 0.99 * slowest <= float(shown) * 1e6 <= 1.01 * fastest
 
 
 def test_software_events_count_and_go_on_counting(here: Machine) -> None:
@@ -140,5 +142,6 @@ def test_a_guest_without_pmu_and_msr_driver_is_told_so(here: Machine) -> None:
         pytest.skip("this is not a guest without a core PMU")
     hardware = PerfHardware().probe(here).signals["instructions"]
     assert isinstance(hardware, Unavailable)
-    assert "no core PMU" in hardware.detail
     assert "perf instructions" in hardware.detail
+    if hardware.reason is not Reason.NOT_PERMITTED:  # what has a remedy is said first
+        assert "no core PMU" in hardware.detail

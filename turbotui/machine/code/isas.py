@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -92,8 +94,30 @@ def described_isas(model: CpuModel, sve_bits: int = 0) -> tuple[VectorIsa, ...]:
     return tuple(isa for isa in known if isa.architecture == model.architecture and isa.flags <= model.flags)
 
 
+def why_not_runnable(model: CpuModel) -> str:
+    """Why this process cannot execute kernels for a machine; "" if it can.
+
+    /proc/cpuinfo is of another processor under a user-mode emulator, and in a sandbox that shows a made-up one.
+    """
+    if model.architecture not in ASSEMBLERS:
+        return f"no roof kernels exist for {model.architecture or 'this architecture'}"
+    native = os.uname().machine
+    if model.architecture != native:
+        return f"/proc/cpuinfo is of an {model.architecture} processor, and this process runs as {native}"
+    if sys.maxsize < 1 << 32:
+        return f"this process is of 32 bits, and roof kernels are written for {native}"
+    return ""
+
+
 def runnable_isas(model: CpuModel) -> tuple[VectorIsa, ...]:
-    """The widths of the machine this runs on; asks an SVE machine for its vector length by one instruction."""
+    """The widths of the machine this runs on; asks an SVE machine for its vector length by one instruction.
+
+    Raises:
+        MachineError: this process cannot execute kernels for it.
+    """
+    why_not = why_not_runnable(model)
+    if why_not:
+        raise MachineError(f"{why_not}: use --theory")
     bits = 0
     if model.architecture == "aarch64" and "sve" in model.flags:
         with CodePage(a64.vector_length()) as page:
