@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsontables import by, table
 
 from turbotui.cli import main
 
@@ -86,8 +87,8 @@ def test_sets_are_listed_with_what_is_used_and_why_not_the_others(capsys: pytest
 def test_columns_tell_how_an_added_one_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     _status, text, _said = out(capsys, "columns", "--machine", "guest", "--json", "--add", "set:branches",
                                "--add", "Sw=cs/dt")
-    rows = {row["id"]: row for row in json.loads(text)["columns"]}
-    assert rows["Sw"]["available"]
+    rows = by(table(text, "columns"), "id")
+    assert rows["Sw"]["available"] == "yes"
     assert rows["Sw"]["unit"] == "/s"
-    assert not rows["BrMiss%"]["available"]
+    assert rows["BrMiss%"]["available"] == "no"
     assert "no core PMU" in rows["BrMiss%"]["reason"]

@@ -18,7 +18,7 @@ from turbotui.analysis.configuration import configuration
 from turbotui.commands.stat_opening import open_stat
 from turbotui.commands.stat_options import parse_options
 from turbotui.machine.simulated import ManualClock
-from turbotui.output.formats import make_format
+from turbotui.output.frame_table import make_frame_format
 from turbotui.sampling.frame import Frame
 
 THEIRS = shutil.which("turbostat") or "/usr/sbin/turbostat"
@@ -78,7 +78,7 @@ def turbotui(case: Case, *more: str) -> Printed:
     complaints = io.StringIO()
     with contextlib.redirect_stderr(complaints):
         opened = open_stat(replace(options, interval=_UNTIL_TOLD), host)
-    text = make_format("text", opened.layout)
+    text = make_frame_format("text", opened.layout)
     session = opened.session
     header = [line.text for section in configuration(session.machine, beyond=False) for line in section.lines]
     ended = threading.Event()

@@ -13,9 +13,8 @@ from scripted import FakeHost, FakeSource, census_of, column, counter, machine_o
 
 from turbotui.analysis.doctor import diagnose
 from turbotui.machine.topology import Topology, topology_of
-from turbotui.output.json_lines import JsonLines
+from turbotui.output.frame_table import make_frame_format
 from turbotui.output.layout import Layout
-from turbotui.output.table import TableText
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -299,11 +298,11 @@ async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_
     assert frame.disputed(watts, second) == ()
     assert frame.cell(watts, SYSTEM_ROW) == 165
     layout = Layout((watts,), machine="fake")
-    rows = json.loads(next(JsonLines(layout).lines(frame)))["rows"]
+    rows = json.loads(next(make_frame_format("json", layout).lines(frame)))["rows"]
     assert [row.get("disputed") for row in rows[:3]] == [{"PkgWatt": said}] * 3
     assert "disputed" not in rows[3]
     assert f"  ? disputed: {said}" in explanation(frame, watts, first)
-    table = list(TableText(layout).lines(frame))
+    table = list(make_frame_format("table", layout).lines(frame))
     assert table[2].split() == ["165.00?"]
 
 

@@ -12,8 +12,10 @@ import pytest
 from statscripts import SERVER, Script, signal
 
 from turbotui.errors import UsageError
-from turbotui.output.formats import FORMATS, make_format, make_series
-from turbotui.output.layout import Ending, Layout
+from turbotui.machine.host import HostKind
+from turbotui.output.formats import NAMES as FORMATS
+from turbotui.output.frame_table import make_frame_format
+from turbotui.output.layout import Layout
 from turbotui.output.openmetrics import metric_names
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
 from turbotui.quantities.scope import Scope
@@ -41,30 +43,30 @@ def frames(count: int = 1) -> tuple[Script, list[Frame]]:
     return script, [script.frame(GAINS, seconds=2) for _ in range(count)]
 
 
-def written(name: str, count: int = 1, kind: str = "") -> list[str]:
+def written(name: str, count: int = 1, kind: HostKind = HostKind.REAL) -> list[str]:
     script, intervals = frames(count)
     columns = catalog_for(script.signals).select(NAMES)
-    shown = make_format(name, Layout(columns, machine='a "machine"', kind=kind))
-    return [line for frame in intervals for line in shown.lines(frame)]
+    shown = make_frame_format(name, Layout(columns, machine='a "machine"', kind=kind))
+    return [*(line for frame in intervals for line in shown.lines(frame)), *shown.end()]
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_simulated_numbers_say_so_in_every_format(name: str) -> None:
-    text = "\n".join(written(name, kind="SIMULATED"))
+    text = "\n".join(written(name, kind=HostKind.SIMULATED))
     assert "SIMULATED" in text or 'simulated="true"' in text
     assert "SIMULATED" not in "\n".join(written(name))
 
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(UsageError, match="text, table, csv"):
-        make_format("xml", Layout(()))
+        make_frame_format("xml", Layout(()))
 
 
 def test_a_table_has_every_cell_under_its_title() -> None:
     first, header, summary, *rows = written("table")
     assert first == "# 2023-11-14T22:13:23.000Z, 2.000 s"
     assert header.split() == list(NAMES)
-    assert summary.split() == ["-", "-", "-", "34.00", "-", "25.00", "100.25", "200.00"]
+    assert summary.split() == ["-", "-", "-", "34.00*", "-", "25.00", "100.25", "200.00"]
     cells = [row.split() for row in rows]
     assert [row[:3] for row in cells] == [["0", "0x0", "0"], ["0", "0x0", "4"], ["0", "0x1a", "1"], ["0", "0x1a", "5"],
                                           ["1", "0x0", "2"], ["1", "0x0", "6"]]
@@ -96,11 +98,12 @@ def test_csv_has_one_header_and_as_many_cells_in_every_row() -> None:
 
 
 def test_json_lines_have_units_and_a_reason_for_every_null() -> None:
-    lines = written("json", 2, kind="SIMULATED")
+    lines = written("json", 2, kind=HostKind.SIMULATED)
     assert len(lines) == 2
     report = json.loads(lines[0])
-    assert report["simulated"] is True
-    assert report["units"] == {"Busy%": "%", "Governor": "", "CPU%c6": "%", "PkgWatt": "W", "SysWatt": "W"}
+    assert (report["kind"], report["table"]) == ("SIMULATED", "cpus")
+    units = {column["id"]: column["unit"] for column in report["columns"]}
+    assert units == {"Busy%": "%", "Governor": "", "CPU%c6": "%", "PkgWatt": "W", "SysWatt": "W"}
     assert report["seconds"] == 2.0
     assert len(report["rows"]) == 7
     whole, first, second = report["rows"][:3]
@@ -120,9 +123,8 @@ _SAMPLE = re.compile(r'(turbotui_[a-z0-9_]+)\{([a-z0-9_]+="(?:[^"\\]|\\.)*",?)+\
 
 
 def test_openmetrics_is_one_exposition_an_interval() -> None:
-    lines = written("openmetrics", 2, kind="SIMULATED")
-    assert [at for at, line in enumerate(lines) if line == "# EOF"] == [len(lines) // 2 - 1, len(lines) - 1]
-    lines = lines[: len(lines) // 2 - 1]
+    lines = written("openmetrics", kind=HostKind.SIMULATED)
+    assert [at for at, line in enumerate(lines) if line == "# EOF"] == [len(lines) - 1]
     family = ""
     units: dict[str, str] = {}
     values: dict[str, list[float]] = {}
@@ -165,14 +167,13 @@ def test_several_intervals_are_one_exposition(intervals: int | None) -> None:
     """`# EOF` ends an exposition: what comes after it is lost to whoever reads one (issue 11)."""
     script, seen = frames(3)
     layout = Layout(catalog_for(script.signals).select(NAMES), machine="m")
-    series = make_series("openmetrics", layout, intervals)
-    assert isinstance(series, Ending)
+    series = make_frame_format("openmetrics", layout, intervals)
     lines = [line for frame in seen for line in series.lines(frame)] + list(series.end())
     assert [at for at, line in enumerate(lines) if line == "# EOF"] == [len(lines) - 1]
     types = [line.split()[2] for line in lines if line.startswith("# TYPE ")]
     assert len(types) == len(set(types)), "a family comes once"
     samples = [line for line in lines if not line.startswith("#")]
-    one = [line for line in make_format("openmetrics", layout).lines(seen[0]) if not line.startswith("#")]
+    one = [line for line in make_frame_format("openmetrics", layout).lines(seen[0]) if not line.startswith("#")]
     assert len(samples) == 3 * len(one)
     stamps: dict[str, list[float]] = {}
     for line in samples:
@@ -192,6 +193,5 @@ def test_several_intervals_are_one_exposition(intervals: int | None) -> None:
 def test_one_interval_is_written_without_its_time() -> None:
     script, seen = frames()
     layout = Layout(catalog_for(script.signals).select(NAMES), machine="m")
-    series = make_series("openmetrics", layout, 1)
-    assert not isinstance(series, Ending)
-    assert list(series.lines(seen[0])) == list(make_format("openmetrics", layout).lines(seen[0]))
+    series = make_frame_format("openmetrics", layout, 1)
+    assert list(series.lines(seen[0])) == list(make_frame_format("openmetrics", layout).lines(seen[0]))

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from statscripts import PAIR, SERVER, Script, signal
 
-from turbotui.output.formats import make_format
+from turbotui.machine.host import HostKind
+from turbotui.output.frame_table import make_frame_format
 from turbotui.output.layout import Layout
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog import catalog_for
@@ -49,7 +50,7 @@ TICKS: Mapping[SignalId, Sequence[Raw]] = {"tsc": [1_000_000_000] * 2}
 
 
 def printed(layout: Layout, frames: Iterable[Frame]) -> bytes:
-    text = make_format("text", layout)
+    text = make_frame_format("text", layout)
     return "".join(f"{line}\n" for frame in frames for line in text.lines(frame)).encode()
 
 
@@ -143,7 +144,7 @@ def test_without_columns_an_interval_is_an_empty_line() -> None:
 
 def test_every_block_of_a_simulated_machine_says_so() -> None:
     script = Script(PAIR, GUEST_SIGNALS)
-    layout = Layout(columns_of(script, "CPU"), machine="guest", kind="SIMULATED")
+    layout = Layout(columns_of(script, "CPU"), machine="guest", kind=HostKind.SIMULATED)
     lines = printed(layout, [script.frame({}), script.frame({})]).decode().splitlines()
     assert [line for line in lines if line.startswith("#")] == [
         "# SIMULATED machine guest: no number below was measured"] * 2

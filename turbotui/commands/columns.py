@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.watching import label, open_host
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.watching import open_host
 from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.machine import read_machine
+from turbotui.output.envelope import Envelope, envelope_now
 from turbotui.output.glossary import glossary_lines
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
-from turbotui.untrusted import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A column of the catalog, and why it cannot be had; None if it can."""
+
+    column: CounterColumn
+    census: Census
+    absent: Unavailable | None
+
+    def sources(self) -> str:
+        """Where each signal is read, as far as it can be."""
+        signals = self.census.signals
+        return "; ".join(f"{name}: {self.census.provider[name].id}, {signals[name].origin}"
+                         for name in (*self.column.needs, *self.column.wants) if name in signals)
+
+
+COLUMNS: Final[tuple[Column[_Listed], ...]] = (
+    Column("id", "", -1, (), lambda one: one.column.id, help="its name", identity=True),
+    Column("available", "", -1, (), lambda one: "no" if one.absent else "yes", help="whether it can be had here"),
+    Column("category", "", -1, (), lambda one: one.column.category.value, help="where the picker lists it"),
+    Column("groups", "", -1, (), lambda one: " ".join(one.column.groups),
+           help="words that --show and --hide take for it"),
+    Column("scope", "", -1, (), lambda one: one.column.scope.value, help="the level of the topology that it describes"),
+    Column("unit", "", -1, (), lambda one: one.column.unit, help="of its numbers"),
+    Column("formula", "", -1, (), lambda one: formula_of(one.column), help="what it is made of"),
+    Column("help", "", -1, (), lambda one: one.column.help, help="what it says"),
+    Column("document", "", -1, (), lambda one: one.column.document, help="what it follows"),
+    Column("sources", "", -1, (), _Listed.sources, help="where each of its signals is read"),
+    Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
+           help="why it cannot be had"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
                         help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
     parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_format_arguments(parser)
     parser.add_argument("--markdown", action="store_true", help="the glossary of README.md: all columns, any machine")
 
 
@@ -48,38 +84,20 @@ def run(arguments: argparse.Namespace) -> int:
         for text in arguments.add:
             session.add_all(text)
         census, catalog = session.census, session.catalog
-    if arguments.json:
-        rows = [_row(column, census, why_absent(column, census, machine.topology)) for column in catalog.columns]
-        report = {"machine": machine.host.name, "kind": machine.host.kind.value, "columns": rows}
-        sys.stdout.write(json_text(report, indent=1))
-        print()
-        return 0
-    if simulated := label(machine.host):
-        print(f"# {simulated}")
-    width = max(len(column.id) for column in catalog.columns)
-    for column in catalog.columns:
-        absent = why_absent(column, census, machine.topology)
-        mark = " " if absent is None else "-"
-        print(f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}")
-        print(f"  {'':<{width}}  {column.help}" if absent is None else f"  {'':<{width}}  {absent.sentence()}")
+    envelope = envelope_now(machine.host)
+    listed = tuple(_Listed(column, census, why_absent(column, census, machine.topology)) for column in catalog.columns)
+    table = RowTable("columns", "column", COLUMNS, listed)
+    print_tables(arguments, envelope, (table,), lambda: _text(envelope, listed))
     return 0
 
 
-def _row(column: CounterColumn, census: Census, absent: Unavailable | None) -> dict[str, object]:
-    return {
-        "id": column.id,
-        "category": column.category.value,
-        "groups": list(column.groups),
-        "scope": column.scope.value,
-        "unit": column.unit,
-        "formula": formula_of(column),
-        "help": column.help,
-        "document": column.document,
-        "sources": {
-            name: {"source": census.provider[name].id, "origin": census.signals[name].origin}
-            for name in (*column.needs, *column.wants)
-            if name in census.signals
-        },
-        "available": absent is None,
-        "reason": None if absent is None else absent.sentence(),
-    }
+def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
+    """Two lines a column: what it is, and what it says or why it cannot be had."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    width = max(len(one.column.id) for one in listed)
+    for one in listed:
+        column = one.column
+        mark = " " if one.absent is None else "-"
+        yield f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}"
+        yield f"  {'':<{width}}  {column.help if one.absent is None else one.absent.sentence()}"

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Iterator
+from typing import Final
 
+from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.machine.host import HostKind
 from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.applications import APPLICATIONS
-from turbotui.untrusted import json_text
+from turbotui.machine.simulated.applications import APPLICATIONS, Application
+from turbotui.machine.simulated.shapes import Shape
+from turbotui.output.envelope import Envelope
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
+
+MACHINE_COLUMNS: Final[tuple[Column[Shape], ...]] = (
+    Column("name", "", -1, (), lambda shape: shape.name, help="for --machine NAME", identity=True),
+    Column("packages", "", 0, (), lambda shape: shape.packages, help="processor packages"),
+    Column("CPUs", "", 0, (), lambda shape: shape.cpus, help="logical CPUs"),
+    Column("summary", "", -1, (), lambda shape: shape.summary, help="what it is"),
+)
+APPLICATION_COLUMNS: Final[tuple[Column[Application], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+APPLICATION", identity=True),
+    Column("summary", "", -1, (), lambda one: one.summary, help="what runs on every CPU"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_format_arguments(parser, ("machines", "applications"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List them."""
-    rows = [
-        {"name": shape.name, "packages": shape.packages, "cpus": shape.cpus, "summary": shape.summary}
-        for shape in SHAPES.values()
-    ]
-    applications = [{"name": one.name, "summary": one.summary} for one in APPLICATIONS.values()]
-    if arguments.json:
-        print(json_text({"simulated": True, "machines": rows, "applications": applications}, indent=1))
-        return 0
-    width = max(len(str(row["name"])) for row in rows)
-    print("SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured")
-    print(f"{'name':<{width}}  packages  CPUs  what it is")
-    for row in rows:
-        print(f"{row['name']:<{width}}  {row['packages']:>8}  {row['cpus']:>4}  {row['summary']}")
-    print("\napplications for --machine NAME+APPLICATION, on every CPU instead of the machine's own load")
-    for one in applications:
-        print(f"{one['name']:<{width}}  {one['summary']}")
+    machines = RowTable("machines", "machine", MACHINE_COLUMNS, tuple(SHAPES.values()))
+    applications = RowTable("applications", "application", APPLICATION_COLUMNS, tuple(APPLICATIONS.values()))
+    envelope = Envelope("simulated machines", HostKind.SIMULATED, time.time_ns())
+
+    def text() -> Iterator[str]:
+        yield "SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured"
+        yield from text_lines(envelope, machines)
+        yield ""
+        yield "applications for --machine NAME+APPLICATION, on every CPU instead of the machine's own load"
+        yield from text_lines(envelope, applications)
+
+    print_tables(arguments, envelope, (machines, applications), text)
     return 0

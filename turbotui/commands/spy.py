@@ -19,7 +19,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.output.formats import make_format
+from turbotui.output.frame_table import make_frame_format
 from turbotui.output.layout import Layout
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -226,7 +226,8 @@ class _Spying:
             else:
                 if writer is None or taken.spied is not spied:
                     spied = taken.spied
-                    writer = make_format(self._arguments.format or _FORMATS[0], self._layout(spied))
+                    writer = make_frame_format(self._arguments.format or _FORMATS[0], self._layout(spied),
+                                               self._arguments.samples, marks=True)
                 print("\n".join(writer.lines(frame)), flush=True)
             if self._arguments.cost:
                 print(self._cost(frame, taken.cost), file=sys.stderr, flush=True)
@@ -243,8 +244,7 @@ class _Spying:
         ]
         spied = [column for column in columns if column.default]
         host = session.machine.host
-        return Layout((*first, *spied, *beside), machine=host.name, kind=label(host).partition(" ")[0], said=_RATES,
-                      marks=True)
+        return Layout((*first, *spied, *beside), machine=host.name, kind=host.kind, said=_RATES)
 
     def _say_note(self) -> None:
         note = self._session.spy_note

@@ -20,8 +20,7 @@ from turbotui.errors import InternalError, TurbotuiError
 from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
 from turbotui.machine.launching import Held
 from turbotui.output.extremes import Extremes
-from turbotui.output.formats import make_format, make_series
-from turbotui.output.layout import Ending
+from turbotui.output.frame_table import make_frame_format
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import Every
@@ -70,9 +69,9 @@ def _print_configuration(opened: Opened, options: StatOptions, streams: Streams)
     """The configuration header; with --quiet only its warnings (turbostat-spec 5)."""
     from turbotui.analysis.configuration import configuration  # noqa: PLC0415 - not needed where nobody reads it
 
-    kind = opened.layout.kind
-    if kind and not options.quiet:
-        streams.notes([f"# {kind} machine {opened.layout.machine}: nothing below was measured"])
+    label = opened.layout.label
+    if label and not options.quiet:
+        streams.notes([f"# {label}: nothing below was measured"])
     sections = configuration(opened.session.machine, detailed=options.debug > 0, beyond=False)
     streams.notes(
         line.text for section in sections for line in section.lines if line.always or not options.quiet
@@ -124,11 +123,11 @@ def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
         raise
     ended = run_held(held)
     session.set_interval(_LAST_READING_SECONDS)
-    shown = make_format(options.format, opened.layout)
+    shown = make_frame_format(options.format, opened.layout)
     try:
         for frame in frames:
             if frame.older is not None:
-                streams.rows([f"{ended.seconds:.6f} sec", *shown.lines(frame)])
+                streams.rows([f"{ended.seconds:.6f} sec", *shown.lines(frame), *shown.end()])
     finally:
         session.stop()
     _raise_failure(session)
@@ -143,7 +142,7 @@ def _without_root() -> None:
 def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
-    shown = make_series(options.format, opened.layout, options.intervals)
+    shown = make_frame_format(options.format, opened.layout, options.intervals)
     extremes = Extremes(opened.layout) if options.extremes else None
     frames: Every[Frame] = Every()
     with _signals(session):
@@ -159,8 +158,7 @@ def _watch(opened: Opened, options: StatOptions, streams: Streams) -> int:
                         extremes.take(frame)
         finally:
             session.stop()
-    if isinstance(shown, Ending):
-        streams.rows(shown.end())
+    streams.rows(shown.end())
     if extremes is not None:
         streams.rows(extremes.lines())
     _raise_failure(session)

@@ -88,8 +88,8 @@ def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
         layout: which machine it is of.
         form: "text" for turbostat's blocks, any other for a line for each value.
     """
-    if layout.kind:
-        yield f"# {layout.kind} machine {layout.machine}: no number below was measured"
+    if layout.label:
+        yield f"# {layout.label}: no number below was measured"
     yield from _blocks(frame) if form == "text" else _table(frame)
 
 

@@ -13,7 +13,7 @@ from turbotui.commands.watching import named_host
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.events.set_files import known_sets
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import Host, HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.sparing import SparingHost
@@ -87,7 +87,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
         summary_only=options.summary_only,
         header_every=options.header_every,
         machine=host.name,
-        kind="" if host.kind is HostKind.REAL else host.kind.value,
+        kind=host.kind,
     )
     return Opened(session, layout)
 

@@ -15,7 +15,7 @@ from enum import Enum
 from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
-from turbotui.output.formats import FORMATS
+from turbotui.output.formats import NAMES
 from turbotui.quantities.units import parse_celsius
 
 SHORTEST = 0.001
@@ -87,7 +87,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("drop-privileges", "give root up for good once the counters are open; a command never has it", own=True),
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
-    Option("format", f"{' | '.join(FORMATS)} (default text, which is turbostat's)", argument="FORMAT", own=True),
+    Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True),
     Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
 )
@@ -204,8 +204,8 @@ def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
         case "extremes":
             return replace(options, extremes=True)
         case "format":
-            if argument not in FORMATS:
-                raise StatError(f'unknown format "{argument}"; there are: {", ".join(FORMATS)}', 1)
+            if argument not in NAMES:
+                raise StatError(f'unknown format "{argument}"; there are: {", ".join(NAMES)}', 1)
             return replace(options, format=argument)
         case "machine":
             return replace(options, machine=argument)

@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 class HostKind(Enum):
     """What the numbers of a host are worth. The value is the word shown to people."""
 
-    REAL = "real"
+    REAL = "REAL"
     SIMULATED = "SIMULATED"
     RECORDED = "RECORDED"
 

@@ -1,58 +1,60 @@
 """Comma-separated values (RFC 4180): one header, one line for each row and interval, every cell present.
 
-The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind ("real",
-"SIMULATED", "RECORDED"), scope of the row and its place. Empty is unknown. Where columns are estimated as a rule (sets
-of events that take turns) a last column, "estimated", names those that are, by semicolons.
+The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind (REAL, SIMULATED,
+RECORDED), kind of the row, and the words that name a row of this table. Empty is unknown. Where columns are estimated
+as a rule (sets of events that take turns) a last column, "estimated", names those that are, by semicolons.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from turbotui.output.layout import PLACES, Layout, place_of, timestamp
-from turbotui.quantities.columns import CounterColumn, Value
-from turbotui.quantities.scope import SYSTEM_ROW, RowId
-from turbotui.sampling.frame import Frame
+from turbotui.output.envelope import Envelope
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, measures
 
-_PLACES = tuple(scope.value for scope in PLACES)
-HEADER = ("time", "seconds", "machine", "kind", "row", *_PLACES)
-"""What stands before the measured columns."""
+HEADER = ("time", "seconds", "machine", "kind", "row")
+"""What stands before the words that name a row."""
 
 
 class CsvLines:
-    """The header comes once; a value of a core or package stands on each of its rows."""
+    """The header comes again only where the columns changed."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._begun = False
+    def __init__(self, *, marks: bool = False) -> None:
+        self._marks = marks
+        self._header: tuple[str, ...] = ()
 
-    def lines(self, frame: Frame) -> Iterator[str]:
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The rows of one interval, after the header if it is the first."""
-        layout = self._layout
-        columns = layout.measures
-        if not self._begun:
-            self._begun = True
-            yield _line((*HEADER, *(column.title for column in columns), *(("estimated",) if layout.marks else ())))
-        moment, seconds = timestamp(frame.newer.wall_ns), f"{frame.seconds or 0.0:.6f}"
-        for row in (SYSTEM_ROW, *layout.row_ids(frame)):
-            place = place_of(frame, row)
-            yield _line((
-                moment, seconds, layout.machine, layout.kind or "real", row.scope.value,
-                *(place.get(name, "") for name in _PLACES),
-                *(_number(column, frame.cell(column, row)) for column in columns),
-                *((_estimated(frame, columns, row),) if layout.marks else ()),
-            ))  # fmt: skip
+        columns = measures(table)
+        header = (*HEADER, *table.identity, *(column.title for column in columns),
+                  *(("estimated",) if self._marks else ()))
+        if header != self._header:
+            self._header = header
+            yield _line(header)
+        seconds = "" if envelope.seconds is None else f"{envelope.seconds:.6f}"
+        before = (envelope.time, seconds, envelope.machine, envelope.kind.value)
+        for row in table.rows:
+            identity = table.identify(row)
+            yield _line((*before, identity.kind, *(identity.names.get(name, "") for name in table.identity),
+                         *_cells(table, columns, row, marks=self._marks)))
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every line is whole."""
+        return iter(())
 
 
-def _estimated(frame: Frame, columns: Sequence[CounterColumn], row: RowId) -> str:
-    """Titles of the columns whose cells are estimates; no event has a semicolon in its name."""
-    return ";".join(column.title for column in columns
-                    if frame.cell(column, row) is not None and frame.estimated(column, row))
+def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
+    cells = [(column, table.cell(column, row)) for column in columns]
+    yield from (_number(column, cell.value) for column, cell in cells)
+    if marks:  # no event has a semicolon in its name
+        yield ";".join(column.title for column, cell in cells if cell.estimated and cell.value is not None)
 
 
-def _number(column: CounterColumn, value: Value) -> str:
+def _number(column: Column[Any], value: Value) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else f"{value:.{max(column.decimals, 0)}f}"

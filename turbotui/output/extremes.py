@@ -46,8 +46,8 @@ class Extremes:
 
     def lines(self) -> Iterator[str]:
         """A line that says over what, a header, and one line for each row and column that was ever known."""
-        label = f", {self._layout.kind} machine {self._layout.machine}: nothing here was measured"
-        yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label if self._layout.kind else ''}"
+        label = f", {self._layout.label}: nothing here was measured" if self._layout.label else ""
+        yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
         rows = [_HEAD, *(
             (self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
             for row, rings in self._seen.items() for column in self._columns if column.id in rings

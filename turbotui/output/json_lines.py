@@ -1,53 +1,60 @@
-"""One JSON object a line, one line an interval, with units, and a reason for every null."""
+"""One JSON object a line for each table and interval, with units, and a reason for every null.
+
+The schema is docs/table.schema.json; every verb writes this object and no other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from turbotui.output.layout import Layout, place_of, timestamp
-from turbotui.quantities.scope import SYSTEM_ROW, RowId
-from turbotui.sampling.frame import Frame
+from turbotui import __version__
+from turbotui.output.envelope import Envelope
+from turbotui.quantities.tables import AnyTable, measures
 from turbotui.untrusted import json_text
 
 
 class JsonLines:
     """Rows carry `values`, and `why` with a sentence for each value that is null.
 
-    `disputed` has a sentence for each value that another counter contradicts.
+    `disputed` has a sentence for each value that another counter contradicts, `estimated` and `partial` the names of
+    those columns.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-
-    def lines(self, frame: Frame) -> Iterator[str]:
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """One line."""
-        layout = self._layout
-        report = {
-            "time": timestamp(frame.newer.wall_ns),
-            "seconds": frame.seconds,
-            "machine": layout.machine,
-            "simulated": bool(layout.kind),
-            "kind": layout.kind or "real",
-            "units": {column.id: column.unit for column in layout.measures},
-            "rows": [self._row(frame, row) for row in (SYSTEM_ROW, *layout.row_ids(frame))],
+        columns = measures(table)
+        report: dict[str, object] = {
+            "turbotui": __version__,
+            "machine": envelope.machine,
+            "kind": envelope.kind.value,
+            "time": envelope.time,
+            "seconds": envelope.seconds,
+            "table": table.name,
+            "columns": [{"id": column.id, "unit": column.unit} for column in columns],
+            "rows": [_row(table, row) for row in table.rows],
         }
+        if envelope.facts:
+            report["facts"] = dict(envelope.facts)
+        if envelope.notes:
+            report["notes"] = list(envelope.notes)
         yield json_text(report, compact=True)
 
-    def _row(self, frame: Frame, row: RowId) -> dict[str, object]:
-        columns = self._layout.measures
-        values = {column.id: frame.cell(column, row) for column in columns}
-        found: dict[str, object] = {"row": row.scope.value, **place_of(frame, row), "values": values}
-        why = {
-            column.id: reason.sentence()
-            for column in columns
-            if values[column.id] is None and (reason := frame.why(column, row)) is not None
-        }
-        disputed = {column.id: said for column in columns
-                    if values[column.id] is not None and (said := frame.disputed(column, row))}
-        marks = {
-            "why": why,
-            "disputed": {name: "; ".join(said) for name, said in disputed.items()},
-            "estimated": [column.id for column in columns if frame.estimated(column, row)],
-            "partial": [column.id for column in columns if frame.partial(column, row)],
-        }
-        return found | {word: mark for word, mark in marks.items() if mark}
+    def end(self) -> Iterator[str]:
+        """Nothing: every line is whole."""
+        return iter(())
+
+
+def _row(table: AnyTable, row: Any) -> dict[str, object]:
+    identity = table.identify(row)
+    cells = {column.id: table.cell(column, row) for column in measures(table)}
+    found: dict[str, object] = {"row": identity.kind, **identity.names,
+                                "values": {name: cell.value for name, cell in cells.items()}}
+    marks: dict[str, object] = {
+        "why": {name: cell.why.sentence() for name, cell in cells.items()
+                if cell.value is None and cell.why is not None},
+        "disputed": {name: "; ".join(cell.disputed) for name, cell in cells.items() if cell.disputed},
+        "estimated": [name for name, cell in cells.items() if cell.estimated],
+        "partial": [name for name, cell in cells.items() if cell.partial],
+    }
+    return found | {word: mark for word, mark in marks.items() if mark}

@@ -1,13 +1,12 @@
-"""What every output format is told: which columns and rows to print, and what machine the numbers are of."""
+"""Which columns and rows of the CPU table to print, and what machine the numbers are of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
 
-from turbotui.quantities.columns import Category, CounterColumn
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
@@ -22,9 +21,8 @@ class Layout:
         summary_only: no rows below the summary.
         header_every: with `summary_only`, repeat the header before every n-th line; None: never again.
         machine: its name.
-        kind: "" for the real machine, else the word that goes with every number: "SIMULATED".
+        kind: whether it is the real one.
         said: what the numbers of a table are, where that is not in its titles: stands in its first line.
-        marks: comma-separated values end with the names of the estimated columns of each row.
     """
 
     columns: tuple[CounterColumn, ...]
@@ -32,14 +30,18 @@ class Layout:
     summary_only: bool = False
     header_every: int | None = None
     machine: str = ""
-    kind: str = ""
+    kind: HostKind = HostKind.REAL
     said: str = ""
-    marks: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a text says of a machine that is not this one; "" for the real one."""
+        return "" if self.kind is HostKind.REAL else f"{self.kind.value} machine {self.machine}"
 
     @property
     def measures(self) -> tuple[CounterColumn, ...]:
         """The columns that are not places in the topology."""
-        return tuple(column for column in self.columns if column.category is not Category.TOPOLOGY)
+        return tuple(column for column in self.columns if not column.identity)
 
     def row_ids(self, frame: Frame) -> Iterator[RowId]:
         """The rows below the summary, in topology order."""
@@ -52,31 +54,6 @@ class Layout:
         for instance in frame.topology.instances(Scope.CPU):
             if instance.cpus[0] in chosen:
                 yield instance.row
-
-
-class Format(Protocol):
-    """One way to write frames. It may keep state from one frame to the next."""
-
-    def lines(self, frame: Frame) -> Iterator[str]:
-        """One interval, as lines without their ends."""
-
-
-@runtime_checkable
-class Ending(Protocol):
-    """A format whose text has an end of its own."""
-
-    def end(self) -> Iterator[str]:
-        """The lines after the last interval."""
-
-
-FormatMaker = Callable[[Layout], Format]
-"""Makes a format for one run."""
-
-
-def timestamp(wall_ns: int) -> str:
-    """A moment in UTC, to the millisecond, as ISO 8601 has it."""
-    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 PLACES = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)

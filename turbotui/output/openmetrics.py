@@ -1,21 +1,22 @@
 """OpenMetrics text (the OpenMetrics 1.0 specification): one exposition, of one interval or several, ends with `# EOF`.
 
-Each column is one gauge in base units at its own scope, so that nothing is there twice: totals are for the reader to
-sum. What is unknown is left out.
+Each column is one gauge in base units, at its own level where rows nest, so that nothing is there twice: totals are for
+the reader to sum. What is unknown is left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from turbotui.output.layout import Layout, place_of
-from turbotui.quantities.columns import CounterColumn, Value
-from turbotui.quantities.formula_text import formula_of
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.sampling.frame import Frame
+from turbotui.machine.host import HostKind
+from turbotui.output.envelope import Envelope
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, measures
 from turbotui.untrusted import in_cell
 
+_CPUS = "cpus"
 _PREFIX = "turbotui"
 _TYPE, _END = "# TYPE ", "# EOF"
 # display unit -> base unit of the name, factor to it
@@ -36,47 +37,48 @@ _WORD = re.compile(r"[^a-z0-9]+")
 
 
 class OpenMetricsText:
-    """Names are `turbotui_<column>_<base unit>`, labels the place, the machine and whether it is simulated."""
+    """Names are `turbotui_<column>_<base unit>`, labels the row's names, the machine and whether it is simulated.
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._names = metric_names(layout.measures)
+    Names of tables other than that of CPUs begin with the table's name.
+    """
 
-    def lines(self, frame: Frame) -> Iterator[str]:
-        """One exposition."""
-        layout = self._layout
-        common = {"machine": layout.machine, "simulated": "true" if layout.kind == "SIMULATED" else "false"}
-        if frame.seconds is not None:
-            yield from _head(f"{_PREFIX}_interval_seconds", "gauge", "seconds", "Length of the interval.")
-            yield f"{_PREFIX}_interval_seconds{_labels(common)} {frame.seconds!r}"
-        for column in layout.measures:
-            samples = [
-                (place_of(frame, row), value)
-                for row in self._rows(frame, column)
-                if (value := frame.cell(column, row)) is not None
-            ]
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
+        """The families of one interval; the exposition is not ended yet."""
+        common = {"machine": envelope.machine,
+                  "simulated": "true" if envelope.kind is HostKind.SIMULATED else "false"}
+        columns = measures(table)
+        prefix = "" if table.name == _CPUS else f"{_WORD.sub('_', table.name.lower())}_"
+        names = {at: name.replace(_PREFIX, f"{_PREFIX}_{prefix}".rstrip("_"), 1)
+                 for at, name in metric_names(columns).items()}
+        if envelope.seconds is not None:
+            name = f"{_PREFIX}_{prefix}interval_seconds"
+            yield from _head(name, "gauge", "seconds", "Length of the interval.")
+            yield f"{name}{_labels(common)} {envelope.seconds!r}"
+        for column in columns:
+            rows = table.own_rows(column)
+            samples = [(table.identify(row).names, value)
+                       for row, value in zip(rows, table.values(column, rows), strict=True) if value is not None]
             if samples:
-                yield from self._family(column, samples, common)
+                text = f"{column.help} ({', '.join(filter(None, (column.id, table.formula(column))))})"
+                yield from _family(names[column.id], column, text, samples, common)
+
+    def end(self) -> Iterator[str]:
+        """The end of the exposition."""
         yield _END
 
-    def _rows(self, frame: Frame, column: CounterColumn) -> Sequence[RowId]:
-        whole = column.whole_only or column.scope is Scope.SYSTEM or self._layout.summary_only
-        return (SYSTEM_ROW,) if whole else frame.rows(column.scope)
 
-    def _family(self, column: CounterColumn, samples: Sequence[tuple[dict[str, int], Value]],
-                common: dict[str, str]) -> Iterator[str]:
-        name = self._names[column.id]
-        unit, factor = _UNITS.get(column.unit, ("", 1.0))
-        text = f"{column.help} ({column.id}, {formula_of(column)})"
-        if column.decimals < 0:
-            yield from _head(name, "info", "", text)
-            for place, value in samples:
-                yield f"{name}_info{_labels({**_words(place), **common, 'value': str(value)})} 1"
-            return
-        yield from _head(name, "gauge", unit, text)
-        for place, value in samples:
-            if not isinstance(value, str) and value is not None:
-                yield f"{name}{_labels({**_words(place), **common})} {value * factor!r}"
+def _family(name: str, column: Column[Any], text: str, samples: Sequence[tuple[Mapping[str, Value], Value]],
+            common: Mapping[str, str]) -> Iterator[str]:
+    unit, factor = _UNITS.get(column.unit, ("", 1.0))
+    if column.decimals < 0:
+        yield from _head(name, "info", "", text)
+        for names, value in samples:
+            yield f"{name}_info{_labels({**_words(names), **common, 'value': str(value)})} 1"
+        return
+    yield from _head(name, "gauge", unit, text)
+    for names, value in samples:
+        if not isinstance(value, str) and value is not None:
+            yield f"{name}{_labels({**_words(names), **common})} {value * factor!r}"
 
 
 class OpenMetricsSeries:
@@ -87,19 +89,17 @@ class OpenMetricsSeries:
     come, each family's words before its first one.
     """
 
-    def __init__(self, layout: Layout, *, endless: bool) -> None:
-        self._one = OpenMetricsText(layout)
+    def __init__(self, *, endless: bool) -> None:
+        self._one = OpenMetricsText()
         self._endless = endless
         self._families: dict[str, dict[str, list[str]]] = {}
 
-    def lines(self, frame: Frame) -> Iterator[str]:
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """What can be written of one interval at once."""
-        stamp = f"{frame.newer.wall_ns / 1e9:.3f}"
+        stamp = f"{envelope.wall_ns / 1e9:.3f}"
         family: dict[str, list[str]] = {}
         known = False
-        for line in self._one.lines(frame):
-            if line == _END:
-                continue
+        for line in self._one.lines(envelope, table):
             if line.startswith(_TYPE):
                 name = line.split()[2]
                 known = name in self._families
@@ -121,8 +121,8 @@ class OpenMetricsSeries:
         yield _END
 
 
-def _words(place: Mapping[str, int]) -> dict[str, str]:
-    return {level: str(number) for level, number in place.items()}
+def _words(names: Mapping[str, Value]) -> dict[str, str]:
+    return {_WORD.sub("_", name.lower()): str(value) for name, value in names.items()}
 
 
 def _head(name: str, kind: str, unit: str, text: str) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def metric_names(columns: Sequence[CounterColumn]) -> dict[str, str]:
+def metric_names(columns: Sequence[Column[Any]]) -> dict[str, str]:
     """A metric name for each column id; one that is taken already keeps the unit of its title as well."""
     names: dict[str, str] = {}
     taken: set[str] = set()

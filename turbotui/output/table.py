@@ -1,58 +1,70 @@
 """A table for people: aligned, every cell present, with marks.
 
-`-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts.
+`-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts, `*` after a sum
+that lacks a part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from turbotui.output.layout import Layout, timestamp
-from turbotui.output.text import UNKNOWN, format_cell
-from turbotui.quantities.columns import Category, CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, RowId
-from turbotui.sampling.frame import Frame
+from turbotui.output.envelope import Envelope
+from turbotui.output.text import format_cell
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import AnyTable, Cell
 
 _GAP = "  "
 ESTIMATED = "~"
 """Stands after a number whose counter ran only a part of the interval."""
 DISPUTED = "?"
 """Stands after a number that another counter contradicts."""
+PARTIAL = "*"
+"""Stands after a sum that lacks a part."""
 
 
 class TableText:
-    """Numbers to the right, texts to the left. A core's or package's value stands on each of its rows."""
+    """A line with time and length of the interval, then the table. Columns never become narrower again.
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._widths = [max(len(column.title), column.width) for column in layout.columns]
+    Attributes:
+        headed: whether the first line is written.
+    """
 
-    def lines(self, frame: Frame) -> Iterator[str]:
-        """A line with time and length of the interval, the header, the summary and the rows."""
-        layout = self._layout
-        label = f", {layout.kind} machine {layout.machine}: nothing here was measured" if layout.kind else ""
-        said = f", {layout.said}" if layout.said else ""
-        yield f"# {timestamp(frame.newer.wall_ns)}, {frame.seconds or 0.0:.3f} s{said}{label}"
-        rows = [[_cell(frame, column, row) for column in layout.columns]
-                for row in (SYSTEM_ROW, *layout.row_ids(frame))]
+    def __init__(self, *, headed: bool = True) -> None:
+        self._headed = headed
+        self._widths: dict[str, int] = {}
+
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
+        """The first line, the titles and the rows."""
+        if self._headed:
+            parts = [envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
+                     *([envelope.said] if envelope.said else []), *([envelope.label] if envelope.label else [])]
+            yield f"# {', '.join(parts)}"
+        columns = table.columns
+        rows = [[self._cell(column, table.cell(column, row)) for column in columns] for row in table.rows]
+        for at, column in enumerate(columns):
+            widest = max([len(column.title), column.width, *(len(cells[at]) for cells in rows)])
+            self._widths[column.id] = max(widest, self._widths.get(column.id, 0))
+        yield self._line(columns, [column.title for column in columns])
         for cells in rows:
-            self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
-        yield self._line([column.title for column in layout.columns])
-        for cells in rows:
-            yield self._line(cells)
+            yield self._line(columns, cells)
 
-    def _line(self, cells: list[str]) -> str:
+    def end(self) -> Iterator[str]:
+        """Nothing: every interval is whole."""
+        return iter(())
+
+    @staticmethod
+    def _cell(column: Column[Any], cell: Cell) -> str:
+        text = format_cell(column, cell.value, hexadecimal=True)
+        if cell.value is None:
+            return text
+        mark = DISPUTED if cell.disputed else ESTIMATED if cell.estimated else ""
+        return text + mark + (PARTIAL if cell.partial else "")
+
+    def _line(self, columns: Sequence[Column[Any]], cells: Sequence[str]) -> str:
         placed = (
-            cell.ljust(width) if column.decimals < 0 else cell.rjust(width)
-            for cell, width, column in zip(cells, self._widths, self._layout.columns, strict=True)
+            cell.ljust(self._widths[column.id]) if column.decimals < 0 else cell.rjust(self._widths[column.id])
+            for cell, column in zip(cells, columns, strict=True)
         )
         return _GAP.join(placed).rstrip()
 
-
-def _cell(frame: Frame, column: CounterColumn, row: RowId) -> str:
-    if row is SYSTEM_ROW and column.category is Category.TOPOLOGY:
-        return UNKNOWN
-    text = format_cell(column, frame.cell(column, row), hexadecimal=True)
-    if text == UNKNOWN:
-        return text
-    return text + (DISPUTED if frame.disputed(column, row) else ESTIMATED if frame.estimated(column, row) else "")

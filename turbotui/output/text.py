@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.columns import CounterColumn, Value
+from typing import Any
+
+from turbotui.quantities.columns import Column, Value
 from turbotui.untrusted import one_line
 
 UNKNOWN = "-"
 """Stands for a value that is not known, and for the place of the whole machine."""
 
 
-def format_cell(column: CounterColumn, value: Value, *, hexadecimal: bool = False) -> str:
+def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False) -> str:
     """One value with its column's decimals; `-` for unknown. No padding, no unit."""
     if value is None:
         return UNKNOWN

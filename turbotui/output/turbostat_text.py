@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from turbotui.machine.topology import Topology
 from turbotui.output.layout import Layout
 from turbotui.output.text import UNKNOWN, format_cell
-from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
@@ -43,8 +43,8 @@ class TurbostatText:
         if not layout.columns:
             yield ""  # turbostat-spec 1.3: one empty line an interval
             return
-        if layout.kind:
-            yield f"# {layout.kind} machine {layout.machine}: no number below was measured"
+        if layout.label:
+            yield f"# {layout.label}: no number below was measured"
         self._wide = self._wide or any(self._is_large(frame, column) for column in layout.columns)
         if self._header_due():
             yield "\t".join(self._title(column) for column in layout.columns)
@@ -61,6 +61,10 @@ class TurbostatText:
             ])  # fmt: skip
             if line:
                 yield line
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every interval is whole."""
+        return iter(())
 
     def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
         """For each column the rows that it stands in: the first of each core or package; found once a topology."""
@@ -93,7 +97,7 @@ class TurbostatText:
         return column.title
 
     def _summary(self, frame: Frame, column: CounterColumn) -> str:
-        if column.category is Category.TOPOLOGY:
+        if column.identity:
             return UNKNOWN
         return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
 

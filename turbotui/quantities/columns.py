@@ -115,6 +115,7 @@ class Column(Generic[R]):
         scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
         doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
         identity: says which row it is rather than what it measures: machine formats have it as a key of the row.
+        hexadecimal: written in hexadecimal in text.
     """
 
     id: ColumnId
@@ -132,6 +133,7 @@ class Column(Generic[R]):
     scale_max: float | None = None
     doubt: Callable[[R], str] | None = None
     identity: bool = False
+    hexadecimal: bool = False
 
     def __post_init__(self) -> None:
         """Names and units that a person, a file or a device gave stay in their cell: no TAB, no line break."""
@@ -158,7 +160,6 @@ class CounterColumn(Column[Inputs]):
         wants: signals used when they can be had.
         extra: beyond turbostat: not among the default columns of `turbotui stat`, so that scripts see what they know.
         whole_only: has a value on the summary row only.
-        hexadecimal: turbostat prints it in hexadecimal.
         bits: for a register that is told in words: what each bit of each signal means.
     """
 
@@ -168,5 +169,4 @@ class CounterColumn(Column[Inputs]):
     groups: tuple[str, ...] = ()
     extra: bool = False
     whole_only: bool = False
-    hexadecimal: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)

@@ -19,6 +19,7 @@ def _identity(title: str, scope: Scope, path: str, help_text: str, *, hexadecima
     return CounterColumn(
         id=title,
         category=Category.TOPOLOGY,
+        identity=True,
         groups=("topology",),
         scope=Scope.CPU,
         unit="",
@@ -38,6 +39,7 @@ def _apic(title: str, signal: SignalId, help_text: str, formula: str) -> Counter
     return CounterColumn(
         id=title,
         category=Category.TOPOLOGY,
+        identity=True,
         scope=Scope.CPU,
         unit="",
         decimals=0,
@@ -72,6 +74,7 @@ COLUMNS = (
     CounterColumn(
         id="CPU",
         category=Category.TOPOLOGY,
+        identity=True,
         groups=("topology",),
         scope=Scope.CPU,
         unit="",
@@ -89,6 +92,7 @@ COLUMNS = (
     CounterColumn(
         id="Type",
         category=Category.TOPOLOGY,
+        identity=True,
         groups=(),
         scope=Scope.CPU,
         unit="",

@@ -1,0 +1,69 @@
+"""--format of the verbs: an option, and what writes a verb's tables in the format that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from turbotui.output.envelope import Envelope
+from turbotui.output.formats import NAMES, TEXT, Writer
+from turbotui.output.table import TableText
+from turbotui.quantities.tables import AnyTable
+
+
+def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:
+    """Declare --format, --json, and --table where a verb has several tables.
+
+    Args:
+        parser: of the verb.
+        tables: the names of its tables, the one that comma-separated values are of first.
+    """
+    parser.add_argument("--format", choices=NAMES, default=TEXT,
+                        help="text for people (default), an aligned table, csv, json (see docs/table.schema.json) or "
+                        "openmetrics")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="as --format json")
+    if len(tables) > 1:
+        parser.add_argument("--table", choices=tables, default="",
+                            help=f"only this one of its tables (csv: {tables[0]})")
+    else:
+        parser.set_defaults(table="")
+
+
+def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, marks: bool = False) -> Writer | None:
+    """What writes the tables in the format asked for; None for text, which the verb prints itself."""
+    if arguments.format == TEXT:
+        return None
+    return Writer(arguments.format, print_lines, arguments.table, intervals, marks=marks)
+
+
+def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequence[AnyTable],
+                 text: Callable[[], Iterable[str]]) -> None:
+    """Print the tables of a verb that has nothing to wait for.
+
+    Args:
+        arguments: with what `add_format_arguments` declared.
+        envelope: of all of them.
+        tables: the first is the one of comma-separated values.
+        text: gives the lines for people.
+    """
+    writer = make_writer(arguments)
+    if writer is None:
+        print_lines(text())
+        return
+    writer.write(envelope, tables)
+    writer.end()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines to stdout at once, so that a reader of a pipe has whole tables."""
+    text = "".join(f"{line}\n" for line in lines)
+    if text:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "") -> Iterator[str]:
+    """A table for people, without the line of its time."""
+    for line in TableText(headed=False).lines(envelope, table):
+        yield f"{indent}{line}".rstrip()

@@ -1,0 +1,116 @@
+"""The CPU table: rows of a frame and columns of the catalog as a `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from turbotui.output.envelope import Envelope
+from turbotui.output.formats import TEXT, Format, make_format
+from turbotui.output.layout import PLACES, Layout, place_of
+from turbotui.quantities.columns import CounterColumn, Value
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.tables import Cell, Identity
+from turbotui.sampling.frame import Frame
+
+NAME = "cpus"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """The machine's row and the rows of a layout, over the interval of a frame."""
+
+    frame: Frame
+    layout: Layout
+
+    @property
+    def name(self) -> str:
+        """See `tables.Table.name`."""
+        return NAME
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """See `tables.Table.identity`: the levels of the topology, by the ids of sysfs."""
+        return tuple(scope.value for scope in PLACES)
+
+    @property
+    def columns(self) -> Sequence[CounterColumn]:
+        """See `tables.Table.columns`."""
+        return self.layout.columns
+
+    @property
+    def rows(self) -> Sequence[RowId]:
+        """See `tables.Table.rows`."""
+        return (SYSTEM_ROW, *self.layout.row_ids(self.frame))
+
+    def identify(self, row: RowId) -> Identity:
+        """See `tables.Table.identify`."""
+        return Identity(row.scope.value, place_of(self.frame, row))
+
+    def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        """See `tables.Table.values`."""
+        return self.frame.cells(column, rows)
+
+    def cell(self, column: CounterColumn, row: RowId) -> Cell:
+        """See `tables.Table.cell`. The machine has no place in itself."""
+        frame = self.frame
+        value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
+        if value is None:
+            return Cell(None, frame.why(column, row), estimated=frame.estimated(column, row),
+                        partial=frame.partial(column, row))
+        return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row))
+
+    def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
+        """See `tables.Table.own_rows`: those of the column's own level."""
+        whole = column.whole_only or column.scope is Scope.SYSTEM or self.layout.summary_only
+        return (SYSTEM_ROW,) if whole else self.frame.rows(column.scope)
+
+    def formula(self, column: CounterColumn) -> str:
+        """See `tables.Table.formula`."""
+        return formula_of(column)
+
+
+def envelope_of(frame: Frame, layout: Layout) -> Envelope:
+    """The envelope of an interval of the CPU table."""
+    return Envelope(layout.machine, layout.kind, frame.newer.wall_ns, frame.seconds, layout.said)
+
+
+class FrameFormat(Protocol):
+    """One way to write frames. It may keep state from one frame to the next."""
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """One interval, as lines without their ends."""
+
+    def end(self) -> Iterator[str]:
+        """The lines after the last interval."""
+
+
+class _TableOfFrame:
+    """Frames in a format that knows tables."""
+
+    def __init__(self, layout: Layout, written: Format) -> None:
+        self._layout = layout
+        self._format = written
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """See `FrameFormat.lines`."""
+        yield from self._format.lines(envelope_of(frame, self._layout), FrameTable(frame, self._layout))
+
+    def end(self) -> Iterator[str]:
+        """See `FrameFormat.end`."""
+        yield from self._format.end()
+
+
+def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, marks: bool = False) -> FrameFormat:
+    """A format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if name == TEXT:
+        from turbotui.output.turbostat_text import TurbostatText  # noqa: PLC0415 - only where it is used
+
+        return TurbostatText(layout)
+    return _TableOfFrame(layout, make_format(name, intervals, marks=marks))

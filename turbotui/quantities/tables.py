@@ -1,0 +1,148 @@
+"""Tables: rows of one kind, columns that say what they are, cells that are a value, an estimate, or a reason.
+
+Whatever the program tells is a table. What shows, writes or explains one takes a `Table` and knows nothing of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+C = TypeVar("C", bound=Column[Any])
+"""The sort of a table's columns."""
+K = TypeVar("K")
+"""Names a row of a table: opaque to all but the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a row is.
+
+    Attributes:
+        kind: "cpu", "package", "thread", "machine".
+        names: which one it is, by the words of the table's `identity`, as far as they are known: {"cpu": 3}.
+    """
+
+    kind: str
+    names: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value with all that is to be said of it.
+
+    Attributes:
+        value: in the column's display unit; None is unknown.
+        why: the reason where the value is unknown.
+        estimated: the counters behind the value ran only a part of the interval and were scaled.
+        partial: a sum or mean that lacks some of its parts.
+        disputed: what contradicts the value, a sentence each.
+    """
+
+    value: Value
+    why: Unavailable | None = None
+    estimated: bool = False
+    partial: bool = False
+    disputed: tuple[str, ...] = ()
+
+
+class Table(Protocol[C, K]):
+    """Rows and columns of one kind."""
+
+    @property
+    def name(self) -> str:
+        """One word, as machine formats say it: "cpus", "tasks"."""
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """The words that name a row, coarse to fine; machine formats have them before the measured columns."""
+
+    @property
+    def columns(self) -> Sequence[C]:
+        """In print order."""
+
+    @property
+    def rows(self) -> Sequence[K]:
+        """In print order."""
+
+    def identify(self, row: K) -> Identity:
+        """What a row is."""
+
+    def values(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
+        """The values of a column in many rows."""
+
+    def cell(self, column: C, row: K) -> Cell:
+        """One value with its marks and its reason."""
+
+    def own_rows(self, column: C) -> Sequence[K]:
+        """Rows that hold each value of a column once: those of a package's column are the packages."""
+
+    def formula(self, column: C) -> str:
+        """What the values of a column are made of."""
+
+
+AnyTable: TypeAlias = Table[Any, Any]
+"""A table as whoever shows or writes it sees it: neither its rows nor what its columns compute from are known."""
+
+
+def measures(table: AnyTable) -> tuple[Column[Any], ...]:
+    """The columns that measure something, without those that say which row it is."""
+    return tuple(column for column in table.columns if not column.identity)
+
+
+_NOTHING = Unavailable(Reason.NOT_READ, "this row has no such value")
+
+
+def _as_computed(column: Column[Any], row: Any, value: Value) -> Cell:
+    del column, row
+    return Cell(value, _NOTHING if value is None else None)
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable(Generic[R]):
+    """A table whose rows are the very things that its columns compute from.
+
+    Attributes:
+        name: see `Table.name`.
+        kind: of every row, see `Identity.kind`.
+        columns: identity columns name the row in machine formats by their id in lower case.
+        rows: in print order.
+        judge: adds marks and the reason to a value: given the column, the row and what `compute` gave.
+    """
+
+    name: str
+    kind: str
+    columns: tuple[Column[R], ...]
+    rows: Sequence[R]
+    judge: Callable[[Column[R], R, Value], Cell] = _as_computed
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """See `Table.identity`."""
+        return tuple(column.id.lower() for column in self.columns if column.identity)
+
+    def identify(self, row: R) -> Identity:
+        """See `Table.identify`."""
+        found = ((column.id.lower(), column.compute(row)) for column in self.columns if column.identity)
+        return Identity(self.kind, {name: value for name, value in found if value is not None})
+
+    def values(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
+        """See `Table.values`."""
+        return [column.compute(row) for row in rows]
+
+    def cell(self, column: Column[R], row: R) -> Cell:
+        """See `Table.cell`."""
+        return self.judge(column, row, column.compute(row))
+
+    def own_rows(self, column: Column[R]) -> Sequence[R]:
+        """See `Table.own_rows`: each row has values of its own."""
+        del column
+        return self.rows
+
+    def formula(self, column: Column[R]) -> str:
+        """See `Table.formula`."""
+        return column.formula
