@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 from typing import Any, Final
 
@@ -159,12 +158,12 @@ def test_without_perf_the_registers_give_the_same_columns() -> None:
 
 def test_the_doctor_knows_the_sources_of_a_large_machine() -> None:
     ended = FakeMachine(shape_of("sapphire-2s", cores=16, packages=2)).run("doctor", "--json")
-    report = json.loads(ended.output)
-    assert report["simulated"] == ""
-    assert dict(report["facts"])["CPUs"] == "64 measured, 32 cores, 2 packages"
-    states = {one["id"]: one["state"] for one in report["sources"]}
-    assert states["perf-msr"] == "ready"
-    assert states["msr"] in ("ready", "partial")
+    report = table(ended.output, "sources")
+    assert report["kind"] == "REAL"
+    assert report["facts"]["CPUs"] == "64 measured, 32 cores, 2 packages"
+    rows = by(report, "source")
+    assert rows["perf-msr"]["state"] == "ready"
+    assert rows["msr"]["state"] in ("ready", "partial")
 
 
 def test_the_text_is_that_of_turbostat_with_a_header_and_a_row_for_each_cpu() -> None:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from jsontables import table
 
 PROGRAM = (sys.executable, "-m", "turbotui", "stat")
 PATIENCE = 60.0
@@ -322,10 +323,10 @@ def test_sigint_is_the_commands(tmp_path: Path) -> None:
 def test_info_gives_the_header_as_json() -> None:
     done = subprocess.run([sys.executable, "-m", "turbotui", "info", "--json", "--machine", "laptop"],
                           capture_output=True, text=True, timeout=PATIENCE, check=False)
-    report = json.loads(done.stdout)
+    report = table(done.stdout, "configuration")
     assert (report["machine"], report["kind"]) == ("laptop", "SIMULATED")
-    by_title = {section["title"]: section["lines"] for section in report["sections"]}
-    assert {"text": "30 * 100.0 = 3000.0 MHz base frequency", "source": "MSR 0xce"} in by_title["clocks"]
+    clocks = [row["values"] for row in report["rows"] if row["section"] == "clocks"]
+    assert {"text": "30 * 100.0 = 3000.0 MHz base frequency", "source": "MSR 0xce"} in clocks
     text = subprocess.run([sys.executable, "-m", "turbotui", "info", "--machine", "laptop"],
                           capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
     assert text.startswith("# SIMULATED machine laptop")

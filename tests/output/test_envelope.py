@@ -17,6 +17,8 @@ VERBS: dict[str, tuple[str, ...]] = {
     "cpus": ("stat", "-q", "-i", "0.1", "-n", "1", *MACHINE),
     "machines": ("machines",),
     "columns": ("columns", *MACHINE),
+    "sources": ("doctor", *MACHINE),
+    "configuration": ("info", *MACHINE),
 }
 """The first table of each verb, and a command line that writes it."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}

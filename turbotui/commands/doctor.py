@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
-from enum import Enum
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from turbotui.analysis.doctor import Diagnosis, SourceReport, State, diagnose
+from turbotui.analysis.doctor_tables import signal_table, source_table
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, make_writer
 from turbotui.commands.watching import open_host
 from turbotui.machine.machine import read_machine
 from turbotui.machine.remedies import OR
+from turbotui.output.envelope import envelope_now
 from turbotui.sampling.census import take_census
 from turbotui.sources import SOURCES
-from turbotui.untrusted import json_text
 
 _STYLES = {State.READY: "green", State.PARTIAL: "yellow", State.ABSENT: "red"}
 _MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
@@ -27,7 +27,7 @@ _MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="the whole report as JSON")
+    add_format_arguments(parser, ("sources", "signals"))
     parser.add_argument("-v", "--verbose", action="store_true", help="every signal of every source")
 
 
@@ -35,20 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the report. Nothing is changed on the machine, whatever the remedies say."""
     machine = read_machine(open_host(arguments))
     diagnosis = diagnose(machine, take_census(machine, SOURCES))
-    if arguments.json:
-        sys.stdout.write(json_text(dataclasses.asdict(diagnosis), indent=1, default=_plain))
-        print()
+    writer = make_writer(arguments)
+    if writer is not None:
+        envelope = envelope_now(machine.host, dict(diagnosis.facts), diagnosis.notes)
+        writer.write(envelope, (source_table(diagnosis), signal_table(diagnosis)))
+        writer.end()
         return 0
     # not a terminal: no colours, and lines as long as they are, so that grep finds whole sentences
     console = Console() if sys.stdout.isatty() else Console(width=240, no_color=True, highlight=False)
     _print(console, diagnosis, verbose=arguments.verbose)
     return 0
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.value
-    raise TypeError(f"{value!r} has no JSON form")
 
 
 def _print(console: Console, diagnosis: Diagnosis, *, verbose: bool) -> None:
