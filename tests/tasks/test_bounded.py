@@ -7,7 +7,7 @@ from ringbytes import FORMAT, ended, fork, last_counts, sample
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.machine.perf_records import NOBODY, parse_record
-from turbotui.machine.tasks.following import Taken
+from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 

@@ -10,7 +10,8 @@ from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.watching import late_marks
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.perf_records import Reading, Reopened, Sample, parse_record
-from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.following import Closing
 from turbotui.machine.tasks.sets import Choice, Counter, Mode, When
 
 FAULTS = Counter("faults", PerfAttr(1, 2))

@@ -31,7 +31,7 @@ def test_nobody_gets_more_than_there_was(loads: list[dict[int, int]], joules: li
     energy = Energy(dict(enumerate(joules)), cycles, {})
     rows = [row(number + 1, one) for number, one in enumerate(loads)]
     found = share_out(rows, energy, machine(2, 2), by_cycles=True, everything=True)
-    assert sum(found.values()) <= sum(joules) * (1 + 1e-9)
+    assert sum(found.values()) <= sum(joules) * (1 + 1e-9) + 1e-300  # numbers that small are rounded by more
     assert all(value >= 0 for value in found.values())
 
 

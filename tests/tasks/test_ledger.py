@@ -9,7 +9,8 @@ from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.watching import moved_marks
 from turbotui.machine.perf_records import Reading, parse_record
-from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.following import Closing
 from turbotui.machine.tasks.memory import pages_for
 from turbotui.machine.tasks.sets import Choice, Mode, When
 

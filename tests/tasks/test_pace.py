@@ -89,7 +89,7 @@ def test_a_task_that_switches_and_then_stays_is_sampled_all_along_and_every_nano
             follower.add_process(process.pid)
             while process.poll() is None:
                 follower.wait(follower.pause)
-                taken = follower.take()
+                taken = [one for batch in follower.take() for one in batch]
                 books.feed(taken)
                 runs += [one.reading.running for ring in taken for one in ring.records
                          if isinstance(one, Sample) and one.tid == process.pid]
@@ -97,7 +97,8 @@ def test_a_task_that_switches_and_then_stays_is_sampled_all_along_and_every_nano
                     rested = True
                     process.stdin.write(b"\n")
                     process.stdin.flush()
-            books.feed(follower.take())
+            for batch in follower.take():
+                books.feed(batch)
             books.close(follower.close_books())
         finally:
             follower.close()

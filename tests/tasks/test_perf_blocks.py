@@ -11,7 +11,7 @@ from ringbytes import FORMAT, ended, lost, sample
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import NOBODY, Lost, Sample
-from turbotui.machine.tasks.following import Taken
+from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 SLICES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 1000), st.sampled_from(["run"] * 20 + ["end", "lost"])),

@@ -97,7 +97,8 @@ def test_a_ring_that_is_too_small_loses_samples_says_so_and_keeps_the_totals() -
         select.select([held.descriptor], [], [])  # nobody takes samples while it runs
         assert held.status() == 0
         books = Ledger(choice, follower.roots)
-        books.feed(follower.take())
+        for batch in follower.take():
+            books.feed(batch)
         sampled = sum(one.samples for one in books.accounts())
         books.close(follower.close_books())
     finally:
@@ -245,9 +246,11 @@ def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
         follower.watch(held.descriptor)
         while held.status() is None:
             follower.wait(0.005)
-            books.feed(follower.take())
+            for batch in follower.take():
+                books.feed(batch)
             follower.look([held.pid])
-        books.feed(follower.take())
+        for batch in follower.take():
+            books.feed(batch)
         books.close(follower.close_books())
     finally:
         follower.close()

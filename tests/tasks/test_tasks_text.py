@@ -22,7 +22,7 @@ from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timelin
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_records import parse_record
-from turbotui.machine.tasks.following import Taken
+from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 

@@ -91,15 +91,29 @@ class Decoder:
 
     def records(self, data: bytes) -> list[Record]:
         """All records of a block, which begins and ends with whole ones; what cannot be one ends it, and is counted."""
+        return self.part(data, more=False)[0]
+
+    def part(self, data: bytes, *, more: bool) -> tuple[list[Record], int]:
+        """The records that a block begins with, and the bytes that they take.
+
+        Args:
+            data: begins with a whole record.
+            more: whether bytes follow, so that the last record may be cut: it is left for the next time.
+
+        Returns:
+            What cannot be a record ends the block and is counted: then no bytes are left, or 0 taken where more follow.
+        """
         found: list[Record] = []
         view = memoryview(data)
         at, end, size = 0, len(data), self._whole.size
-        behind = end > self.behind
+        behind = more or end > self.behind
         while at < end:
             kind, _misc, length = HEADER.unpack_from(data, at) if end - at >= HEADER.size else (0, 0, 0)
             if length < HEADER.size or length > end - at:
+                if more and at:
+                    return found, at
                 self.damaged += 1  # where the next one begins cannot be known; the next block begins with a whole one
-                break
+                return found, 0 if more else end
             if length == _LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
                 found.append(life(_LIFE.unpack_from(data, at)))
                 at += length
@@ -135,7 +149,7 @@ class Decoder:
                 if type(one) is Lost:
                     self._before = None  # what the next sample counted is of several threads
             at += length
-        return found
+        return found, end
 
     def _sample(self, words: Words) -> Sample:
         stride = self._stride

@@ -66,14 +66,19 @@ class Ring:
         head: int = WORD.unpack_from(self._map, _HEAD)[0]
         return head - self._tail.value
 
-    def take(self) -> bytes:
-        """All that is there now, whole records in the order in which they were written; their room is given back."""
-        head: int = WORD.unpack_from(self._map, _HEAD)[0]
+    def look(self, most: int) -> bytes:
+        """What is there now in the order in which it was written, at most so many bytes: the last record may be cut."""
         tail = self._tail.value
-        if head == tail:
-            return b""
-        data = unrolled(self._map, self._start, self.size, tail, head)
-        self._tail.value = head
+        return unrolled(self._map, self._start, self.size, tail, tail + min(most, self.waiting))
+
+    def give_back(self, size: int) -> None:
+        """Give the kernel the room of as many bytes, the oldest ones."""
+        self._tail.value += size
+
+    def take(self) -> bytes:
+        """All that is there now, whole records; their room is given back."""
+        data = self.look(self.size)
+        self.give_back(len(data))
         return data
 
     def close(self) -> None:

@@ -31,7 +31,8 @@ from turbotui.machine.perf_records import (
     Switched,
     Throttled,
 )
-from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.following import Closing
 from turbotui.machine.tasks.sets import LONGEST_NS, Choice, Mode, When
 
 _TIME: Final = itemgetter(0)

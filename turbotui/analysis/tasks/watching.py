@@ -88,14 +88,19 @@ class Watched:
     def take(self, now_ns: int) -> None:
         """Book what came."""
         for feed, ledger in zip(self.feeds, self.ledgers, strict=True):
-            ledger.feed(feed.take())
+            self.book(feed, ledger)
             if ledger.newest:
                 gap = now_ns - ledger.newest
                 self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
             ledger.children -= feed.look((*self.pids, *ledger.children))
         self.taken_ns = now_ns
-        if any(ledger.crowded for ledger in self.ledgers):
-            self.tidy()
+
+    def book(self, feed: Feed, ledger: Ledger) -> None:
+        """Book what one of the feeds has, and put ended threads together where there are very many."""
+        for batch in feed.take():
+            ledger.feed(batch)
+            if ledger.crowded:
+                self.tidy()
 
     def tidy(self) -> None:
         """Put ended threads together where there are very many."""
@@ -300,7 +305,7 @@ class Watching:
             for feed, ledger in zip(one.feeds, one.ledgers, strict=True):
                 feed.stop()
                 one.taken_ns = self._host.now_ns()
-                ledger.feed(feed.take())
+                one.book(feed, ledger)
                 ledger.close(feed.close_books())
 
     def close(self) -> None:

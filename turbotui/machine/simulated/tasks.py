@@ -19,7 +19,8 @@ from turbotui.machine.simulated.basis import CPU_BUSY, KINDS, Form
 from turbotui.machine.simulated.kernel_counts import SWITCHES
 from turbotui.machine.simulated.threads import Threads, of_kind
 from turbotui.machine.simulated.workloads import WORKLOADS
-from turbotui.machine.tasks.following import Closing, Taken
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.following import Closing
 from turbotui.machine.tasks.sets import Choice
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class SimulatedTasks:
         """No threads come or go."""
         return frozenset()
 
-    def take(self) -> list[Taken]:
+    def take(self) -> Iterator[list[Taken]]:
         """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""
         model = self._model
         with model.lock:
@@ -119,11 +120,11 @@ class SimulatedTasks:
             now_ns = round(now * 1e9)
             fresh = not self._resting and now_ns - self._last_ns >= _EVERY_NS
             if self._stopped or not (fresh or self._pending):
-                return []
+                return
             found = self._sample(now, now_ns) if fresh else []
         news, self._news = self._news, []
         pending, self._pending = self._pending, []
-        return [Taken(-1, tuple(news)), *pending, *found]
+        yield [Taken(-1, tuple(news)), *pending, *found]
 
     def rest(self) -> None:
         """Samples until now are kept for `take`."""

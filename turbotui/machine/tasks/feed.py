@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostKind
-from turbotui.machine.tasks.following import Closing, Follower, Taken
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.following import Closing, Follower
 from turbotui.machine.tasks.sets import Choice
 from turbotui.machine.tasks.waiting import Waiting
 
@@ -52,8 +53,8 @@ class Feed(Protocol):
     def look(self, pids: Iterable[int]) -> frozenset[int]:
         """Find threads that came since the last look, where the kernel does not hand them on; says who has ended."""
 
-    def take(self) -> list[Taken]:
-        """Records that came since the last time."""
+    def take(self) -> Iterator[list[Taken]]:
+        """Records that came since the last time, in batches in the order of time; to be asked for all of them."""
 
     def rest(self) -> None:
         """Count nothing until `wake`; what was counted stays. From the start, if nothing was added yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +12,9 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_blocks import Decoder
-from turbotui.machine.perf_records import Reading, Record, Reopened, parse_reading
+from turbotui.machine.perf_records import Reading, Reopened, parse_reading
 from turbotui.machine.perf_ring import WHOLE_GROUP, Ring, event_id
+from turbotui.machine.tasks.draining import Draining, Taken, in_order
 from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
 from turbotui.machine.tasks.pace import LOOK_NS, Pace
 from turbotui.machine.tasks.processes import threads_of
@@ -26,14 +27,6 @@ _TAKE: Final = 0.2  # seconds between two looks at rings that wake their reader 
 _REPLUG_NS: Final = 1_000_000_000  # between two looks at which CPUs are online
 _ONLINE: Final = "/sys/devices/system/cpu/online"
 _SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Records of one ring, in the order of their writing; `cpu` is the ring's, -1 for a thread's own."""
-
-    cpu: int
-    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,30 +163,26 @@ class Follower:
         """Have `wait` end when this descriptor becomes readable too."""
         self._waiting.add(descriptor)
 
-    def take(self) -> list[Taken]:
-        """What came since the last time, one entry a ring.
+    def take(self) -> Iterator[list[Taken]]:
+        """What came since the last time, in batches, one entry a ring.
 
-        Last counts are taken first: what was written before them, the thread's birth and its end, is then taken after.
+        Last counts are looked at first: what was written before them, the thread's birth and its end, is then there.
         """
-        found = []
         now = self._host.now_ns()
-        for descriptor, ring in self._ends.items():
-            data = ring.take()
-            if data:
-                found.append(Taken(self._ends_cpu[descriptor], tuple(self._decoders[descriptor].records(data))))
-        for descriptor, ring in self._rings.items():
-            data = ring.take()
-            decoder = self._decoders[descriptor]
+        ends = [Draining(ring, self._decoders[descriptor], self._ends_cpu[descriptor])
+                for descriptor, ring in self._ends.items()]
+        samples = {descriptor: Draining(ring, self._decoders[descriptor], self._ring_cpu[descriptor])
+                   for descriptor, ring in self._rings.items()}
+        for descriptor, one in samples.items():
             pace = self._paces.get(descriptor)
-            if pace is not None and pace.look(now, len(data) // decoder.sample_bytes):
+            if pace is not None and pace.look(now, one.size // self._decoders[descriptor].sample_bytes):
                 self._rest(descriptor, pace)
-            if data:
+            if one.size:
                 self._heard.add(self._ring_cpu[descriptor])
-                found.append(Taken(self._ring_cpu[descriptor], tuple(decoder.records(data))))
+        yield from in_order([*ends, *samples.values()])
         self._release()
         if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
-            found += self._replug(now)
-        return found
+            yield self._replug(now)
 
     def _replug(self, now: int) -> list[Taken]:
         """Open the counters of CPUs that came, and close those of CPUs that went.

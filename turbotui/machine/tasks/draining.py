@@ -1,0 +1,90 @@
+"""Takes what lies in many rings piece by piece, in the order of time, in memory that does not grow with the rings.
+
+A ring of some megabytes is ten times as large once it is decoded. So each is decoded by pieces; as long as a ring has
+more, no other is handed out beyond the time that this one has reached.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+
+from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.perf_records import Record
+from turbotui.machine.perf_ring import Ring
+
+_TOGETHER: Final = 1 << 19  # bytes of all rings that are decoded at a time; as records they are ten times as many
+_LARGEST: Final = 1 << 17  # of one of few rings
+_LEAST: Final = 1 << 13  # of one of very many: longer than any record of ours
+_TIME: Final = attrgetter("time")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Records of one ring, in the order of their writing; `cpu` is the ring's, -1 for a thread's own."""
+
+    cpu: int
+    records: tuple[Record, ...]
+
+
+class Draining:
+    """What one ring holds now; what the kernel writes from now on is left for the next time.
+
+    Args:
+        ring: to empty.
+        decoder: of its records.
+        cpu: the ring's, -1 for a thread's own.
+    """
+
+    __slots__ = ("_cpu", "_decoder", "_left", "_records", "_ring", "size")
+
+    def __init__(self, ring: Ring, decoder: Decoder, cpu: int) -> None:
+        self._ring = ring
+        self._decoder = decoder
+        self._cpu = cpu
+        self._records: list[Record] = []
+        self._left = ring.waiting
+        self.size = self._left
+        """Bytes that there are at first."""
+
+    def decode(self, piece: int) -> int | None:
+        """Have records ready; returns the time of the last one where the ring has more behind it, else None."""
+        while self._left and not self._records:
+            data = self._ring.look(min(self._left, piece))
+            more = len(data) < self._left
+            self._records, used = self._decoder.part(data, more=more)
+            used = used or self._left  # not even one record: the end of what is there is the next sure beginning
+            self._ring.give_back(used)
+            self._left -= used
+        return self._records[-1].time if self._left else None
+
+    def until(self, time: int | None) -> Taken | None:
+        """The records that are ready, up to a time; None where there are none."""
+        if not self._records:
+            return None
+        if time is None or self._records[-1].time <= time:
+            found, self._records = self._records, []
+        else:
+            place = bisect_right(self._records, time, key=_TIME)
+            found, self._records = self._records[:place], self._records[place:]
+        return Taken(self._cpu, tuple(found)) if found else None
+
+
+def in_order(rings: Sequence[Draining]) -> Iterator[list[Taken]]:
+    """All that the rings hold now, in batches.
+
+    No record is older than those of the batches before, but for rings that the kernel itself fills out of order.
+    """
+    full = [one for one in rings if one.size]
+    piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))
+    while full:
+        reached = [one.decode(piece) for one in full]
+        first = min((time for time in reached if time is not None), default=None)
+        batch = [taken for one in full if (taken := one.until(first)) is not None]
+        if batch:
+            yield batch
+        if first is None:
+            return
