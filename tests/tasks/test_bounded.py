@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ringbytes import FORMAT, ended, fork, last_counts, sample
+import struct
+
+from ringbytes import FORMAT, ended, fork, group, last_counts, record, sample
 
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.analysis.tasks.timeline import Timeline
@@ -13,6 +15,11 @@ from turbotui.machine.tasks.sets import Choice, Mode, When
 
 def ring(*records: bytes) -> Taken:
     return Taken(0, tuple(parse_record(data, FORMAT) for data in records))
+
+
+def whole_sample(tid: int, time: int, values: tuple[int, ...]) -> bytes:
+    """A sample of counters that counted all the time."""
+    return record(9, struct.pack("QIIQII", 77, 1, tid, time, 0, 0) + group(values, values[1], values[1]))
 
 
 def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus() -> None:
@@ -40,6 +47,72 @@ def test_heirs_keep_their_account_until_their_last_counts_have_come() -> None:
     books.feed([ring(last_counts(5, 5, 21, (1, 50, 0)))])
     books.tidy()
     assert books.sums() == (1, 50)
+
+
+def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
+    for mode in (Mode.CPUS, Mode.INHERITED):
+        books = Ledger(Choice(mode, When.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), {77: 1}, alive=40)
+        other, most, ran = (0,) * mode.value.startswith("B"), 0, [0] * 1_000
+        switches = run = 0
+        for turn in range(3):
+            for number in range(1_000):
+                tid, time, more = 100 + number, turn * 1_000_000 + 10 * number, 1_000_000 + number
+                if not turn:
+                    books.feed([ring(fork(1, 1, tid, 1, time))])
+                ran[number] += more
+                switches, run = switches + 1, run + more
+                own = (turn + 1, ran[number]) if mode is Mode.INHERITED else (switches, run)
+                books.feed([ring(whole_sample(tid, time + 2, (*own, *other)))])
+                if books.crowded:
+                    books.tidy()
+                most = max(most, len(books.accounts()))
+        assert most <= 50
+        assert books.sums() == (3_000, run), "not one count is lost or booked twice"
+        assert sum(one.threads for one in books.accounts()) == 1_000, "who has a row again is not in two"
+        books.tidy()
+        own_rows = {one.tid: one.totals[1] for one in books.accounts() if one.tid > 0}
+        assert len(own_rows) <= 40
+        assert books.together == 1_000 - len(own_rows)
+        assert not any(one.is_incomplete(1) for one in books.accounts())
+
+
+def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() -> None:
+    books = Ledger(Choice(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    for tid in (5, 6, 7):
+        books.feed([ring(fork(tid, 1, tid, 1, tid), sample(tid, tid, tid + 10, (tid, 10 * tid)))])
+    books.tidy()
+    assert books.together == 2
+    books.feed([ring(ended(5, 5, 50), fork(5, 1, 5, 1, 60), sample(5, 5, 61, (8, 80)))])
+    assert sum(one.threads for one in books.accounts()) == 4
+    assert books.sums() == (8, 80)
+
+
+def test_what_came_before_an_interval_stays_so_when_its_thread_is_put_together_with_others() -> None:
+    books = Ledger(Choice(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    second = 1_000_000_000
+    books.feed([ring(*(sample(tid, tid, tid, (tid, 10 * tid)) for tid in (5, 6, 7)))])
+    books.began = second
+    books.feed([ring(sample(5, 5, second + 1, (8, second)))])
+    early = sum(one[1] for one in books.early().values())
+    assert early > 0
+    books._accounts[-1, 7].totals[1] += 2 * second  # it ran more
+    books.tidy()
+    books.tidy()
+    assert sum(one[1] for one in books.early().values()) == early
+    assert all(serial in {one.serial for one in books.accounts()} for serial in books.early())
+
+
+def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
+    books = Ledger(Choice(Mode.CPUS, When.SWITCHES, FORMAT, ()), {})
+    millisecond = 1_000_000
+
+    def shared(tid: int, time: int, enabled: int, run: int) -> bytes:
+        body = struct.pack("QIIQII", 77, tid, tid, time, 0, 0) + group((time, run), enabled, run)
+        return record(9, body)
+
+    books.feed([ring(shared(5, 1, 50 * millisecond, 50 * millisecond),
+                     shared(6, 2, 100 * millisecond, 70 * millisecond))])
+    assert {one.tid: one.is_incomplete(1) for one in books.accounts()} == {5: False, 6: True}
 
 
 def test_many_threads_make_a_timeline_coarser_not_larger() -> None:

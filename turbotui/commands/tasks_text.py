@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from turbotui.analysis.tasks.accountbook import ALIVE, ENDED
 from turbotui.analysis.tasks.accounts import RUN
 from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
@@ -98,6 +99,10 @@ def notes(table: Table) -> list[str]:
     if report.early:
         found.append(f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
                      "whole run only")
+    if books.together:
+        found.append(f"{books.together} threads have no row of their own{so_far} and are put together by name: such a "
+                     f"row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
+                     f"a row, of those that live the {ALIVE} that ran most)")
     if report.missed:
         found.append(f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
                      f"not counted{so_far}")

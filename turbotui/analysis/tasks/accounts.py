@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from turbotui.machine.perf_records import Reading
 
 RUN: Final = "run"
 SWITCHES: Final = "switches"
 _WHOLE: Final = 0.98  # of the enabled time; less is no longer what reading the two clocks one after the other explains
 _SHORT_NS: Final = 1_000_000  # nothing is said of less than a millisecond
+
+
+@dataclass(slots=True)
+class Loads:
+    """By CPU: what the energy of the CPU is shared by. A thread on one CPU, as most are, needs no table.
+
+    Attributes:
+        cpu: the first one.
+        load: on it.
+        others: on all others.
+    """
+
+    cpu: int = -1
+    load: int = 0
+    others: dict[int, int] | None = None
+
+    def add(self, cpu: int, more: int) -> None:
+        """It did so much more on a CPU."""
+        if cpu == self.cpu:
+            self.load += more
+        elif self.cpu < 0 and not self.load:
+            self.cpu, self.load = cpu, more
+        else:
+            self.others = self.others or {}
+            self.others[cpu] = self.others.get(cpu, 0) + more
+
+    def by_cpu(self) -> dict[int, int]:
+        """As a table."""
+        first = {self.cpu: self.load} if self.cpu >= 0 or self.load else {}
+        return first | (self.others or {})
+
+    def plus(self, other: Loads) -> Loads:
+        """Of two threads together; neither changes by it."""
+        both = self.copy()
+        for cpu, load in other.by_cpu().items():
+            both.add(cpu, load)
+        return both
+
+    def copy(self) -> Loads:
+        """As it is now."""
+        return Loads(self.cpu, self.load, None if self.others is None else dict(self.others))
 
 
 @dataclass(slots=True)
@@ -21,11 +61,13 @@ class Account:
         serial: its own for good; numbers of threads are used again.
         root: the thread whose set counted it.
         last_cpu: where it was seen last, -1 before.
-        loads: by CPU: what the energy of the CPU is shared by, cycles where they are counted, else ns of run time.
+        places: a mask of the CPUs where it was seen, or had counts.
+        loads: cycles where they are counted, else ns of run time.
         migrations: samples on another CPU than the sample before.
         ended_ns: when it ended by the perf clock; 0 while it lives.
-        windows: by CPU of the set: the last reading, which says how long it was enabled and how long it counted.
-        threads: how many it stands for: more than one where ended threads were put together.
+        enabled: ns for which its counters were to count; run time says for how long they did.
+        threads: how many it stands for: more than one where threads were put together.
+        cut: whether one of those that it took over is incomplete.
         closed: whether the kernel reported its counts at its end.
         seen_ns: time of its latest sample by the perf clock.
     """
@@ -39,11 +81,12 @@ class Account:
     samples: int = 0
     last_cpu: int = -1
     places: int = 0
-    loads: dict[int, int] = field(default_factory=dict)
+    loads: Loads | None = None
     migrations: int = 0
     ended_ns: int = 0
-    windows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    enabled: int = 0
     threads: int = 1
+    cut: bool = False
     closed: bool = False
     seen_ns: int = 0
     _marked: Mark | None = None
@@ -53,21 +96,13 @@ class Account:
         """Whether its end was seen."""
         return self.ended_ns > 0
 
-    @property
-    def incomplete(self) -> bool:
+    def is_incomplete(self, run: int) -> bool:
         """Whether the set had to take turns with somebody else's counters, so that counts are too low.
 
-        A set of one CPU counts only while the thread is there, so it is the sum over CPUs that has to be whole.
+        Args:
+            run: place of the run time among the totals.
         """
-        enabled = max((window[0] for window in self.windows.values()), default=0)
-        running = sum(window[1] for window in self.windows.values())
-        return running < _WHOLE * enabled - _SHORT_NS
-
-    def saw(self, cpu: int, reading: Reading) -> None:
-        """Keep the latest reading of the set of a CPU."""
-        before = self.windows.get(cpu)
-        if before is None or reading.enabled >= before[0]:
-            self.windows[cpu] = (reading.enabled, reading.running)
+        return self.cut or self.totals[run] < _WHOLE * self.enabled - _SHORT_NS
 
     def shrink(self, name: str) -> None:
         """Become what ended threads of a name are put together in."""
@@ -78,28 +113,41 @@ class Account:
         """What it has done so far, to be subtracted later; the same one while nothing is added, as of who ended."""
         totals = tuple(self.totals)
         if self._marked is None or self._marked.totals != totals or self._marked.migrations != self.migrations:
-            self._marked = Mark(totals, self.migrations, dict(self.loads))
+            self._marked = Mark(totals, self.migrations, None if self.loads is None else self.loads.copy())
         return self._marked
+
+    def add_load(self, cpu: int, more: int) -> None:
+        """It did so much more on a CPU."""
+        if self.loads is None:
+            self.loads = Loads(cpu, more)
+        else:
+            self.loads.add(cpu, more)
 
     @property
     def cpus(self) -> set[int]:
         """Where it was seen."""
-        return {cpu for cpu in range(self.places.bit_length()) if self.places >> cpu & 1}
+        return set(places_of(self.places))
 
-    def settle(self) -> None:
-        """It has ended and its last counts have come: what says whether it is complete is kept only where it is not."""
-        if not self.incomplete:
-            self.windows.clear()
-
-    def swallow(self, other: Account) -> None:
-        """Take over what an ended thread did."""
+    def swallow(self, other: Account, run: int) -> None:
+        """Take over what another thread did; `run` is the place of the run time among the totals."""
+        self.cut = self.is_incomplete(run) or other.is_incomplete(run)
         self.totals = [mine + more for mine, more in zip(self.totals, other.totals, strict=True)]
+        self.enabled += other.enabled
         self.samples += other.samples
         self.places |= other.places
         self.migrations += other.migrations
         self.threads += other.threads
-        for cpu, load in other.loads.items():
-            self.loads[cpu] = self.loads.get(cpu, 0) + load
+        self.loads = added(self.loads, other.loads)
+
+
+def places_of(mask: int) -> Iterator[int]:
+    """The CPUs of a mask."""
+    return (cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
+
+
+def added(one: Loads | None, other: Loads | None) -> Loads | None:
+    """Loads of two together."""
+    return one if other is None else other.copy() if one is None else one.plus(other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +156,13 @@ class Mark:
 
     totals: tuple[int, ...]
     migrations: int
-    loads: dict[int, int]
+    loads: Loads | None = None
 
     def plus(self, other: Mark) -> Mark:
         """Of two accounts that have become one."""
-        cpus = self.loads.keys() | other.loads.keys()
-        loads = {cpu: self.loads.get(cpu, 0) + other.loads.get(cpu, 0) for cpu in cpus}
         totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
-        return Mark(totals, self.migrations + other.migrations, loads)
+        return Mark(totals, self.migrations + other.migrations, added(self.loads, other.loads))
+
+    def loads_by_cpu(self) -> Mapping[int, int]:
+        """What energy was shared by."""
+        return {} if self.loads is None else self.loads.by_cpu()

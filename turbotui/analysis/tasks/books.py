@@ -108,6 +108,11 @@ class Books:
                    if account.tid not in IN_NO_ROW)
 
     @property
+    def together(self) -> int:
+        """How many threads have no row of their own, for there are very many."""
+        return max(one.together for one in self._ledgers)
+
+    @property
     def tail(self) -> tuple[int, ...]:
         """What no sample showed and the final read did, by `names`; of each set while it was on."""
         return self._added([one.tail for one in self._ledgers])

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from sys import intern
 from typing import Final
 
-from turbotui.analysis.tasks.accountbook import ENDED, LOST, OTHERS, AccountBook
-from turbotui.analysis.tasks.accounts import RUN, Account
+from turbotui.analysis.tasks.accountbook import ALIVE, ENDED, LOST, OTHERS, AccountBook
+from turbotui.analysis.tasks.accounts import Account
 from turbotui.analysis.tasks.slices import Slices
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.analysis.tasks.turns import Turns
@@ -49,6 +50,7 @@ class Ledger(AccountBook):
         roots: by the identifier of a sample: the thread whose set took it (`Follower.roots`, which grows).
         timeline: where slices are drawn.
         ended: how many threads that ended keep an account of their own.
+        alive: how many that live do.
         turns: what is shared with the ledgers of sets that take turns with this one; None where none does.
         kept: of whole CPUs the threads that have accounts from their exec(2) on, with all that they make; None: all.
 
@@ -65,8 +67,9 @@ class Ledger(AccountBook):
     """
 
     def __init__(self, choice: Choice, roots: Mapping[int, int], timeline: Timeline | None = None, *,
-                 ended: int = ENDED, turns: Turns | None = None, kept: Iterable[int] | None = None) -> None:
-        super().__init__(choice, roots, timeline, ended, turns)
+                 ended: int = ENDED, alive: int = ALIVE, turns: Turns | None = None,
+                 kept: Iterable[int] | None = None) -> None:
+        super().__init__(choice, roots, timeline, ended=ended, alive=alive, turns=turns)
         self.throttled = 0
         self.forked: set[int] = set()
         self.children: set[int] = set()
@@ -75,7 +78,6 @@ class Ledger(AccountBook):
         self.began = 0
         self._creators: set[int] = set()
         self._width = choice.width
-        self._run = self.names.index(RUN)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
         if turns is not None:
             turns.ledgers.append(self)
@@ -134,7 +136,7 @@ class Ledger(AccountBook):
                 if heirs is not None:
                     values = tuple(value - theirs for value, theirs in zip(values, heirs, strict=True))
                 else:
-                    account.saw(closing.cpu, closing.reading)
+                    self._note_window(account, closing.cpu, closing.reading)
                 ran = self._book(account, (closing.root, closing.root, closing.cpu), values, cpu)
                 if ran > 0 and account.ended and cpu >= 0:  # from its last sample to its end
                     self.timeline.add(account.serial, cpu, account.ended_ns - ran, account.ended_ns)
@@ -154,7 +156,7 @@ class Ledger(AccountBook):
             return False
         if not self.choice.last:
             return root not in self._creators and not self.lost
-        return (not any(one == root for one, _tid in self._unseen)
+        return (not any(one == root for one, _tid in (*self._unseen, *self._quiet))
                 and all(one.closed for one in self._accounts.values() if one.root == root and one.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
@@ -166,9 +168,9 @@ class Ledger(AccountBook):
                 if self._slices is not None:
                     self._slices.forget()
             case Named():
-                self._known[record.tid] = record.name
+                self._known[record.tid] = intern(record.name)
                 for account in self._by_tid.get(record.tid, ()):
-                    account.name = record.name
+                    account.name = self._known[record.tid]
                 if record.executed and self._kept is not None and record.tid in self._awaited:
                     self._kept.add(record.tid)
                 if self._slices is not None and record.executed:
@@ -187,6 +189,7 @@ class Ledger(AccountBook):
                 self.throttled += 1
             case Reopened():
                 self._last.pop((-1, -1, cpu), None)
+                self._enabled.pop((cpu, -1), None)
             case _:
                 return  # records that say nothing about tasks
 
@@ -197,6 +200,7 @@ class Ledger(AccountBook):
         """
         for account in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
             self._finished.append(self._forget((account.root, account.tid)))
+        self._forget_quiet(record.tid)
         name = self._known.get(record.parent_tid, "")
         if record.tid not in self._by_tid:
             self._known[record.tid] = name
@@ -304,13 +308,26 @@ class Ledger(AccountBook):
         """Book the difference to the reading before, up to a time; returns the run time in it."""
         before = list(account.totals) if self.began else []
         ran = self._book(account, key, self._values(reading), cpu)
-        if self.choice.when is When.SWITCHES:  # ticks come too seldom for the sum over CPUs to be whole
-            account.saw(key[2], reading)
+        self._note_window(account, key[2], reading)
         if self.began and (over := ran - max(0, time - self.began)) > _CARRIED_NS:
             early = self._early.setdefault(account.serial, [0] * len(self.names))
             for number, (new, old) in enumerate(zip(account.totals, before, strict=True)):
                 early[number] += (new - old) * over // ran
         return ran
+
+    def _note_window(self, account: Account, cpu: int, reading: Reading) -> None:
+        """Keep for how long a thread's counters were to count, beside its run time, for which they did.
+
+        A CPU's counters are everybody's: what was added to their time is the thread's. A thread's own set of one CPU
+        is enabled wherever the thread runs, so that the longest time is that of the thread.
+        """
+        if self.choice.when is not When.SWITCHES:
+            return  # ticks come too seldom for the sum over CPUs to be whole
+        key = (cpu, -1) if self.choice.mode is Mode.CPUS else (account.root, account.tid)
+        more = reading.enabled - self._enabled.get(key, 0)
+        if more > 0:
+            account.enabled += more
+            self._enabled[key] = reading.enabled
 
     def _book(self, account: Account, key: tuple[int, int, int], new: tuple[int, ...], cpu: int) -> int:
         """Book counts that have grown since the ones before; returns the run time in them.
@@ -329,5 +346,7 @@ class Ledger(AccountBook):
             heirs = self._heirs.setdefault((key[0], key[2]), [0] * len(self.names))
             for number, value in enumerate(more):
                 heirs[number] += value
-        account.loads[cpu] = account.loads.get(cpu, 0) + more[self._load]
+        if cpu >= 0:
+            account.places |= 1 << cpu
+        account.add_load(cpu, more[self._load])
         return more[self._run]

@@ -86,7 +86,7 @@ _KEYS: Final[dict[Grouping, Callable[[Account], object]]] = {
     Grouping.PROCESS: lambda one: one.pid if one.pid >= 0 else one.name,
     Grouping.COMMAND: lambda one: one.name,
 }
-_NOTHING: Final = Mark((), 0, {})
+_NOTHING: Final = Mark((), 0)
 
 
 def task_rows(ledger: Ledger, by: Grouping, since: Mapping[int, Mark] | None = None,
@@ -122,8 +122,9 @@ def _row(names: Sequence[str], group: Sequence[Account], by: Grouping, since: Ma
         mark = since.get(one.serial, _NOTHING)
         for number, value in enumerate(one.totals):
             counts[number] += value - (mark.totals[number] if mark.totals else 0)
-        for cpu, load in one.loads.items():
-            more = load - mark.loads.get(cpu, 0)
+        had = mark.loads_by_cpu()
+        for cpu, load in () if one.loads is None else one.loads.by_cpu().items():
+            more = load - had.get(cpu, 0)
             if more:
                 loads[cpu] = loads.get(cpu, 0) + more
         migrations += one.migrations - mark.migrations
@@ -139,7 +140,7 @@ def _row(names: Sequence[str], group: Sequence[Account], by: Grouping, since: Ma
         migrations=migrations,
         loads=loads,
         whole_run=whole,
-        incomplete=any(one.incomplete for one in group),
+        incomplete=any(one.is_incomplete(run) for one in group),
         ended=all(one.ended for one in group),
         serials=frozenset(one.serial for one in group),
         application=application,

@@ -57,6 +57,7 @@ class Watched:
         taken_ns: when records were taken last: what is booked ends there.
         gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
             than now, and one of a busy task is hardly older.
+        missed: threads of mode A that ended between two looks, or may not be followed.
     """
 
     application: Application
@@ -77,13 +78,7 @@ class Watched:
     changes: int = 0
     taken_ns: int = 0
     gap_ns: int | None = None
-
-    @property
-    def missed(self) -> int:
-        """Threads of mode A that ended between two looks, or may not be followed."""
-        if self.books.choice.mode is not Mode.THREADS:
-            return 0
-        return len(frozenset[int]().union(*(one.forked for one in self.ledgers)) - self.feeds[0].followed)
+    missed: int = 0
 
     def take(self, now_ns: int) -> None:
         """Book what came."""
@@ -93,6 +88,10 @@ class Watched:
                 gap = now_ns - ledger.newest
                 self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
             ledger.children -= feed.look((*self.pids, *ledger.children))
+        found = self.feeds[0].followed if any(ledger.forked for ledger in self.ledgers) else frozenset()
+        self.missed += len(frozenset[int]().union(*(ledger.forked for ledger in self.ledgers)) - found)
+        for ledger in self.ledgers:
+            ledger.forked.clear()
         self.taken_ns = now_ns
 
     def book(self, feed: Feed, ledger: Ledger) -> None:
@@ -174,7 +173,7 @@ def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) ->
         return marks
     found = dict(marks)
     for serial, counts in early.items():
-        more = Mark(tuple(counts), 0, {})
+        more = Mark(tuple(counts), 0)
         found[serial] = found[serial].plus(more) if serial in found else more
     return found
 

@@ -282,6 +282,7 @@ class Follower:
                 if self._rings[one.leader].waiting:
                     continue  # the next round takes what came in between
                 self._closed.append(self._last_read(one))
+                self._known.discard(one.root)  # its number may be given to another
                 self._drop(one)
 
     def _drop(self, one: CounterSet) -> None:
