@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from patience import PATIENCE
+
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
@@ -77,7 +79,7 @@ class Adding:
         self._arrived.release()
 
     def _next(self) -> Frame:
-        assert self._arrived.acquire(timeout=60.0)
+        assert self._arrived.acquire(timeout=PATIENCE)
         assert self.session.failure is None
         return self._frames[-1]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -43,7 +44,7 @@ def test_switches_clocks_and_formulas_of_this_machine() -> None:
             done.set()
 
     session.start(take, intervals=2)
-    assert done.wait(60.0)
+    assert done.wait(PATIENCE)
     session.stop()
     frame = frames[-1]
     cells = {column.id: frame.cell(column, SYSTEM_ROW) for column in columns}

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from patience import PATIENCE
 
 PROGRAM = (sys.executable, "-m", "turbotui")
-PATIENCE = 60.0  # seconds; nothing here takes two on an idle machine
 
 
 def stat(*words: str, **more: str) -> subprocess.CompletedProcess[str]:

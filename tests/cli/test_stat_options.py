@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from jsontables import table
+from patience import PATIENCE
 
 PROGRAM = (sys.executable, "-m", "turbotui", "stat")
-PATIENCE = 60.0
 
 
 def stat(*words: str, stdin: int | None = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:

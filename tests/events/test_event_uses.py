@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.events import EventEncoder
 from turbotui.machine.events.listing import try_open
@@ -106,10 +107,10 @@ def test_a_fabric_of_one_socket_fills_only_that_sockets_row() -> None:
 
     try:
         session.start(take)
-        assert arrived.acquire(timeout=60.0)
+        assert arrived.acquire(timeout=PATIENCE)
         clock.advance(0.1)
         session.end_interval()
-        assert arrived.acquire(timeout=60.0)
+        assert arrived.acquire(timeout=PATIENCE)
         frame = frames[-1]
     finally:
         session.stop()

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from patience import PATIENCE
+
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.machine import Machine
@@ -177,7 +179,7 @@ class FakeSource:
             self.on_read()
         gate = self.gates.get(cpu)
         if gate is not None:
-            assert gate.wait(30), "the test never opened this gate"
+            assert gate.wait(PATIENCE), "the test never opened this gate"
 
     def probe(self, machine: Machine) -> Probe:
         return Probe({signal.id: signal for signal in self.offer} | dict(self.absent))

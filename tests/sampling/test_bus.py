@@ -6,6 +6,7 @@ import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from turbotui.sampling.bus import Bus, Every, Latest
 
@@ -50,7 +51,7 @@ def test_closing_a_full_queue_does_not_wait_for_its_reader() -> None:
     box.put(1)
     closer = threading.Thread(target=box.close, daemon=True)
     closer.start()
-    closer.join(10)
+    closer.join(PATIENCE)
     assert not closer.is_alive()
     assert list(box) == [1]
 
@@ -63,7 +64,7 @@ def test_a_reader_waits_for_items_and_ends_with_the_queue() -> None:
     for item in range(100):
         box.put(item)
     box.close()
-    reader.join(10)
+    reader.join(PATIENCE)
     assert not reader.is_alive()
     assert found == list(range(100))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, simulated_host
@@ -42,7 +43,7 @@ def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden() 
         session.end_interval()
 
     session.start(take, intervals=8, on_end=ended.set)
-    assert ended.wait(120)
+    assert ended.wait(PATIENCE)
     if session.failure is not None:
         raise session.failure
     assert truth[-1] - truth[0] > 2 * energy.scale * 2**energy.width_bits, "it wrapped"

@@ -11,6 +11,7 @@ import threading
 import weakref
 
 import pytest
+from patience import PATIENCE
 from scripted import FakeHost, FakeSource, column, counter, machine_of, sample
 
 from turbotui.machine.allocator import spare_memory
@@ -119,10 +120,10 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
         del work
         if not worker.is_alive():
             worker.start()
-        assert answered.wait(30)
+        assert answered.wait(PATIENCE)
     assert seen[0]() is None
     worker.end()
-    worker.join(30)
+    worker.join(PATIENCE)
     assert seen[1]() is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from patience import PATIENCE
 from scripted import FakeHost, FakeSource, counter, machine_of
 
 from turbotui.errors import InternalError
@@ -35,7 +36,7 @@ class Listener:
 def test_stop_is_prompt_and_may_be_called_again() -> None:
     session, heard = session_of(), Listener()
     session.start(heard.frame, on_end=heard.ended.set)
-    assert heard.first.wait(30)
+    assert heard.first.wait(PATIENCE)
     session.stop()
     assert heard.ended.is_set(), "stop returns when sampling has ended"
     session.stop()
@@ -48,7 +49,7 @@ def test_stop_before_the_start_means_that_nothing_is_sampled() -> None:
     session, heard = session_of(), Listener()
     session.stop()
     session.start(heard.frame, on_end=heard.ended.set)
-    assert heard.ended.wait(30)
+    assert heard.ended.wait(PATIENCE)
     assert heard.frames == []
     assert session.latest is None
 
@@ -60,9 +61,9 @@ def test_stop_without_a_start_does_nothing() -> None:
 def test_an_interval_ends_when_asked() -> None:
     session, heard = session_of(), Listener()
     session.start(heard.frame, intervals=1, on_end=heard.ended.set)
-    assert heard.first.wait(30)
+    assert heard.first.wait(PATIENCE)
     session.end_interval()
-    assert heard.ended.wait(30)
+    assert heard.ended.wait(PATIENCE)
     assert [frame.seq for frame in heard.frames] == [0, 1]
     cost = session.own_cost()
     assert cost.cpu_percent is not None
@@ -83,7 +84,7 @@ def test_what_ended_the_sampler_is_kept() -> None:
     session, heard = session_of(FakeSource((counter("tsc"),), value)), Listener()
     session.want(["TSC_MHz"])
     session.start(heard.frame, on_end=heard.ended.set)
-    assert heard.ended.wait(30)
+    assert heard.ended.wait(PATIENCE)
     assert isinstance(session.failure, InternalError)
     assert "a source is wrong" in str(session.failure)
     assert heard.frames == []
@@ -96,5 +97,5 @@ def test_a_listener_that_raises_ends_the_session_with_its_error() -> None:
         raise KeyError("in the view")
 
     session.start(broken, on_end=heard.ended.set)
-    assert heard.ended.wait(30)
+    assert heard.ended.wait(PATIENCE)
     assert isinstance(session.failure, KeyError)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from patience import PATIENCE
+
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.quantities.spies import SpyPlan
@@ -40,7 +42,7 @@ class SpiedMachine:
             self.session.end_interval()
 
         self.session.start(take, intervals=count, on_end=ended.set)
-        assert ended.wait(120)
+        assert ended.wait(PATIENCE)
         if self.session.failure is not None:
             raise self.session.failure
         return found[1:]

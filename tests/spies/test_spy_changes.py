@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -51,7 +52,7 @@ def test_a_plan_that_changes_amid_frames_that_were_held_back_is_that_of_the_next
             write(path, AFTER)
 
     session.start(take, intervals=16, on_end=ended.set, hold=0.2)
-    assert ended.wait(60)
+    assert ended.wait(PATIENCE)
     assert session.failure is None
     plans = [plan.events for _frame, plan, _spied in taken]
     changed = next(number for number, names in enumerate(plans) if "cpu-migrations" in names)

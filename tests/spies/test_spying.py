@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from spiedmachine import SpiedMachine
 
 from turbotui.analysis.spying import Joiner
@@ -289,7 +290,7 @@ def test_a_session_that_has_nothing_left_to_count_goes_on() -> None:
             session.spy(SpyPlan())
 
     session.start(take, intervals=24, on_end=ended.set, hold=0.2)
-    assert ended.wait(60)
+    assert ended.wait(PATIENCE)
     assert session.failure is None
     assert len(frames) == 25
 
@@ -342,7 +343,7 @@ def test_real_software_events_and_the_tsc_of_every_cpu() -> None:
         costs.append(session.own_cost().reads)
 
     session.start(take, intervals=8, on_end=ended.set)
-    assert ended.wait(60)
+    assert ended.wait(PATIENCE)
     assert session.failure is None
     for frame in frames[1:]:
         for cpu in machine.topology.cpus:
@@ -353,7 +354,8 @@ def test_real_software_events_and_the_tsc_of_every_cpu() -> None:
             assert clock / 1e9 == pytest.approx(seconds, rel=0.05), "its ns are those between the readings"
     tsc = [value for frame in frames[1:] if (value := counted(frame, "msr/tsc/", machine.topology.cpus[0])) is not None]
     if SpySignals("msr/tsc/").count in session.census.signals:
-        assert len(tsc) == 4, "every second interval"
+        late = sum(bool(frame.newer.late) for frame in frames[1:])
+        assert 4 - late <= len(tsc) <= 4, "every second interval, but for those in which a reader was late"
     assert all(reads >= len(machine.topology.cpus) for reads in costs[1:])
 
 
@@ -376,6 +378,6 @@ def test_the_monitor_is_bound_and_all_cpus_are_spied_on() -> None:
         frames.append(frame)
 
     session.start(take, intervals=6, on_end=ended.set)
-    assert ended.wait(60)
+    assert ended.wait(PATIENCE)
     assert set(where) == {frozenset({cpu})}
     assert frames[-1].topology.cpus == machine.topology.cpus, "its own binding is not taken for somebody's"

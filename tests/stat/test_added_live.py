@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from patience import PATIENCE
 from statscripts import SECOND
 
 from turbotui.machine.machine import read_machine
@@ -40,7 +41,7 @@ class Watched:
         self._arrived.release()
 
     def _next(self) -> Frame:
-        assert self._arrived.acquire(timeout=60.0)
+        assert self._arrived.acquire(timeout=PATIENCE)
         assert self.session.failure is None
         return self._frames[-1]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from patience import PATIENCE
 from watchedtasks import switches_allowed
 
 from turbotui.analysis.tasks.applications import Application
@@ -51,7 +52,7 @@ def watcher(machine: Machine, *applications: Application) -> Iterator[tuple[Task
     cuts: queue.SimpleQueue[Cut] = queue.SimpleQueue()
     found = TaskWatcher(machine, applications, cuts.put)
     try:
-        yield found, lambda: cuts.get(timeout=30)
+        yield found, lambda: cuts.get(timeout=PATIENCE)
     finally:
         found.stop()
 

@@ -9,10 +9,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.terminal.writer import TerminalWriter
-
-_PATIENCE = 30.0
 
 
 class Heard:
@@ -47,7 +46,7 @@ def test_bytes_arrive_in_order(pipe: tuple[int, int], heard: Heard) -> None:
     writer = started(pipe[1], heard)
     for number in range(1000):
         writer.write(b"%d," % number)
-    assert writer.settle(b"end", _PATIENCE)
+    assert writer.settle(b"end", PATIENCE)
     assert os.read(pipe[0], 1 << 16) == b"".join(b"%d," % number for number in range(1000)) + b"end"
     writer.close()
 
@@ -69,10 +68,10 @@ def test_a_terminal_that_refuses_every_write_is_lost_once(heard: Heard) -> None:
     os.close(unread)
     writer = started(refusing, heard)
     writer.write(b"picture")
-    error = heard.lost.get(timeout=_PATIENCE)
+    error = heard.lost.get(timeout=PATIENCE)
     assert isinstance(error, BrokenPipeError)
     writer.write(b"more")
-    assert not writer.settle(b"end", _PATIENCE)
+    assert not writer.settle(b"end", PATIENCE)
     assert heard.lost.empty()
     writer.close()
     os.close(refusing)
@@ -89,7 +88,7 @@ def test_whoever_draws_never_waits_and_draws_anew_when_the_terminal_has_caught_u
     while not heard.caught_up.wait(0.01):
         taken += len(os.read(pipe[0], 1 << 16)) if _readable(pipe[0]) else 0
     writer.write(b"anew")
-    assert writer.settle(b"", _PATIENCE)
+    assert writer.settle(b"", PATIENCE)
     rest = b""
     while _readable(pipe[0]):
         rest += os.read(pipe[0], 1 << 16)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from patience import PATIENCE
+
 from turbotui.machine.events.set_files import EventSet
 from turbotui.machine.machine import read_machine
 from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
@@ -21,8 +23,6 @@ from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Source
-
-_PATIENCE = 60.0  # a sampler that has died must not hang the test
 
 
 class SimulatedSession:
@@ -63,7 +63,7 @@ class SimulatedSession:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        self.latest = self._frames.get(timeout=_PATIENCE)
+        self.latest = self._frames.get(timeout=PATIENCE)
         assert self._on_frame is not None
         self._on_frame(self.latest)
 
@@ -101,7 +101,7 @@ class SimulatedSession:
     def stop(self) -> None:
         self._sampler.stop()
         if self._thread.is_alive():
-            self._thread.join(_PATIENCE)
+            self._thread.join(PATIENCE)
 
     def own_cost(self) -> OwnCost:
         return OwnCost(0.7, 41_000_000, 0.9, 0, 0)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import textual
 from heardtasks import Heard
+from patience import PATIENCE
 from simsession import SimulatedSession
 from textual.pilot import Pilot
 
@@ -27,7 +28,6 @@ PICTURES: dict[str, tuple[str, Sequence[str], list[tuple[int, int]]]] = {
     "timeline": ("laptop-old", ("v",), SIZES[:2]),
     "explained": ("sapphire-2s", ("e",), SIZES[:1]),
 }
-_PATIENCE = 60.0  # seconds; a watcher that has died must not hang the test
 
 
 def shown(session: SimulatedSession, app: TurbotuiApp, keys: Sequence[str]) -> Callable[[Pilot[int]], object]:
@@ -43,7 +43,7 @@ def shown(session: SimulatedSession, app: TurbotuiApp, keys: Sequence[str]) -> C
         assert isinstance(screen, Heard)
 
         async def drawn() -> None:
-            await asyncio.wait_for(screen.drawn.wait(), _PATIENCE)
+            await asyncio.wait_for(screen.drawn.wait(), PATIENCE)
             screen.drawn.clear()
             await pilot.pause()
 
