@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "columns": ("columns", *MACHINE),
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
+    "peaks": ("roofs", *MACHINE, "--no-plot"),
 }
 """The first table of each verb, and a command line that writes it."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from jsontables import by, table, tables
 
 from turbotui.cli import main
 from turbotui.machine.code.isas import why_not_runnable
@@ -26,8 +26,10 @@ def test_the_theory_of_the_papers_chip(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["roofs", "--theory", "i7-3770K", "--threads", "all"]) == 0
     out = capsys.readouterr().out
     assert "THEORY, not measured; 4 cores at 3.500 GHz" in out
-    assert "L1 2 loads : 1 store 0.1667, L2 loads 0.25, L3 loads 0.25, DRAM loads 3.751" in out
-    assert "attainable GFLOP/s by DRAM loads: 1.866 at 0.0625, 7.464 at 0.25, 29.86 at 1, 112 at 8" in out
+    meetings = [line.split() for line in out.splitlines() if line.startswith("  all      AVX ADD+MUL double")]
+    assert [words[4] for words in meetings] == ["L1", "L2", "L3", "DRAM"]
+    assert [words[-6] for words in meetings] == ["0.1667", "0.2500", "0.2500", "3.7513"]
+    assert meetings[-1][-5:] == ["1.87", "7.46", "29.86", "112.00", "theory"]
     assert "AVX ADD+MUL double 112 GFLOP/s" in out
     assert "arithmetic intensity [flop/byte]" in out
     assert "\x1b" not in out
@@ -35,10 +37,21 @@ def test_the_theory_of_the_papers_chip(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_theory_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["roofs", "--theory", "i7-3770K", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert [one["threads"] for one in report["sets"]] == ["one", "all"]
-    assert max(one["flops"] for one in report["sets"][1]["peaks"]) == 224e9
-    assert report["sets"][1]["origin"] == "theory"
+    peaks, bandwidths, ridges, sets, cores = tables(capsys.readouterr().out)
+    assert [row["threads"] for row in sets["rows"]] == ["one", "all"]
+    assert max(row["values"]["GFLOP/s"] for row in peaks["rows"] if row["threads"] == "all") == 224.0
+    dram = next(row for row in bandwidths["rows"] if (row["threads"], row["level"]) == ("all", "DRAM"))
+    assert dram["values"]["GB/s"] == pytest.approx(29.856)
+    assert {row["origin"] for one in (peaks, bandwidths, ridges, sets) for row in one["rows"]} == {"theory"}
+    assert by(cores, "threads")["all"] == {"cores": 4, "clock": 3500.0}
+    assert any("Cache-aware Roofline Model" in note for note in peaks["notes"])
+
+
+def test_notes_say_which_set_they_are_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["roofs", "--machine", "laptop-arrow", "--json"]) == 0
+    notes = table(capsys.readouterr().out, "peaks")["notes"]
+    assert "clock: base clock (base_frequency); turbo and vector licences move it" in notes, "it is of all of them"
+    assert [note.partition(": ")[0] for note in notes if "Lion Cove" in note] == ["one P and all"]
 
 
 def test_a_chip_is_found_by_its_microarchitecture(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,7 +66,7 @@ def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.Captu
     assert out.count("THEORY, not measured") == 2
     assert "measured 2" not in out
     assert main(["roofs", "--machine", "sapphire-2s", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["simulated"] == "SIMULATED machine sapphire-2s"
+    assert {one["kind"] for one in tables(capsys.readouterr().out)} == {"SIMULATED"}
 
 
 @pytest.mark.parametrize(("words", "status", "text"), [
@@ -99,7 +112,7 @@ def test_a_hybrid_shows_one_core_of_each_kind_and_all_together(capsys: pytest.Ca
     assert main(["roofs", "--machine", "laptop-arrow", "--threads", "E", "--no-plot"]) == 0
     out = capsys.readouterr().out
     assert "THEORY, not measured; 8 E cores at 0.900 GHz" in out
-    assert "≤ 134.4" in out
+    assert "134.40       18.67  theory, at most" in out
     assert "the maximum of the family" in out
 
 
@@ -109,15 +122,15 @@ def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytes
                                               capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert main(["roofs", "--quick", "--threads", "one", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    (one,) = report["sets"]
-    assert (one["origin"], one["threads"], len(one["cpus"])) == ("measured", "one", 1)
-    (peak,) = one["peaks"]
-    rates = {slant["level"]: slant["bytes_per_second"] for slant in one["bandwidths"]}
-    assert peak["evidence"]["rounds"] >= 7
+    peaks, bandwidths, _ridges, sets, cores = tables(capsys.readouterr().out)
+    (one,) = sets["rows"]
+    assert (one["origin"], one["threads"], one["values"]["cores"], cores["rows"]) == ("measured", "one", 1, [])
+    (peak,) = (row["values"] for row in peaks["rows"])
+    rates = {level: values["GB/s"] for level, values in by(bandwidths, "level").items()}
+    assert peak["rounds"] >= 7
     # no core does more than 64 double operations or moves more than 256 bytes in a cycle
-    assert 0 < peak["flops"] < 64 * 1e10
-    assert all(0 < rate < 256 * 1e10 for rate in rates.values())
+    assert 0 < peak["GFLOP/s"] < 64 * 10
+    assert all(0 < rate < 256 * 10 for rate in rates.values())
     assert rates["L1"] > rates["DRAM"]
     assert list(tmp_path.iterdir()) == []
 

@@ -6,8 +6,10 @@ import argparse
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 
 from rich.console import Console
@@ -16,17 +18,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from turbotui.analysis.roofline import storage
 from turbotui.analysis.roofline.measuring import Measuring, threads_of
 from turbotui.analysis.roofline.measuring import Progress as Told
-from turbotui.analysis.roofline.roofs import RoofSet, ridges
+from turbotui.analysis.roofline.roof_tables import TABLES, roof_notes, roof_tables
+from turbotui.analysis.roofline.roofs import RoofSet
 from turbotui.analysis.roofline.spec_sheets import CHIPS, CORES
 from turbotui.analysis.roofline.theory import chip_roofs, machine_roofs
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.roofs_text import plot_text, table_text
-from turbotui.commands.watching import label, open_host
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.roofs_text import plot_text, report_lines
+from turbotui.commands.watching import open_host
 from turbotui.errors import StoppedError, UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.untrusted import json_text
+from turbotui.output.envelope import Envelope, envelope_now
 
 _HERE = "this machine"
 _WORDS = ("one", "all")
@@ -46,35 +50,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true",
                         help="a few seconds: only the widest double-precision arithmetic and loads; not stored")
     parser.add_argument("--fresh", action="store_true", help="measure again instead of using the stored roofs")
-    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
+    add_format_arguments(parser, TABLES)
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, compute or load the roofs, and print them."""
-    simulated = ""
     if arguments.theory not in (None, _HERE):
         words = _WORDS if arguments.threads is None else (arguments.threads,)
         if any(word not in _WORDS for word in words):
             raise UsageError("a chip of the table has no CPUs of its own: --threads one or all")
         sets = tuple(chip_roofs(arguments.theory, word) for word in words)
+        envelope = Envelope(sets[0].machine, HostKind.REAL, time.time_ns())
     else:
         machine = read_machine(open_host(arguments))
-        simulated = label(machine.host)
         if arguments.theory is None and machine.host.kind is HostKind.REAL:
             sets = _measured(machine, arguments)
         else:
             sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
-    if arguments.json:
-        print(json_text({"simulated": simulated, "sets": [_report(one) for one in sets]}, indent=1))
-        return 0
-    if simulated:
-        print(f"# {simulated}: nothing below was read from hardware\n")
-    for number, one in enumerate(sets):
-        print(("\n" if number else "") + table_text(one))
-    if not arguments.no_plot:
-        terminal = sys.stdout.isatty()
-        print("\n" + plot_text(sets[-1], width=_columns(), coloured=terminal))
+        envelope = envelope_now(machine.host)
+    said = "; ".join(dict.fromkeys(one.origin.said for one in sets))
+    envelope = replace(envelope, said=said, notes=roof_notes(sets))
+
+    def text() -> Iterator[str]:
+        yield from report_lines(envelope, sets)
+        if not arguments.no_plot:
+            yield "\n" + plot_text(sets[-1], width=_columns(), coloured=sys.stdout.isatty())
+
+    print_tables(arguments, envelope, roof_tables(sets), text)
     return 0
 
 
@@ -144,7 +147,7 @@ def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet,
             storage.store(path, tuple(found.values()))
             if unsure := [one.threads for one in found.values() if one.disturbed]:
                 print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in unsure)}, "
-                      "for other work disturbed some of them (marked ~)", file=sys.stderr)
+                      "for other work disturbed some of them (marked ?)", file=sys.stderr)
     if len(missing) < len(choices):
         print(f"stored roofs from {path}; --fresh measures again", file=sys.stderr)
     return tuple(found.get(choice) or stored[choice] for choice in choices)
@@ -195,13 +198,3 @@ def _bar(total: int) -> Iterator[Told]:
 
 def _quietly(_done: int, _total: int, _what: str) -> None:
     """No progress where nobody watches."""
-
-
-def _report(roofs: RoofSet) -> dict[str, object]:
-    return {
-        **storage.to_json(roofs),
-        "ridges": [
-            {"peak": peak.name, "level": slant.level, "mix": slant.mix.word, "flop_per_byte": place}
-            for peak, slant, place in ridges(roofs)
-        ],
-    }

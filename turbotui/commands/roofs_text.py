@@ -4,85 +4,44 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.analysis.roofline.plot import LineKind, Plot, build_plot
-from turbotui.analysis.roofline.roofs import Evidence, Origin, RoofSet, ridges, roof
+from turbotui.analysis.roofline.roof_tables import bandwidth_table, peak_table, ridge_table
+from turbotui.analysis.roofline.roofs import Origin, RoofSet
+from turbotui.commands.formats import text_lines
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.output.envelope import Envelope
 
-_CHECK_POINTS: Final = (0.0625, 0.25, 1.0, 8.0)
-"""Intensities in flop/byte at which the attainable performance is printed (the paper's own)."""
 _PLOT_HEIGHT: Final = 26
 
 
-def table_text(roofs: RoofSet) -> str:
-    """All roofs of a set, their ridge points, and what is attainable at a few intensities."""
-    measured = roofs.origin is Origin.MEASURED
-    lines = [_heading(roofs), ""]
-    lines.append(_row("flat roofs", "GFLOP/s", "flop/cycle", measured, None))
-    lines += [
-        _row(one.name, f"{one.flops / 1e9:.4g}", _per_cycle(one.flops, one.evidence, roofs), measured, one.evidence)
-        for one in roofs.peaks
-    ]
-    lines += ["", _row("slanted roofs", "GB/s", "byte/cycle", measured, None)]
-    for slant in roofs.bandwidths:
-        name = f"{slant.level} {slant.mix.word}, {slant.isa}"
-        most = "≤ " if slant.at_most else ""
-        lines.append(_row(name, f"{most}{slant.rate / 1e9:.5g}", _per_cycle(slant.rate, slant.evidence, roofs),
-                          measured, slant.evidence))
-    lines += ["", *_ridge_lines(roofs), *_attainable_lines(roofs)]
-    lines += [f"note: {note}" for note in roofs.notes]
-    return "\n".join(lines)
+def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
+    """The roofs of each set, where they meet, and what is attainable at a few intensities."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    for one in sets:
+        if envelope.label or one is not sets[0]:
+            yield ""
+        yield _heading(one)
+        for title, table in (("flat roofs", peak_table([one])), ("slanted roofs", bandwidth_table([one])),
+                             ("where they meet [flop/byte], and GFLOP/s attainable at an intensity",
+                              ridge_table([one]))):
+            if table.rows:
+                yield from ("", title)
+                yield from text_lines(envelope, table, indent="  ")
+        yield ""
+        yield from (f"note: {note}" for note in one.notes)
 
 
 def _heading(roofs: RoofSet) -> str:
     count = len(roofs.cpus)
     if roofs.origin is Origin.THEORY:
-        return f"Roofs of {roofs.machine}: THEORY, not measured; {roofs.cores}"
+        return f"Roofs of {roofs.machine}: {roofs.origin.said}; {roofs.cores}"
     many = "s" if count != 1 else ""
     threads = f"{count} thread{many} on CPU{many} {format_cpulist(roofs.cpus)}"
     return f"Roofs of {roofs.machine}: measured {roofs.when}, {threads}, clock beside {roofs.hertz / 1e9:.3f} GHz"
-
-
-def _per_cycle(rate: float, evidence: Evidence | None, roofs: RoofSet) -> str:
-    """Of one core, by the clock beside the very round; nothing for cores of several kinds or clocks together."""
-    if len(roofs.groups) > 1:
-        return "-"
-    hertz = roofs.hertz if evidence is None else evidence.hertz
-    return f"{rate / hertz / len(roofs.cpus):.4g}"
-
-
-def _row(name: str, value: str, cycle: str, measured: bool, evidence: Evidence | None) -> str:
-    row = f"  {name:<30} {value:>9} "
-    if not measured:
-        return f"{row} {cycle:>10}"
-    if evidence is None:
-        return f"{row} {cycle:>10}  {'median':>9} {'spread':>7} {'rounds':>6} {'loop':>6}  {'bytes/thread':>12}"
-    mark = "~" if evidence.disturbed else " "
-    size = f"{evidence.bytes:,}" if evidence.bytes else ""
-    return (f"{row}{mark}{cycle:>10}  {evidence.median / 1e9:>9.4g} {100 * evidence.spread:>5.0f} % "
-            f"{evidence.rounds:>6} {evidence.shape:>6}  {size:>12}").rstrip()
-
-
-def _ridge_lines(roofs: RoofSet) -> list[str]:
-    found = ridges(roofs)
-    if not found:
-        return []
-    words = ", ".join(f"{slant.name} {place:.4g}" for _, slant, place in found)
-    return [f"ridge points of {found[0][0].name} [flop/byte]: {words}"]
-
-
-def _attainable_lines(roofs: RoofSet) -> list[str]:
-    """Min(peak, bandwidth times intensity) at the check points, with loads alone as the smallest common roof."""
-    peak = roofs.top_peak()
-    if peak is None:
-        return []
-    lines = []
-    for slant in roofs.best_bandwidths():
-        values = ", ".join(f"{roof(peak.flops, slant.rate, place) / 1e9:.4g} at {place:g}" for place in _CHECK_POINTS)
-        lines.append(f"attainable GFLOP/s by {slant.name}: {values}")
-    return lines
 
 
 def plot_text(roofs: RoofSet, width: int, coloured: bool) -> str:

@@ -256,7 +256,7 @@ def _disturbances(evidence: Sequence[Evidence]) -> list[str]:
         return []
     why = "; ".join(dict.fromkeys(word for one in evidence for word in one.disturbances))
     return [(
-        f"{count} of {len(evidence)} roofs, marked ~, are not to be relied on, and this set is not stored: {why}; "
+        f"{count} of {len(evidence)} roofs, marked ?, are not to be relied on, and this set is not stored: {why}; "
         "measure again when the machine is idle"
     )]
 

@@ -19,6 +19,11 @@ class Origin(Enum):
     MEASURED = "measured"
     THEORY = "theory"
 
+    @property
+    def said(self) -> str:
+        """What a heading says of them."""
+        return "measured" if self is Origin.MEASURED else "THEORY, not measured"
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

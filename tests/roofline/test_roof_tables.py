@@ -1,0 +1,38 @@
+"""Roofs as tables: where each number is from, and what disturbed it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jsontables import tables
+
+from turbotui.analysis.roofline.roof_tables import roof_tables
+from turbotui.analysis.roofline.roofs import Evidence, Origin
+from turbotui.analysis.roofline.theory import chip_roofs
+from turbotui.machine.host import HostKind
+from turbotui.output.envelope import Envelope
+from turbotui.output.json_lines import JsonLines
+
+_THEORY = chip_roofs("i7-3770K", "one")
+_CALM = Evidence(2.5e9, 0.25, 7, 3.5e9, "8 x 2", 0.99, 4096)
+_DISTURBED = replace(_CALM, disturbances=("something else ran for 40 % of the time",))
+_MEASURED = replace(
+    _THEORY, origin=Origin.MEASURED, threads="0", when="2026-01-02 03:04", groups=(),
+    peaks=(replace(_THEORY.peaks[0], evidence=_CALM), replace(_THEORY.peaks[1], evidence=_DISTURBED)),
+    bandwidths=(replace(_THEORY.bandwidths[0], evidence=_CALM),),
+)
+
+
+def test_a_disturbed_roof_is_disputed_and_theory_has_no_rounds() -> None:
+    writer, envelope = JsonLines(), Envelope("i7-3770K", HostKind.REAL, 0)
+    text = "\n".join(line for table in roof_tables([_MEASURED, _THEORY])
+                     for line in writer.lines(envelope, table))
+    peaks, bandwidths, _ridges, sets, _cores = tables(text)
+    calm, disturbed, theory = peaks["rows"][:3]
+    assert (calm["origin"], calm["values"]["median"], calm["values"]["spread"]) == ("measured", 2.5, 25.0)
+    assert "disputed" not in calm
+    assert disturbed["disputed"]["GFLOP/s"] == "something else ran for 40 % of the time"
+    assert (theory["origin"], theory["values"]["rounds"]) == ("theory", None)
+    assert "not measured" in theory["why"]["rounds"]
+    assert bandwidths["rows"][0]["values"]["bytes"] == 4096
+    assert [row["values"]["when"] for row in sets["rows"]] == ["2026-01-02 03:04", None]
