@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
+    "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}

@@ -202,9 +202,9 @@ def test_where_nobody_counts_traffic_the_cores_bytes_are_compared() -> None:
 
 
 def test_every_way_to_count_traffic_is_bytes_of_one_pmu_in_a_time() -> None:
-    assert len({(metric.pmu, metric.formula.text) for metric in TRAFFIC}) == len(TRAFFIC)
+    assert len({(metric.pmu, metric.formula) for metric in TRAFFIC}) == len(TRAFFIC)
     for metric in TRAFFIC:
         assert metric.unit == "GB/s"
-        lines = 64 if "64" in metric.formula.text else 1
-        inputs = dict.fromkeys(metric.events, 10.0)
-        assert metric.formula.evaluate({**inputs, "dt": 2.0}) == pytest.approx(len(inputs) * 10.0 * lines / 2.0)
+        lines = 64 if "64" in metric.formula else 1
+        inputs = dict.fromkeys(metric.needs, 10.0)
+        assert metric.expression.evaluate({**inputs, "dt": 2.0}) == pytest.approx(len(inputs) * 10.0 * lines / 2.0)

@@ -64,7 +64,7 @@ def test_an_unknown_format_is_refused() -> None:
 
 def test_a_table_has_every_cell_under_its_title() -> None:
     first, header, summary, *rows = written("table")
-    assert first == "# 2023-11-14T22:13:23.000Z, 2.000 s"
+    assert first == "# cpus, 2023-11-14T22:13:23.000Z, 2.000 s"
     assert header.split() == list(NAMES)
     assert summary.split() == ["-", "-", "-", "34.00*", "-", "25.00", "100.25", "200.00"]
     cells = [row.split() for row in rows]

@@ -82,7 +82,7 @@ def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
     assert board.shown(panel) == ()
     assert board.sources() == ()
     metric = typed_metric(panel, " uncore_cha/event=0x35,umask=0x1/ ")
-    assert metric.events == ("event=0x35,umask=0x1",)
+    assert metric.needs == ("event=0x35,umask=0x1",)
     board.show(panel, [metric])
     (source,) = board.sources()
     probe = source.probe(found)
@@ -110,7 +110,7 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
     (unit,) = find_units(found)
     assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
     board = Board(found)
-    keys = [metric.key for metric in board.shown(board.panels[0])]
+    keys = [metric.id for metric in board.shown(board.panels[0])]
     fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
     assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
     (source,) = board.sources()
@@ -154,9 +154,9 @@ def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
     found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
     (panel,) = find_panels(found)
     # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
-    units = {metric.title: metric.unit for metric in panel.raw}
+    units = {metric.what: metric.unit for metric in panel.raw}
     assert units == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
-    rates = [metric.formula.evaluate({metric.title: 3.0, "dt": 1.5e9}) for metric in panel.raw]
+    rates = [metric.expression.evaluate({metric.what: 3.0, "dt": 1.5e9}) for metric in panel.raw]
     assert rates == pytest.approx([2e-9, 2.0, 2e-6])
     with pytest.raises(EventError):
         typed_metric(panel, "odd")
@@ -175,8 +175,8 @@ def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
     info = INTEL_INFO.replace("model\t\t: 143", f"model\t\t: {model}")
     board = Board(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
     (panel,) = board.panels
-    assert [metric.key for metric in board.shown(panel)] == ["in port 0 GB/s", "frequency GHz"]
-    assert all("bw_out" not in metric.title for metric in panel.raw)  # requests of any size: no unit is right
+    assert [metric.id for metric in board.shown(panel)] == ["in port 0 GB/s", "frequency GHz"]
+    assert all("bw_out" not in metric.what for metric in panel.raw)  # requests of any size: no unit is right
     board.sources()
     assert board.scale(panel.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
 
@@ -190,7 +190,7 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     shared = {"cpumask": "2", "associated_cpus": "2-3", "format/event": "config:0-31", "events/cycles": "event=0x11",
               "events/l3d_cache": "event=0x2b", "events/l3d_cache_refill": "event=0x2a"}
     found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
-    panels = {panel.kind.id: [metric.key for metric in panel.starting] for panel in find_panels(found)}
+    panels = {panel.kind.id: [metric.id for metric in panel.starting] for panel in find_panels(found)}
     assert list(panels) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
     assert panels["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
     assert panels["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]

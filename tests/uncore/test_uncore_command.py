@@ -1,10 +1,11 @@
-"""`turbotui uncore`: panels as text and JSON, filters and events from the command line, and what it refuses."""
+"""`turbotui uncore`: tables in every format, filters and events from the command line, and what it refuses."""
 
 from __future__ import annotations
 
-import json
+import csv
 
 import pytest
+from jsontables import by, tables
 
 from turbotui.cli import main
 
@@ -18,35 +19,74 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 FAST = ("-i", "0.05", "-n", "1")
 
 
-def test_panels_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+FILTERED = ("-k", "nvidia_pcie_pmu", "-f", "nvidia_pcie_pmu_0_rc_4/src_bdf=0005:c1:00.0,src_bdf_en/")
+
+
+def test_tables_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--machine", "vera-2s", *FAST, "-k", "cmem", "-k", "nvdlink")
     assert status == 0
-    assert out.startswith("# SIMULATED machine vera-2s: nothing below was read from hardware\n")
+    assert out.startswith("# SIMULATED machine vera-2s: nothing here was measured\n")
     assert "CMEM: reads of the CPUs' memory (2 x nvidia_cmem_latency_pmu)" in out
+    what, unit, *_rows = out.splitlines()[2:]
+    assert what.split() == ["rd", "rd", "lat", "rd", "lat", "clock"]
+    assert unit.split() == ["place", "GB/s", "cycles", "ns", "GHz"]
     assert "145.0" in out
     assert "NV-DLink" in out
     assert "a divisor is zero" in out  # the reason of a dash
     assert "PCIE" not in out
 
 
-def test_panels_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(
-        capsys, "--machine", "vera-2s", "-i", "0.05", "-n", "2", "--json", "-k", "nvidia_pcie_pmu",
-        "-f", "nvidia_pcie_pmu_0_rc_4/src_bdf=0005:c1:00.0,src_bdf_en/", "-e", "nvidia_pcie_pmu/wr_req/",
-    )  # fmt: skip
+def test_a_table_is_a_kind_of_pmu(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--machine", "vera-2s", "-i", "0.05", "-n", "2", "--json", *FILTERED, "-e", "nvidia_pcie_pmu/wr_req/")
+    status, out, _ = run(capsys, *words)
     assert status == 0
-    reports = [json.loads(line) for line in out.splitlines()]
-    assert len(reports) == 2
-    (panel,) = reports[-1]["panels"]
-    assert reports[-1]["simulated"] is True
-    assert panel["units"]["rd latency ns"] == "ns"
-    assert panel["units"]["wr_req M/s"] == "M/s"
-    assert panel["formulas"]["rd bandwidth GB/s"] == "rd_bytes / dt"
-    rows = {row["row"]: row for row in panel["rows"]}
-    assert rows["pkg 0 rc 4"]["filters"] == {"src_bdf": 0xC100, "src_bdf_en": 1}
-    assert rows["pkg 0 Σ"]["sum"] is True
-    assert len(rows["pkg 0 Σ"]["pmus"]) == 6
-    assert rows["pkg 1 rc 5"]["values"]["rd latency ns"] == pytest.approx(640.0, rel=0.01)
+    found = tables(out)
+    assert [one["table"] for one in found] == ["nvidia_pcie_pmu"] * 2, "one table an interval"
+    last = found[-1]
+    assert (last["kind"], last["facts"]) == ("SIMULATED", {"nvidia_pcie_pmu": "PCIE: what PCI devices read and write"})
+    columns = {column["id"]: column for column in last["columns"]}
+    assert columns["rd latency ns"]["unit"] == "ns"
+    assert columns["wr_req M/s"]["unit"] == "M/s"
+    assert columns["rd bandwidth GB/s"]["formula"] == "rd_bytes / dt"
+    rows = {row["place"]: row for row in last["rows"]}
+    assert rows["pkg 0 rc 4"]["values"]["filters"] == "src_bdf 0xc100 = c1:00.0, src_bdf_en on"
+    assert rows["pkg 0 rc 4"] | {"values": {}} == {
+        "row": "unit", "place": "pkg 0 rc 4", "package": 0, "pmu": "nvidia_pcie_pmu_0_rc_4", "cpu": 0, "values": {},
+    }  # fmt: skip
+    assert (rows["pkg 0 Σ"]["row"], rows["pkg 0 Σ"]["values"]["filters"]) == ("package", "1 of 6 filtered")
+    assert "pmu" not in rows["pkg 0 Σ"]
+    assert len([row for row in last["rows"] if row["package"] == 0]) == 1 + 6
+    assert by(last, "place")["pkg 1 rc 5"]["rd latency ns"] == pytest.approx(640.0, rel=0.01)
+
+
+def test_estimates_are_marked_in_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--machine", "vera-2s", *FAST, "-k", "nvidia_ucf_pmu")
+    _, out, _ = run(capsys, *words, "--json")
+    (table,) = tables(out)
+    assert [set(row["estimated"]) for row in table["rows"]] == [{one["id"] for one in table["columns"]}] * 2
+    _, out, _ = run(capsys, *words)
+    assert sum(line.count("~") for line in out.splitlines()) == 2 * len(table["columns"])
+
+
+def test_metrics_have_base_units_and_no_sum_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--machine", "vera-2s", *FAST, *FILTERED, "--format", "openmetrics")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[-1] == "# EOF"
+    name = "turbotui_nvidia_pcie_pmu_rd_latency_seconds"
+    samples = [line for line in lines if line.startswith(f"{name}{{")]
+    assert len(samples) == 12, "the units, not the sums"
+    assert [float(line.rpartition(" ")[2]) for line in samples] == pytest.approx([640e-9] * 12, rel=0.01)
+    assert f"# HELP {name} rd latency (rd latency ns, rd_cum_outs / rd_req * dt / cycles)" in lines
+    assert any(line.startswith("turbotui_nvidia_pcie_pmu_rd_bandwidth_bytes_per_second{") for line in lines)
+    assert any(line.startswith("turbotui_nvidia_pcie_pmu_frequency_hertz{") for line in lines)
+
+
+def test_comma_separated_values_are_of_the_first_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "--machine", "vera-2s", *FAST, "-k", "nvlink", "-k", "cmem", "--format", "csv")
+    rows = list(csv.DictReader(out.splitlines()))
+    assert [(row["place"], row["pmu"], row["rd latency ns"]) for row in rows] == [
+        ("pkg 0", "nvidia_cmem_latency_pmu_0", "145.0"), ("pkg 1", "nvidia_cmem_latency_pmu_1", "145.0")]
 
 
 def test_a_machine_without(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +95,9 @@ def test_a_machine_without(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("virtual machine: this virtual machine is given no uncore PMU; ")
     assert "--machine vera-2s" in out
     status, out, _ = run(capsys, "--machine", "guest", "--json")
-    assert json.loads(out)["panels"] == []
+    (table,) = tables(out)
+    assert table["rows"] == []
+    assert "given no uncore PMU" in table["notes"][0]
 
 
 @pytest.mark.parametrize(

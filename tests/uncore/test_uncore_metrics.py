@@ -9,13 +9,14 @@ import pytest
 from turbotui.machine.events import EventEncoder
 from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.quantities.uncore import METRICS, Metric
-from turbotui.quantities.uncore.tegra410 import TEGRA410, UNNAMED_FABRIC
+from turbotui.quantities.uncore.names import UNNAMED_FABRIC
+from turbotui.quantities.uncore.tegra410 import TEGRA410
 
 SECONDS = 2.0
 
 
 def of(pmu: str, title: str, unit: str) -> Metric:
-    (found,) = [one for one in METRICS if (one.pmu, one.title, one.unit) == (pmu, title, unit)]
+    (found,) = [one for one in METRICS if (one.pmu, one.what, one.unit) == (pmu, title, unit)]
     return found
 
 
@@ -23,7 +24,7 @@ def measured(metric: Metric, instance: str, expected_bytes: str = "") -> tuple[f
     """The metric from one group of counters over two seconds, and the bytes that the model says moved meanwhile."""
     clock = ManualClock()
     host = simulated_host("vera-2s", clock)
-    events = EventEncoder(host).encode("{" + ",".join(f"{instance}/{name}/" for name in metric.events) + "}")
+    events = EventEncoder(host).encode("{" + ",".join(f"{instance}/{name}/" for name in metric.needs) + "}")
     leader = -1
     for event in events:
         opened = host.perf_event_open(event.attr, -1, event.cpus[0], leader)
@@ -32,8 +33,8 @@ def measured(metric: Metric, instance: str, expected_bytes: str = "") -> tuple[f
     clock.advance(SECONDS)
     words = struct.unpack(f"={3 + len(events)}Q", host.read_counter(leader, 8 * (3 + len(events))))
     new = host.model.package_truth(0)
-    values: dict[str, float | None] = {"dt": SECONDS * 1e9, **dict(zip(metric.events, words[3:], strict=True))}
-    return metric.formula.evaluate(values), getattr(new, expected_bytes or "seconds") - getattr(
+    values: dict[str, float | None] = {"dt": SECONDS * 1e9, **dict(zip(metric.needs, words[3:], strict=True))}
+    return metric.expression.evaluate(values), getattr(new, expected_bytes or "seconds") - getattr(
         old, expected_bytes or "seconds"
     )
 
@@ -67,8 +68,8 @@ def test_bandwidth_is_bytes_of_the_model(pmu: str, title: str) -> None:
 
 def test_requests_by_hand() -> None:
     metric = of("nvidia_pcie_pmu", "wr requests", "1/cycle")
-    assert metric.events == ("wr_req", "cycles")
-    assert metric.formula.evaluate({"wr_req": 30.0, "cycles": 120.0}) == 0.25
+    assert metric.needs == ("wr_req", "cycles")
+    assert metric.expression.evaluate({"wr_req": 30.0, "cycles": 120.0}) == 0.25
 
 
 def test_every_event_of_every_metric_is_one_of_the_pmu() -> None:
@@ -77,5 +78,5 @@ def test_every_event_of_every_metric_is_one_of_the_pmu() -> None:
         if metric.pmu == UNNAMED_FABRIC:
             continue
         suffix = "_0_rc_0" if "pcie" in metric.pmu else "_0"
-        for name in metric.events:
+        for name in metric.needs:
             assert len(encoder.encode(f"{metric.pmu}{suffix}/{name}/")) == 1

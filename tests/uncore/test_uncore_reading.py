@@ -28,7 +28,7 @@ def test_events_of_a_latency_are_one_group_and_nothing_is_counted_twice() -> Non
     assert set(bundles[0]) == {"rd_cum_outs", "rd_req", "cycles"}
     sets = [frozenset(events) for events in bundles]
     assert all(not one <= other for one in sets for other in sets if one is not other)
-    assert frozenset(name for metric in panel.metrics for name in metric.events) == frozenset().union(*sets)
+    assert frozenset(name for metric in panel.metrics for name in metric.needs) == frozenset().union(*sets)
 
 
 def test_all_counters_are_closed_in_the_end_and_few_are_open_meanwhile() -> None:
@@ -36,7 +36,7 @@ def test_all_counters_are_closed_in_the_end_and_few_are_open_meanwhile() -> None
     seen: list[int] = []
     watch.frames(1, lambda _sampler, _number: seen.append(len(watch.host._open)))
     distinct = sum(
-        len({name for metric in watch.board.shown(panel) for name in metric.events}) * len(panel.units)
+        len({name for metric in watch.board.shown(panel) for name in metric.needs}) * len(panel.units)
         for panel in watch.board.panels
     )
     assert distinct <= seen[0] <= distinct + 4  # a clock of a second group of the fabric
@@ -242,7 +242,7 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
     frame = watch.frames()[-1]
     panel = watch.panel(PCIE)
     row = next(row for row in panel.rows if row.label == ROW)
-    metric = next(one for one in panel.metrics if one.key == "rd latency ns")
+    metric = next(one for one in panel.metrics if one.id == "rd latency ns")
     text = "\n".join(explanation(watch.board, PortMap(watch.host), frame, At(panel, row, metric)))
     for part in (
         "rd latency [ns] = rd_cum_outs / rd_req * dt / cycles", "= 640.0 ns", "config 0x4, config2 0x1", "one group",

@@ -173,10 +173,10 @@ def test_every_metric(shape: str) -> None:
                 continue  # parts of a sum are checked through it
             for metric in watch.board.shown(panel):
                 reading = watch.board.reading(frame, panel, row, metric)
-                if metric.key in CONSTANTS.get(kind, {}):
-                    expected = CONSTANTS[kind][metric.key]
+                if metric.id in CONSTANTS.get(kind, {}):
+                    expected = CONSTANTS[kind][metric.id]
                 else:
-                    name, share, divisor = {**TRAFFIC.get(kind, {}), **PCI.get(kind, {})}[metric.key]
+                    name, share, divisor = {**TRAFFIC.get(kind, {}), **PCI.get(kind, {})}[metric.id]
                     bytes_moved = (after[row.package][name] - before[row.package][name]) * share
                     if name == "hits":
                         new, old = after[row.package], before[row.package]
@@ -190,11 +190,11 @@ def test_every_metric(shape: str) -> None:
                     assert reading.value is None, metric
                     assert reading.why is not None
                 else:
-                    assert reading.value == pytest.approx(expected, rel=2e-3), (kind, row.label, metric.key)
-                checked.add((kind, metric.key))
+                    assert reading.value == pytest.approx(expected, rel=2e-3), (kind, row.label, metric.id)
+                checked.add((kind, metric.id))
     kinds = {panel.kind.id for panel in watch.board.panels}
     assert kinds
-    offered = {(panel.kind.id, one.key) for panel in watch.board.panels for one in panel.metrics}
+    offered = {(panel.kind.id, one.id) for panel in watch.board.panels for one in panel.metrics}
     assert checked == offered
     if shape in ("vera-2s", "grace-2s"):  # every row of the tables is there, but for PMUs that the kernel cannot name
-        assert offered == {(one.pmu, one.key) for one in METRICS if one.pmu in kinds}
+        assert offered == {(one.pmu, one.id) for one in METRICS if one.pmu in kinds}

@@ -61,5 +61,5 @@ class UncoreWatch:
         """One cell by names: "pkg 0 rc 1", "rd latency ns"."""
         panel = self.panel(kind)
         (line,) = [one for one in panel.rows if one.label == row]
-        (column,) = [one for one in self.board.shown(panel) if one.key == metric]
+        (column,) = [one for one in self.board.shown(panel) if one.id == metric]
         return self.board.reading(frame, panel, line, column)

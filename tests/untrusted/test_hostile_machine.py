@@ -35,6 +35,7 @@ def said(words: tuple[str, ...], tree: str, capsys: pytest.CaptureFixture[str]) 
     return shown.out + shown.err
 
 
+UNCORE = ("uncore", "-n", "1", "-i", "0.1")
 STAT = ("stat", "-q", "-n", "1", "-i", "0.1")
 
 
@@ -42,8 +43,9 @@ STAT = ("stat", "-q", "-n", "1", "-i", "0.1")
     ("stat", "-n", "1", "-i", "0.1"), (*STAT, "--format", "table"), (*STAT, "--format", "csv"),
     (*STAT, "--format", "openmetrics"), (*STAT, "--format", "json"), (*STAT, "--enable", "all"),
     ("stat", "-n", "1", "-i", "0.1", "--debug"), ("doctor",), ("doctor", "--json"), ("doctor", "-v"), ("info", "-v"),
-    ("info", "--json"), ("columns",), ("columns", "--json"), ("uncore", "-n", "1", "-i", "0.1"),
-    ("uncore", "-n", "1", "-i", "0.1", "--json"), ("events", "list"), ("events", "list", "--json"), ("events", "sets"),
+    ("info", "--json"), ("columns",), ("columns", "--json"), UNCORE,
+    (*UNCORE, "--json"), (*UNCORE, "--format", "csv"), (*UNCORE, "--format", "table"),
+    (*UNCORE, "--format", "openmetrics"), ("events", "list"), ("events", "list", "--json"), ("events", "sets"),
     ("events", "sets", "--json"), ("roofs",), ("roofs", "--json"), ("roofline",), ("score", "show"),
     ("score", "history"), ("spy", "--on", "all", "--events", "cycles", "-n", "1"),
 ], ids=" ".join)

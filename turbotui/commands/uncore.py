@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 import queue
+from collections.abc import Iterator, Sequence
 
 from turbotui.analysis.uncore.absence import why_none
 from turbotui.analysis.uncore.board import Board
 from turbotui.analysis.uncore.panels import Panel, typed_metric
+from turbotui.analysis.uncore.tables import PanelTable, no_units
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.uncore_text import panel_lines, report
-from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
+from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import InternalError, UsageError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.uncore.fields import fields_of, read_value
 from turbotui.machine.uncore.filters import check
+from turbotui.output.envelope import Envelope, envelope_now
+from turbotui.output.formats import Writer
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
-from turbotui.untrusted import json_text
 
 _INTERVAL = 1.0
 
@@ -29,16 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--interval", metavar="SECONDS", help="panels for every interval, not only once")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
-                        help="only kinds of PMU whose name has this in it; may be given several times")
+                        help="only kinds of PMU whose name has this in it; may be given several times (csv: the first)")
     parser.add_argument("-e", "--event", metavar="PMU/EVENT/", action="append", default=[],
                         help="show this event too, on every PMU of its kind; an event is a name or terms")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
                         help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, one an interval")
+    add_format_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print panels until the intervals are over or SIGINT comes."""
+    """Print tables until the intervals are over or SIGINT comes."""
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
     seconds = parse_interval(arguments.interval or str(_INTERVAL))
@@ -46,11 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments))
     board = Board(machine)
     if not board.panels:
-        why = why_none(machine)
-        if arguments.json:
-            print(json_text({"machine": machine.host.name, "panels": [], "why": why.sentence()}))
-        else:
-            print(why.sentence())
+        why = why_none(machine).sentence()
+        print_tables(arguments, envelope_now(machine.host, notes=(why,)), (no_units(),), lambda: (why,))
         return 0
     panels = _chosen(board, arguments.kind)
     for text in arguments.event:
@@ -59,33 +59,47 @@ def run(arguments: argparse.Namespace) -> int:
     for text in arguments.filter:
         _filter(board, text)
     board.keep(panels)
-    _watch(machine, board, seconds, 1 if once else arguments.intervals, as_json=arguments.json)
+    intervals = 1 if once else arguments.intervals
+    _watch(machine, board, seconds, intervals, make_writer(arguments, intervals))
     return 0
 
 
-def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None, *, as_json: bool) -> None:
+def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None, writer: Writer | None) -> None:
     frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
     session = Session(machine, (), seconds, LinuxHost())
     session.read_also(board.sources(), board.signals())
     session.start(frames.put, intervals=intervals, on_end=lambda: frames.put(None))
-    mark = label(machine.host)
+    facts = {panel.kind.id: panel.kind.described for panel in board.panels}
     try:
         while (frame := frames.get()) is not None:
             if frame.older is None:
                 continue
-            if as_json:
-                print(json_text(report(board, frame, machine)), flush=True)
-                continue
-            if mark:
-                print(f"# {mark}: nothing below was read from hardware")
-            for panel in board.panels:
-                print("\n".join(panel_lines(board, panel, frame)) + "\n", flush=True)
+            envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
+                                facts=facts)
+            tables = [PanelTable(board, panel, frame) for panel in board.panels]
+            if writer is None:
+                print_lines(_text(envelope, tables))
+            else:
+                writer.write(envelope, tables)
     except KeyboardInterrupt:
         pass  # that is how a person ends it
     finally:
         session.stop()
+        if writer is not None:
+            writer.end()
     if session.failure is not None:
         raise InternalError(f"{type(session.failure).__name__}: {session.failure}") from session.failure
+
+
+def _text(envelope: Envelope, tables: Sequence[PanelTable]) -> Iterator[str]:
+    """Each table below its title, and above the reasons of what is unknown in it."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    for table in tables:
+        yield f"{table.panel.kind.described} ({len(table.panel.units)} x {table.name})"
+        yield from text_lines(envelope, table, indent="  ")
+        yield from (f"  - {reason}" for reason in table.reasons())
+        yield ""
 
 
 def _chosen(board: Board, words: list[str]) -> tuple[Panel, ...]:

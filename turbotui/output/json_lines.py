@@ -1,4 +1,4 @@
-"""One JSON object a line for each table and interval, with units, and a reason for every null.
+"""One JSON object a line for each table and interval, with units and formulas, and a reason for every null.
 
 The schema is docs/table.schema.json; every verb writes this object and no other.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from turbotui import __version__
 from turbotui.output.envelope import Envelope
+from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import AnyTable, measures
 from turbotui.untrusted import json_text
 
@@ -31,7 +32,7 @@ class JsonLines:
             "time": envelope.time,
             "seconds": envelope.seconds,
             "table": table.name,
-            "columns": [{"id": column.id, "unit": column.unit} for column in columns],
+            "columns": [_told(table, column) for column in columns],
             "rows": [_row(table, row) for row in table.rows],
         }
         if envelope.facts:
@@ -43,6 +44,11 @@ class JsonLines:
     def end(self) -> Iterator[str]:
         """Nothing: every line is whole."""
         return iter(())
+
+
+def _told(table: AnyTable, column: Column[Any]) -> dict[str, str]:
+    formula = table.formula(column)
+    return {"id": column.id, "unit": column.unit, **({"formula": formula} if formula else {})}
 
 
 def _row(table: AnyTable, row: Any) -> dict[str, object]:

@@ -24,11 +24,12 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "%": ("ratio", 0.01), "MHz": ("hertz", 1e6), "W": ("watts", 1.0), "J": ("joules", 1.0), "°C": ("celsius", 1.0),
     "s": ("seconds", 1.0), "ms": ("seconds", 1e-3), "us": ("seconds", 1e-6), "µs": ("seconds", 1e-6),
     "nJ": ("joules", 1e-9), "M/s": ("per_second", 1e6), "/s": ("per_second", 1.0),
-    "ms/s": ("ratio", 1e-3),
+    "ms/s": ("ratio", 1e-3), "ns": ("seconds", 1e-9), "GHz": ("hertz", 1e9), "GB/s": ("bytes_per_second", 1e9),
+    "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0),
 }  # fmt: skip
 # what a title says of its unit, which the name says at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),
-         "M/s": ("MRPS",), "s": ("_Seconds",)}
+         "M/s": ("MRPS",), "s": ("_Seconds",), "GB/s": ("GB/s", "GBs")}
 # titles that would say a unit which is not the name's, or too little
 _STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled"}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (turbostat-spec 2.7)
@@ -150,7 +151,7 @@ def metric_names(columns: Sequence[Column[Any]]) -> dict[str, str]:
     for column in columns:
         unit = _UNITS.get(column.unit, ("", 1.0))[0]
         stem = _STEMS.get(column.id, column.id)
-        for said in _SAID.get(column.unit, ()):
+        for said in (f" {column.unit}", *_SAID.get(column.unit, ())):
             if stem.endswith(said) and len(stem) > len(said):
                 stem = stem.removesuffix(said)
                 break

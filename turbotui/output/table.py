@@ -24,7 +24,7 @@ PARTIAL = "*"
 
 
 class TableText:
-    """A line with time and length of the interval, then the table. Columns never become narrower again.
+    """A line with the table's name, time and length of the interval, then the table. Columns never become narrower.
 
     Attributes:
         headed: whether the first line is written.
@@ -37,15 +37,18 @@ class TableText:
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The first line, the titles and the rows."""
         if self._headed:
-            parts = [envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
+            parts = [table.name, envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
                      *([envelope.said] if envelope.said else []), *([envelope.label] if envelope.label else [])]
             yield f"# {', '.join(parts)}"
         columns = table.columns
         rows = [[self._cell(column, table.cell(column, row)) for column in columns] for row in table.rows]
         for at, column in enumerate(columns):
-            widest = max([len(column.title), column.width, *(len(cells[at]) for cells in rows)])
+            widest = max([*map(len, column.heading), column.width, *(len(cells[at]) for cells in rows)])
             self._widths[column.id] = max(widest, self._widths.get(column.id, 0))
-        yield self._line(columns, [column.title for column in columns])
+        headings = [column.heading for column in columns]
+        height = max(map(len, headings), default=0)
+        for titles in zip(*(("",) * (height - len(lines)) + lines for lines in headings), strict=True):
+            yield self._line(columns, titles)
         for cells in rows:
             yield self._line(columns, cells)
 

@@ -145,6 +145,11 @@ class Column(Generic[R]):
         """What stands above the column."""
         return self.id
 
+    @property
+    def heading(self) -> tuple[str, ...]:
+        """The title for people, who may be given it in several short lines."""
+        return (self.title,)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterColumn(Column[Inputs]):

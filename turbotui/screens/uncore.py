@@ -13,7 +13,7 @@ from turbotui.analysis.uncore.board import Board, Reading
 from turbotui.analysis.uncore.explaining import said
 from turbotui.analysis.uncore.panels import At, Panel, Row
 from turbotui.analysis.uncore.ports import PortMap
-from turbotui.machine.uncore.fields import fields_of, settings_said
+from turbotui.machine.uncore.fields import fields_of
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
@@ -115,7 +115,7 @@ class UncoreScreen(WatchScreen):
 
     def _sheet(self, panel: Panel) -> Sheet:
         kind, metrics, frame = panel.kind, self._board.shown(panel), self.watch_state.frame
-        sorted_by = next((at for at, one in enumerate(metrics) if one.key == self._sort.get(kind.id, ("",))[0]), None)
+        sorted_by = next((at for at, one in enumerate(metrics) if one.id == self._sort.get(kind.id, ("",))[0]), None)
         foldable = any(row.is_sum for row in panel.rows)
         rows = self._rows(panel, frame)
         units = f"{len(panel.units)} x {kind.id}"
@@ -123,7 +123,7 @@ class UncoreScreen(WatchScreen):
             key=kind.id,
             title=kind.title,
             about=f"{kind.what} · {units}" if kind.what else units,
-            columns=tuple(SheetColumn(one.key, one.heading) for one in metrics),
+            columns=tuple(SheetColumn(one.id, one.heading) for one in metrics),
             rows=tuple(self._line(panel, row, metrics, frame) for row in rows),
             sort=sorted_by,
             folded=kind.id in self._folded if foldable else None,
@@ -135,7 +135,7 @@ class UncoreScreen(WatchScreen):
         folded = panel.kind.id in self._folded
         rows = [row for row in panel.rows if row.is_sum or not folded]
         name, falling = self._sort.get(panel.kind.id, ("", True))
-        metric = next((one for one in self._board.shown(panel) if one.key == name), None)
+        metric = next((one for one in self._board.shown(panel) if one.id == name), None)
         if metric is None or frame is None:
             return rows
 
@@ -155,16 +155,9 @@ class UncoreScreen(WatchScreen):
     def _line(self, panel: Panel, row: Row, metrics: Sequence[Metric], frame: Frame | None) -> SheetRow:
         cells = [self._cell(self._board.reading(frame, panel, row, one), one) if frame is not None
                  else SheetCell(UNKNOWN, Tone.DIM) for one in metrics]
-        filters = self._filters(panel, row)
+        filters = self._board.filters_said(panel, row)
         note = filters or ("" if row.is_sum else self._ports.note(row.units[0]))
         return SheetRow(row.key, f"{row.label} {_FILTERED}" if filters else row.label, tuple(cells), note, row.is_sum)
-
-    def _filters(self, panel: Panel, row: Row) -> str:
-        """What a row leaves out; "" where it counts everything."""
-        if row.is_sum:
-            filtered = sum(bool(self._board.settings(unit.pmu.name)) for unit in row.units)
-            return f"{filtered} of {len(row.units)} filtered" if filtered else ""
-        return settings_said(panel.pmu, self._board.settings(row.units[0].pmu.name))
 
     @staticmethod
     def _cell(reading: Reading, metric: Metric) -> SheetCell:
@@ -191,13 +184,13 @@ class UncoreScreen(WatchScreen):
             return ""
         panel, row, metric = here
         name = row.units[0].pmu.name if not row.is_sum else f"{len(row.units)} x {panel.kind.title}"
-        filters = self._filters(panel, row)
+        filters = self._board.filters_said(panel, row)
         where = f"{name} · {row.label}{f' · {filters}' if filters else ''}"
         if metric is None or frame is None:
             return where
         reading = self._board.reading(frame, panel, row, metric)
         why = f" · {reading.why.sentence()}" if reading.why is not None else ""
-        return f"{where} · {metric.title} {said(metric, reading)}{why}"
+        return f"{where} · {metric.what} {said(metric, reading)}{why}"
 
     def on_sheets_view_moved(self) -> None:
         """Read out the new cell."""
@@ -253,7 +246,7 @@ class UncoreScreen(WatchScreen):
         if here is None:
             return
         panel = here[0]
-        names = ["", *(one.key for one in self._board.shown(panel))]
+        names = ["", *(one.id for one in self._board.shown(panel))]
         now = self._sort.get(panel.kind.id, ("", True))[0]
         self._sort_by(panel.kind.id, names[(names.index(now) + by) % len(names) if now in names else 0])
 
@@ -268,7 +261,7 @@ class UncoreScreen(WatchScreen):
             if name is not None:
                 self._sort_by(kind, name)
 
-        columns = [_Listed(one.key, one.unit, one.formula.text) for one in self._board.shown(here[0])]
+        columns = [_Listed(one.id, one.unit, one.formula) for one in self._board.shown(here[0])]
         self.app.push_screen(SortMenu(columns, self._sort.get(kind, ("", True))[0]), chosen)
 
     def action_reverse(self) -> None:

@@ -52,18 +52,18 @@ class EventPicker(PickWindow):
         shown = self._board.shown(self._panel)
         items: list[Item] = []
         for title, metrics in self._sections():
-            found = [one for one in metrics if "=" in wanted or wanted in one.key.lower()]
+            found = [one for one in metrics if "=" in wanted or wanted in one.id.lower()]
             if found:
                 items.append(Item(((title, Tone.TITLE),)))
             for one in found:
                 mark = "✓" if one in shown else " "
-                name = (f"{one.title:<28} ", Tone.PLAIN)
-                items.append(Item(((f" {mark}  ", Tone.KEY), name, (f"{one.unit:<8}", Tone.DIM)), one.key))
+                name = (f"{one.what:<28} ", Tone.PLAIN)
+                items.append(Item(((f" {mark}  ", Tone.KEY), name, (f"{one.unit:<8}", Tone.DIM)), one.id))
         self.query_one(Listing).show(items)
 
     def _under_cursor(self) -> Metric | None:
         key = self.query_one(Listing).key
-        return next((one for _, metrics in self._sections() for one in metrics if one.key == key), None)
+        return next((one for _, metrics in self._sections() for one in metrics if one.id == key), None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Show the event that was typed as terms, or what is under the cursor."""
@@ -86,8 +86,8 @@ class EventPicker(PickWindow):
         text = "nothing matches: terms such as event=0x1 are added with Enter"
         if metric is not None:
             written = [self._panel.pmu.events[name].text if name in self._panel.pmu.events else name
-                       for name in metric.events]
-            text = f"{metric.title} [{metric.unit}]\n= {metric.formula.text}\n{'; '.join(written)}\n{metric.document}"
+                       for name in metric.needs]
+            text = f"{metric.what} [{metric.unit}]\n= {metric.formula}\n{'; '.join(written)}\n{metric.document}"
         self.say(text)
 
     def action_show_or_hide(self) -> None:

@@ -27,5 +27,5 @@ class ExplainUncore(TextWindow):
         if frame is None:
             return name, []
         reading = self._board.reading(frame, at.panel, at.row, at.metric)
-        title = f"{at.metric.title} · {name} · {said(at.metric, reading)}"
+        title = f"{at.metric.what} · {name} · {said(at.metric, reading)}"
         return title, explanation(self._board, self._ports, frame, at)

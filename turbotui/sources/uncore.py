@@ -19,7 +19,7 @@ from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.quantities.uncore import BYTES, CLOCKS
+from turbotui.quantities.uncore.names import BYTES, CLOCKS
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.perf_group import Event, Times, probe_events

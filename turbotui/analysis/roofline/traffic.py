@@ -27,7 +27,7 @@ class MemoryTraffic:
         self._topology = machine.topology
         self._board = Board(machine)
         chosen = next(((panel, metric) for metric in TRAFFIC for panel in self._board.panels
-                       if panel.kind.id == metric.pmu and all(can_count(panel.pmu, name) for name in metric.events)),
+                       if panel.kind.id == metric.pmu and all(can_count(panel.pmu, name) for name in metric.needs)),
                       None)
         self._panel: Panel | None = None if chosen is None else chosen[0]
         self._metric: Metric | None = None if chosen is None else chosen[1]
@@ -47,7 +47,7 @@ class MemoryTraffic:
     @property
     def document(self) -> str:
         """Where the traffic is from: "uncore_imc: (cas_count_read + cas_count_write) / dt"; "" where nobody counts."""
-        return "" if self._metric is None else f"{self._metric.pmu}: {self._metric.formula.text}"
+        return "" if self._metric is None else f"{self._metric.pmu}: {self._metric.formula}"
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
         """Bytes per second of the interval by package row; a package that is not known in full is not there."""

@@ -12,6 +12,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.machine.uncore.corrections import right_scale
 from turbotui.machine.uncore.discovery import Unit
+from turbotui.machine.uncore.fields import settings_said
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import CLOCKS, ELAPSED, Metric
@@ -45,12 +46,12 @@ class Reading:
 
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     """Which events must be counted in the same time: those of each metric, less what is part of another one's."""
-    sets = sorted({frozenset(one.events) for one in metrics if one.events}, key=lambda one: (-len(one), sorted(one)))
+    sets = sorted({frozenset(one.needs) for one in metrics if one.needs}, key=lambda one: (-len(one), sorted(one)))
     kept: list[frozenset[str]] = []
     for each in sets:
         if not any(each <= other for other in kept):
             kept.append(each)
-    names = dict.fromkeys(name for one in metrics for name in one.events)
+    names = dict.fromkeys(name for one in metrics for name in one.needs)
     # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
     order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
@@ -92,6 +93,13 @@ class Board:
     def settings(self, pmu: str) -> Mapping[str, int]:
         """The filters of a PMU that are not left at their defaults."""
         return self._settings.get(pmu, {})
+
+    def filters_said(self, panel: Panel, row: Row) -> str:
+        """What a row leaves out; "" where it counts everything."""
+        if not row.is_sum:
+            return settings_said(panel.pmu, self.settings(row.units[0].pmu.name))
+        filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
+        return f"{filtered} of {len(row.units)} filtered" if filtered else ""
 
     def set_filters(self, pmus: Sequence[str], settings: Mapping[str, int]) -> None:
         """Count with these filters from now on; check them first (`machine.uncore.filters`)."""
@@ -156,21 +164,21 @@ class Board:
             mean = name in (ELAPSED, _RAN) or metric.is_clock(name)
             inputs[name] = sum(values) / len(values) if mean else sum(values)
         ran = inputs.pop(_RAN)
-        value = metric.formula.evaluate(inputs)
-        why = None if value is not None else Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula.text}: {_EMPTY}")
+        value = metric.expression.evaluate(inputs)
+        why = None if value is not None else Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
         estimated = any(part[_RAN] < 1.0 for part in known)
         return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
 
     def _signals_of(self, order: Order, unit: Unit, metric: Metric) -> tuple[tuple[str, SignalId], ...] | None:
         """Names in a formula and the signals behind them; None where they are not counted."""
-        key = (order.number, unit.key, metric.events)
+        key = (order.number, unit.key, metric.needs)
         if key not in self._names:
-            bundle = next((at for at, events in enumerate(order.bundles) if set(metric.events) <= set(events)), None)
+            bundle = next((at for at, events in enumerate(order.bundles) if set(metric.needs) <= set(events)), None)
             if bundle is None:
                 return None
             times = order.times(unit, bundle)
             self._names[key] = (
-                *((event, order.signal(unit, bundle, event)) for event in metric.events),
+                *((event, order.signal(unit, bundle, event)) for event in metric.needs),
                 (ELAPSED, times.enabled),
                 (_RAN, times.running),
             )

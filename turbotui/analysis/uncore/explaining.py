@@ -39,9 +39,9 @@ def explanation(board: Board, ports: PortMap, frame: Frame, at: At) -> list[str]
     """The lines of the window."""
     panel, row, metric = at.panel, at.row, at.metric
     reading = board.reading(frame, panel, row, metric)
-    lines = [f"{metric.title} [{metric.unit}] = {metric.formula.text}"]
+    lines = [f"{metric.what} [{metric.unit}] = {metric.formula}"]
     if reading.inputs:
-        lines.append(f"    = {with_numbers(metric.formula.text, reading.inputs)}")
+        lines.append(f"    = {with_numbers(metric.formula, reading.inputs)}")
     lines.append(f"    = {said(metric, reading)}")
     if reading.why is not None:
         lines.append(f"unknown: {reading.why.sentence()}")
@@ -71,7 +71,7 @@ def explanation(board: Board, ports: PortMap, frame: Frame, at: At) -> list[str]
 
 def _events(board: Board, row: Row, metric: Metric, reading: Reading) -> list[str]:
     lines: list[str] = []
-    for event in metric.events:
+    for event in metric.needs:
         amount = reading.inputs.get(event)
         known = "—" if amount is None else f"{amount:,.0f}"
         lines.append(f"Δ{event} = {known}")
@@ -99,7 +99,7 @@ def _scope(panel: Panel, row: Row, metric: Metric) -> list[str]:
     if not row.is_sum:
         return []
     where = "the machine" if row.package == UNKNOWN else f"package {row.package}"
-    clocks = [event for event in metric.events if metric.is_clock(event)]
+    clocks = [event for event in metric.needs if metric.is_clock(event)]
     means = f"; {', '.join(clocks)} and the interval are averaged" if clocks else "; the interval is averaged"
     units = f"all {len(row.units)} {panel.kind.title} units of {where}"
     return [f"recomputed from the counts of {units}, added{means}; never a mean of ratios"]

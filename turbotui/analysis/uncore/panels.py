@@ -12,8 +12,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError, Pmu
 from turbotui.machine.uncore.corrections import is_meaningless
 from turbotui.machine.uncore.discovery import UNKNOWN, Unit, find_units
-from turbotui.quantities.expressions import parse_expression
-from turbotui.quantities.uncore import BYTES, KINDS, METRICS, Kind, Metric
+from turbotui.quantities.uncore import BYTES, KINDS, METRICS, Kind, Metric, metric_of
 
 _NAMED = {kind.id: kind for kind in KINDS}
 _ORDER = {kind.id: place for place, kind in enumerate(KINDS)}
@@ -118,7 +117,7 @@ def find_panels(machine: Machine) -> tuple[Panel, ...]:
 
 def _panel(kind: Kind, units: tuple[Unit, ...]) -> Panel:
     pmu = units[0].pmu
-    fitting = [one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.events)]
+    fitting = [one for one in METRICS if one.pmu == kind.id and all(can_count(pmu, name) for name in one.needs)]
     fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
     raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
     return Panel(kind, units, tuple(fitting), raw)
@@ -149,7 +148,7 @@ def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
     unit, factor = _COUNTS
     if known is not None and known.unit:
         unit, factor = ("GB/s", "") if known.unit in BYTES else (f"{known.unit}/s", " * 1000000000")
-    return Metric(kind, event, unit, parse_expression(f"'{event}' / dt{factor}"), _SYSFS)
+    return metric_of(kind, event, unit, f"'{event}' / dt{factor}", document=_SYSFS)
 
 
 def typed_metric(panel: Panel, text: str) -> Metric:

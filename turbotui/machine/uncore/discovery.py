@@ -16,8 +16,7 @@ from turbotui.machine.events.devices import Devices
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import DEVICES, Pmu
-from turbotui.quantities.uncore.tegra241 import GRACE_PCIE
-from turbotui.quantities.uncore.tegra410 import UNNAMED_FABRIC
+from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
 from turbotui.untrusted import one_line
 
 _NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)

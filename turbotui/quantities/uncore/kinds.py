@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from turbotui.quantities.uncore.tegra241 import GRACE_PCIE
-from turbotui.quantities.uncore.tegra410 import UNNAMED_FABRIC
+from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +20,11 @@ class Kind:
     id: str
     title: str
     what: str
+
+    @property
+    def described(self) -> str:
+        """Its title, and what it watches."""
+        return f"{self.title}: {self.what}" if self.what else self.title
 
 
 KINDS: tuple[Kind, ...] = (

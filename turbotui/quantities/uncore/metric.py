@@ -7,77 +7,70 @@ unit file says MiB counts in bytes here, any other in the unit of that file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
+from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.expressions import Expression, parse_expression
+from turbotui.quantities.uncore.names import CLOCKS, ELAPSED
+from turbotui.untrusted import one_line
 
-ELAPSED = "dt"
-"""The name of the interval in a formula, ns."""
+_DECIMALS: Final = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3}
+# fixed by unit, so that a column of numbers never moves
+_UNTOLD: Final = 3
+_SHORT: Final = ((" bandwidth", ""), (" requests", ""), (" latency", " lat"), ("frequency", "clock"))
+_NARROWEST: Final = 8
 
-DECIMALS = {"GB/s": 3, "1/cycle": 4, "cycles": 1, "ns": 1, "GHz": 3, "%": 1, "M/s": 3}
-"""Fixed decimals by unit, so that a column of numbers never moves."""
-
-BYTES = {"MiB": 1 << 20, "KiB": 1 << 10, "GiB": 1 << 30, "Bytes": 1, "bytes": 1, "B": 1}
-"""Units of event files that are bytes, and how many. Such an event counts in bytes in formulas."""
-
-CLOCKS = frozenset({"cycles", "bus_cycles", "clockticks", "dclk", "ioclk", "dtc_cycles"})
-"""Events that tell time rather than traffic. In a sum row they are averaged: each instance has the clock once."""
-
-
-_SHORT = ((" bandwidth", ""), (" requests", ""), (" latency", " lat"), ("frequency", "clock"))
+Increases: TypeAlias = Mapping[str, float | None]
+"""What a formula is given: by how much each event rose, and `ELAPSED`."""
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One derived value.
+@dataclass(frozen=True, kw_only=True)
+class Metric(Column[Increases]):
+    """One derived value: a column of the PMUs of a kind, made by `metric_of`.
 
     Attributes:
         pmu: kind of PMU: its name without instance numbers.
-        unit: as people read it.
-        formula: over increases of the events in one interval. The events of a latency belong in one group.
-        document: what it follows.
+        what: what it measures; several are told apart by their units.
+        expression: the formula. The events of a latency belong in one group.
         clocks: events of the formula, beside `CLOCKS`, that tell time.
     """
 
+    compute: Callable[[Increases], Value] = field(compare=False)  # the expression says it
     pmu: str
-    title: str
-    unit: str
-    formula: Expression
-    document: str = ""
+    what: str
+    expression: Expression
     clocks: frozenset[str] = frozenset()
-
-    @cached_property
-    def events(self) -> tuple[str, ...]:
-        """The events it needs."""
-        return tuple(name for name in self.formula.names if name != ELAPSED)
-
-    @property
-    def key(self) -> str:
-        """Names it within its kind of PMU."""
-        return f"{self.title} {self.unit}"
 
     @property
     def heading(self) -> tuple[str, str]:
         """Two short lines above its column: what, and the unit, which says the rest."""
-        what = self.title
+        what = one_line(self.what)
         for long, short in _SHORT:
             what = what.replace(long, short)
         return what.replace("_", " "), "req/cyc" if self.unit == "1/cycle" else self.unit
 
     @property
-    def decimals(self) -> int:
-        """How many are shown."""
-        return DECIMALS.get(self.unit, 3)
-
-    @property
     def together(self) -> bool:
         """Whether its events mean something only if they were counted in the same time: a latency's."""
-        return any("cum_outs" in name or "outstanding" in name for name in self.events)
+        return any("cum_outs" in name or "outstanding" in name for name in self.needs)
 
     def is_clock(self, event: str) -> bool:
         """Whether an event of the formula tells time."""
         return event in CLOCKS or event in self.clocks
+
+
+def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str,
+              clocks: frozenset[str] = frozenset()) -> Metric:
+    """One metric from its formula's text."""
+    expression = parse_expression(formula)
+    return Metric(
+        id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _UNTOLD), width=_NARROWEST,
+        needs=tuple(name for name in expression.names if name != ELAPSED), compute=expression.evaluate,
+        formula=expression.text, help=one_line(what), document=document,
+        pmu=pmu, what=what, expression=expression, clocks=clocks,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +79,9 @@ class Author:
 
     document: str
 
-    def metric(self, pmu: str, title: str, unit: str, formula: str, *clocks: str) -> Metric:
+    def metric(self, pmu: str, what: str, unit: str, formula: str, *clocks: str) -> Metric:
         """One metric from its formula's text."""
-        return Metric(pmu, title, unit, parse_expression(formula), self.document, frozenset(clocks))
+        return metric_of(pmu, what, unit, formula, document=self.document, clocks=frozenset(clocks))
 
     def clock(self, pmu: str, event: str = "cycles") -> Metric:
         """The frequency of a PMU that counts its own clock."""

@@ -6,11 +6,10 @@ The unit of the fabric's *_data events is not said there, so no bandwidth is mad
 from __future__ import annotations
 
 from turbotui.quantities.uncore.metric import Author, Metric
+from turbotui.quantities.uncore.names import GRACE_PCIE
 
 _BY = Author("kernel Documentation/admin-guide/perf/nvidia-tegra241-pmu.rst")
 _FABRIC = "nvidia_scf_pmu"
-GRACE_PCIE = "nvidia_grace_pcie"
-"""Its PMU has the same name as Tegra410's, one a socket and without root complexes, and counts other events."""
 _LINKS = (GRACE_PCIE, "nvidia_nvlink_c2c0_pmu", "nvidia_nvlink_c2c1_pmu", "nvidia_cnvlink_pmu")
 """They count one list of events, each with a part to local and a part to remote memory."""
 

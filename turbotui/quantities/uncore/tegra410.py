@@ -6,6 +6,7 @@ Cycles come from one instance of what a PMU sums, so they are not divided by the
 from __future__ import annotations
 
 from turbotui.quantities.uncore.metric import Author, Metric
+from turbotui.quantities.uncore.names import UNNAMED_FABRIC
 
 _BY = Author("kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst")
 _POSTED = Author("selftests/resctrl, linux-kernel message 2644553: PMUs that the kernel cannot name")
@@ -34,8 +35,6 @@ _MEMORY = "nvidia_cmem_latency_pmu"
 _LINK = "nvidia_nvlink_c2c_pmu"
 _CPU_LINK = "nvidia_nvclink_pmu"
 _CXL_LINK = "nvidia_nvdlink_pmu"
-UNNAMED_FABRIC = "nvidia_uncore_fabric"
-"""A coherency fabric under a kernel that knows neither its name nor its events."""
 
 TEGRA410: tuple[Metric, ...] = (
     _BY.clock(_FABRIC),

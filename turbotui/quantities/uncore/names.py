@@ -1,0 +1,18 @@
+"""Names and units of uncore PMUs and their events, which need no formula to be understood."""
+
+from __future__ import annotations
+
+ELAPSED = "dt"
+"""The name of the interval in a formula, ns."""
+
+BYTES = {"MiB": 1 << 20, "KiB": 1 << 10, "GiB": 1 << 30, "Bytes": 1, "bytes": 1, "B": 1}
+"""Units of event files that are bytes, and how many. Such an event counts in bytes in formulas."""
+
+CLOCKS = frozenset({"cycles", "bus_cycles", "clockticks", "dclk", "ioclk", "dtc_cycles"})
+"""Events that tell time rather than traffic. In a sum row they are averaged: each instance has the clock once."""
+
+GRACE_PCIE = "nvidia_grace_pcie"
+"""Its PMU has the same name as Tegra410's, one a socket and without root complexes, and counts other events."""
+
+UNNAMED_FABRIC = "nvidia_uncore_fabric"
+"""A coherency fabric under a kernel that knows neither its name nor its events."""
