@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# the modules of the screens' tests are found whatever pytest's import mode is
-sys.path.insert(0, str(Path(__file__).parent / "ui"))
+# what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "ui")]
 
 # how long an example takes says something of what else the machine does, and nothing of the code
 settings.register_profile("turbotui", deadline=None)

@@ -23,6 +23,7 @@ from typing import Any, Final
 from call_supervisor import Supervisor
 from fuse_wire import FuseServer
 from instruction_tracer import InstructionTracer
+from patience import PATIENCE
 from served_tree import ServedTree
 
 from turbotui.machine.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
@@ -30,8 +31,6 @@ from turbotui.machine.simulated.cpuid import leaves
 from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
 
 _PROJECT: Final = Path(__file__).parents[2]
-PATIENCE: Final = 240.0
-"""Seconds after which a program hangs; the largest of these machines takes ten on a machine with nothing else to do."""
 
 
 def why_not() -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # it is a script, which no conftest.py prepares
 from fake_machine import FakeMachine, shape_of, why_not
 
 from turbotui.machine.simulated import SimulatedHost

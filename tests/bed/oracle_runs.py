@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
-from fake_machine import PATIENCE, FakeMachine, why_not
+from fake_machine import FakeMachine, why_not
 from instruction_tracer import cannot_trace
 from oracle_machines import Case
+from patience import PATIENCE
 
 from turbotui.analysis.configuration import configuration
 from turbotui.commands.stat_opening import open_stat

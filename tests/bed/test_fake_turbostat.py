@@ -8,8 +8,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from fake_machine import PATIENCE, FakeMachine, shape_of, why_not
+from fake_machine import FakeMachine, shape_of, why_not
 from instruction_tracer import cannot_trace
+from patience import PATIENCE
 
 from turbotui.bench.beside_turbostat import OURS
 

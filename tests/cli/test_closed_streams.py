@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("--machine", "laptop-old", "-n", "1", "-i", "0.05")
@@ -21,7 +22,7 @@ VERBS = [
 
 def closed(words: tuple[str, ...], how: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["/bin/sh", "-c", f'exec "$@" {how}', "sh", sys.executable, "-m", "turbotui", *words],  # noqa: S603 - ours
-                          check=False, capture_output=True, text=True, cwd=ROOT, timeout=120,
+                          check=False, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE,
                           env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(tmp_path)})
 
 

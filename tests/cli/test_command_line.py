@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from turbotui import __version__
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, timeout=60,
+    return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, timeout=PATIENCE,
                           check=False, stdin=subprocess.DEVNULL)
 
 
@@ -34,7 +35,8 @@ def test_help_and_version_load_nothing_heavy(words: str, heavy: str) -> None:
         f"print(*sorted(name for name in sys.modules if name.partition('.')[0] in {heavy.split()!r}),\n"
         "      file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "", "loaded for a text that needs none of it"
     assert "turbotui" in done.stdout
@@ -47,8 +49,8 @@ def test_stat_never_loads_the_screen() -> None:
         "print(status, *sorted(name for name in sys.modules if name.partition('.')[0] in {'textual', 'rich'}),\n"
         "      file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False,
-                          stdin=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
     assert done.stderr.split() == ["0"]
 
 
@@ -57,7 +59,7 @@ def test_help_costs_little_beyond_the_interpreter() -> None:
         best = 60.0
         for _ in range(5):
             before = os.times()
-            subprocess.run([sys.executable, *words], check=True, capture_output=True, timeout=60)
+            subprocess.run([sys.executable, *words], check=True, capture_output=True, timeout=PATIENCE)
             after = os.times()
             used = after.children_user - before.children_user + after.children_system - before.children_system
             best = min(best, used)

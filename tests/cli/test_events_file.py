@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 MACHINE = ("--machine", "guest")
 WORDS = [("stat", *MACHINE, "-q"), ("columns", *MACHINE), ("stat", *MACHINE, "--list")]
@@ -15,7 +16,7 @@ WORDS = [("stat", *MACHINE, "-q"), ("columns", *MACHINE), ("stat", *MACHINE, "--
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "turbotui", *words], capture_output=True, text=True, check=False,  # noqa: S603 - ours
-                          timeout=30, stdin=subprocess.DEVNULL)
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_full_disk_is_said_in_one_sentence(words: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "turbotui", *words], stdout=full, stderr=subprocess.PIPE,  # noqa: S603 - ours
-                              text=True, check=False, timeout=60, cwd=ROOT,
+                              text=True, check=False, timeout=PATIENCE, cwd=ROOT,
                               env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.stderr == "turbotui: cannot write to stdout: No space left on device\n"
     assert done.returncode == 1

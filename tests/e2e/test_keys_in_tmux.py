@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 from key_promises import EVERYWHERE, MARKS, PLACES, Place, Promise
+from patience import PATIENCE
 
 from turbotui.screens.actions import ACTIONS, Action, Where
 from turbotui.screens.screen_table import SCREENS
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 
-WAIT = 20.0
 _NAMES = {"question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
           "minus": "-", "underscore": "_", "tab": "Tab", "shift+tab": "BTab", "ctrl+p": "C-p", "ctrl+z": "C-z",
@@ -48,7 +48,7 @@ class Tmux:
 
     def _run(self, *words: str) -> str:
         return subprocess.run(["tmux", "-S", self.socket, *words], check=True, capture_output=True,  # noqa: S603, S607 - tmux
-                              text=True, timeout=WAIT).stdout
+                              text=True, timeout=PATIENCE).stdout
 
     def start(self) -> None:
         """Start the dashboard from the shell, and wait for its first numbers."""
@@ -66,7 +66,7 @@ class Tmux:
         """What stands on the screen, line by line."""
         return self._run("capture-pane", "-p")
 
-    def until(self, passes: Callable[[str], object], seconds: float = WAIT) -> str:
+    def until(self, passes: Callable[[str], object], seconds: float = PATIENCE) -> str:
         """The first picture that passes; "" if none does before long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

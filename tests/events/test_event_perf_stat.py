@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.events import EventEncoder
 from turbotui.machine.events.encoded import flag_names
@@ -39,7 +40,8 @@ def spoken(text: str) -> dict[str, int]:
     """The first attribute that perf prints for an event."""
     done = subprocess.run(  # noqa: S603 - the strings are those above
         [shutil.which("perf") or "perf", "stat", "-vv", "-e", text, "-a", "-C", "0", "--", "true"],
-        capture_output=True, text=True, check=False, timeout=30, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin:/usr/sbin"},
+        capture_output=True, text=True, check=False, timeout=PATIENCE,
+        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin:/usr/sbin"},
     )  # fmt: skip
     _, found, rest = done.stderr.partition("perf_event_attr:\n")
     if not found:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine import perf_abi
 from turbotui.machine.events import EncodedEvent, EventEncoder
@@ -148,7 +149,7 @@ for number in range(100):
 
 def test_too_many_descriptors_have_a_reason(host: LinuxHost) -> None:
     done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", EXHAUST], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", EXHAUST], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     name, number, sentence = done.stdout.strip().split(" ", 2)
     assert name == "EMFILE", done.stderr[-300:]

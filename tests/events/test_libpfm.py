@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from trees import AMD, INTEL, pmu, tree
 
 from turbotui.machine.events import EventEncoder
@@ -51,7 +52,7 @@ class Report:
 def report(model: str, *asked: str) -> Report:
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, str(Path(__file__).with_name("pfm_child.py")), model, *asked],
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     return Report(**json.loads(done.stdout))
@@ -120,7 +121,7 @@ def test_both_engines_agree_on_the_kernels_generic_names(tmp_path: Path) -> None
 def run(*words: str, **environment: str) -> tuple[int, str, str]:
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "turbotui", "events", *words],
-        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **environment},
+        capture_output=True, text=True, check=False, timeout=PATIENCE, env={**os.environ, **environment},
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
@@ -245,7 +246,7 @@ print("survived")
 def test_none_of_the_known_crashes() -> None:
     known("skx")
     done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", EDGES], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", EDGES], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (done.returncode, done.stdout.strip()) == (0, "survived"), done.stderr[-500:]
 
@@ -283,7 +284,7 @@ print(tried > 5000, refused > 1000)
 def test_no_number_of_attributes_ends_the_process(model: str) -> None:
     """The 65th unit mask is written beyond an array of libpfm's, and one attribute may stand for sixteen."""
     done = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", HOSTILE, model], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", HOSTILE, model], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     if "IndexError" in done.stderr or not known(model).present:
         pytest.skip(f"this libpfm was built without {model}")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.host import HostKind
 from turbotui.machine.launching import Held, NotRunError
@@ -78,6 +79,6 @@ def test_what_ended_a_command_is_told_by_signal() -> None:
 ])
 def test_every_verb_starts_its_command_so(verb: tuple[str, ...]) -> None:
     done = subprocess.run([sys.executable, "-m", "turbotui", *verb, "sh", "-c", SHOW], capture_output=True,  # noqa: S603 - ours
-                          text=True, check=False, timeout=60, cwd=ROOT)
+                          text=True, check=False, timeout=PATIENCE, cwd=ROOT)
     mask = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("ignored"))
     assert not int(mask, 16) & IGNORED

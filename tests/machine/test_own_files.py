@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.machine.own_files import (
     append_lines,
@@ -32,7 +33,7 @@ def limited(program: str, *words: str, size: int = 0) -> subprocess.CompletedPro
     """Run Python where no file may grow beyond so many bytes (the interpreter ignores SIGXFSZ: writes fail)."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
     return subprocess.run([sys.executable, "-c", limit + program, *words], check=False, capture_output=True, text=True,  # noqa: S603 - ours
-                          cwd=ROOT, timeout=60,
+                          cwd=ROOT, timeout=PATIENCE,
                           env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"})
 
 
@@ -191,8 +192,8 @@ def test_places_are_those_of_who_called_sudo(theirs: Path) -> None:
 @needs_root
 def test_a_kept_score_is_theirs(theirs: Path) -> None:
     subprocess.run([sys.executable, "-m", "turbotui", "score", "baseline", "--name", "a", "--unit", "b", "--value", "1",
-                    "--ratio", "0.5", "--machine", "laptop-old"], check=True, cwd=ROOT, capture_output=True, timeout=60,
-                   env={**os.environ, "XDG_DATA_HOME": str(theirs / "data"), "PYTHONPATH": str(ROOT)})
+                    "--ratio", "0.5", "--machine", "laptop-old"], check=True, cwd=ROOT, capture_output=True,
+                   timeout=PATIENCE, env={**os.environ, "XDG_DATA_HOME": str(theirs / "data"), "PYTHONPATH": str(ROOT)})
     files = list((theirs / "data").rglob("*"))
     assert {owner(path)[0] for path in files} == {NOBODY}
     assert [stat.S_ISREG(path.lstat().st_mode) for path in files].count(True) >= 1

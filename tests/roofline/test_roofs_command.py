@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from jsontables import by, table, tables
+from patience import PATIENCE
 
 from turbotui.cli import main
 from turbotui.machine.code.isas import why_not_runnable
@@ -174,6 +175,6 @@ def test_a_signal_ends_measuring_with_a_sentence(number: signal.Signals, ticks: 
                 break
             os.sched_yield()
         one.send_signal(number)
-        out, err = one.communicate(timeout=60)
+        out, err = one.communicate(timeout=PATIENCE)
     assert (one.returncode, out, err) == (128 + number, "", "turbotui: interrupted: nothing stored\n")
     assert not list(tmp_path.rglob("*.json"))

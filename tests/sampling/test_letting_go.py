@@ -92,7 +92,7 @@ async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -
 
 def _python(script: str, *words: str) -> str:
     command = [sys.executable, "-c", script, *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout  # noqa: S603 - ours
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout  # noqa: S603 - ours
 
 
 def _frames() -> int:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal
@@ -76,7 +77,7 @@ def test_other_reasons_stay_what_they_are() -> None:
 
 def run(program: str, **environment: str) -> str:
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT,  # noqa: S603 - ours
-                          timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
+                          timeout=PATIENCE, env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
     return done.stdout
 
 
@@ -135,7 +136,7 @@ def test_every_thread_is_somebody_else_for_good(uid: int) -> None:
 def test_a_command_is_run_without_root(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "turbotui", "stat", "-q", "--drop-privileges", "--", "id", "-u"],
-        check=False, capture_output=True, text=True, cwd=ROOT, timeout=60,
+        check=False, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE,
         env={**os.environ, "SUDO_UID": str(NOBODY), "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0
     assert done.stdout == f"{NOBODY}\n"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from fakehost import FakeHost, machine
+from patience import PATIENCE
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind
@@ -113,6 +114,6 @@ def test_a_process_that_may_not_execute_it_lives_and_is_told() -> None:
         "try:\n    LinuxHost().read_tsc()\nexcept OSError as error:\n    os.write(1, str(error).encode())\n"
         "os._exit(0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - ours
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603 - ours
     assert done.returncode == 0, done.stderr
     assert "Operation not permitted" in done.stdout

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from watchedtasks import started, switches_allowed
 
 pytestmark = [
@@ -30,7 +31,7 @@ def test_a_signal_is_passed_on_to_the_command(number: signal.Signals, target: tu
         os.sched_yield()
     try:
         process.send_signal(number)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 128 + number
         assert not Path(f"/proc/{child}").exists()
         assert "whole run" in out

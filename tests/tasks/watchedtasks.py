@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from patience import PATIENCE
+
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.sets import When, choose
@@ -30,8 +32,8 @@ class Done:
 
 def tasks(*words: str, **keywords: Any) -> Done:
     done = subprocess.run([sys.executable, "-m", "turbotui", "tasks", *words], capture_output=True,  # noqa: S603 - ours
-                          text=True,
-                          check=False, timeout=60, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
+                          text=True, check=False, timeout=PATIENCE, cwd=ROOT,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
     return Done(done.returncode, done.stdout, done.stderr)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 sys.path.insert(0, str(Path(__file__).parent))
 from hostile import HOSTILE, UNSAFE, record
@@ -20,7 +21,6 @@ from turbotui.bench.terminal import Terminal
 ROOT = Path(__file__).parents[2]
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _TURBOTUI = (sys.executable, "-m", "turbotui")
-_WAIT = 60.0
 THREADS = """
 import ctypes, threading, time
 def work(name):
@@ -44,7 +44,7 @@ def printed(words: Sequence[str], tmp_path: Path, **environment: str) -> str:
     places = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     terminal = Terminal([*_TURBOTUI, *words], 160, 48, {**places, **environment})
     taken = bytearray()
-    end = time.monotonic() + _WAIT
+    end = time.monotonic() + PATIENCE
     while data := terminal.drain(max(0.1, end - time.monotonic())):
         taken += data
     terminal.end()
@@ -102,7 +102,7 @@ def test_a_command_is_given_the_very_words(tmp_path: Path) -> None:
     for verb in (["stat", "-q", "-n", "1"], ["tasks"]):
         done = subprocess.run([  # noqa: S603 - ours
             *_TURBOTUI, *verb, "--", "printf", "%s", b"\x1b[2J\xff\x9b\t\n" + "␛⟪1b⟫".encode()],
-                              check=True, capture_output=True, cwd=ROOT, timeout=_WAIT)
+                              check=True, capture_output=True, cwd=ROOT, timeout=PATIENCE)
         assert b"\x1b[2J\xff\x9b\t\n" + "␛⟪1b⟫".encode() in done.stdout
 
 
@@ -126,7 +126,7 @@ def test_a_history_that_somebody_wrote(tmp_path: Path) -> None:
 def test_a_terminal_that_has_no_word_for_the_marks(encoding: str, tmp_path: Path) -> None:
     done = subprocess.run([  # noqa: S603 - ours
             *_TURBOTUI, "stat", "--show", "\x1b[2J"], check=False, capture_output=True, cwd=ROOT,
-                          timeout=_WAIT,
+                          timeout=PATIENCE,
                           env={**os.environ, "PYTHONIOENCODING": encoding, "XDG_DATA_HOME": str(tmp_path)})
     assert b"\\u241b[2J" in done.stderr
     assert b"internal error" not in done.stderr
@@ -150,12 +150,12 @@ def test_texts_of_a_recorded_machine(words: tuple[str, ...], tree: str, tmp_path
 def test_the_dashboard_on_every_screen(tree: str, tmp_path: Path) -> None:
     terminal = Terminal([*_TURBOTUI, "--sysroot", tree], 160, 48,
                         {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)})
-    taken = terminal.drain(_WAIT, re.compile(b"owned"))
+    taken = terminal.drain(PATIENCE, re.compile(b"owned"))
     for key in (b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"1", b"C", b"\x1b", b"e", b"\x1b", b"?", b"\x1b"):
         terminal.press(key)
         taken += terminal.drain(1.5, re.compile(b"(?:\x1b\\[\\?2026l.*){40}", re.DOTALL))
     terminal.press(b"q")
-    taken += terminal.drain(_WAIT)
+    taken += terminal.drain(PATIENCE)
     terminal.end()
     text = taken.decode("utf-8", "surrogateescape")
     assert "␛]0;owned␇" in text

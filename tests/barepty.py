@@ -9,9 +9,10 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-WAIT = 40.0
+from patience import PATIENCE
+
 DASHBOARD = (sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "0.2")
 
 
@@ -46,11 +47,18 @@ class BarePty:
 
     def until(self, what: bytes) -> None:
         """Read until the output since the last `press` matches."""
-        pattern, end = re.compile(what, re.DOTALL), time.monotonic() + WAIT
-        while not pattern.search(self.output):
-            ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"never saw {what!r} in {self.output[-2000:]!r}"
-            self.output += os.read(self.master, 1 << 16)
+        pattern = re.compile(what, re.DOTALL)
+        self.read_while(lambda: not pattern.search(self.output), f"never saw {what!r}")
+
+    def read_while(self, lacks: Callable[[], object], complaint: str) -> None:
+        """Read as long as something is lacking; fails when it can no longer come."""
+        end = time.monotonic() + PATIENCE
+        while lacks():
+            over = self.process.poll() is not None or time.monotonic() > end  # asked before the last look
+            if select.select([self.master], [], [], 0.0 if over else 1.0)[0]:
+                self.output += os.read(self.master, 1 << 16)
+            else:
+                assert not over, f"{complaint} in {self.output[-2000:]!r}"
 
     def press(self, keys: bytes) -> None:
         """Type, and forget what was written before."""
@@ -59,7 +67,7 @@ class BarePty:
 
     def ended(self, *, reading: bool = True) -> int:
         """Wait for the end; gives the exit status."""
-        end = time.monotonic() + WAIT
+        end = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < end, "it does not end"
             if reading:
