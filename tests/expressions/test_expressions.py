@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.quantities.expressions import ExpressionError, UnitError, parse_expression, unit_text
+from turbotui.quantities.expressions import UnitError, parse_expression, unit_text
+from turbotui.quantities.grammar import ExpressionError
 
 VALUES = {"a": 7.0, "b": 2.0, "mem.rd": 0.5}
 
@@ -46,7 +47,7 @@ def test_names_are_listed_once_and_quotes_hold_anything() -> None:
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("", 0), ("a +", 3), ("a b", 2), ("(a", 2), ("a)", 1), ("a $ b", 2), ("min(a,", 6), ("* a", 0), ("2 'x", 2)],
+    [("", 0), ("a +", 3), ("a b", 2), ("(a", 0), ("a)", 1), ("a $ b", 2), ("min(a,", 3), ("* a", 0), ("2 'x", 2)],
 )
 def test_errors_name_the_position(text: str, position: int) -> None:
     with pytest.raises(ExpressionError) as caught:
@@ -65,7 +66,9 @@ def test_any_text_is_an_expression_or_one_error(text: str) -> None:
 
 
 def test_long_chains_and_deep_nests() -> None:
-    assert parse_expression("+".join(["1"] * 20_000)).evaluate({}) == 20_000
+    assert parse_expression("+".join(["1"] * 500)).evaluate({}) == 500
+    with pytest.raises(ExpressionError, match="too long"):
+        parse_expression("+".join(["1"] * 20_000))
     with pytest.raises(ExpressionError, match="nested"):
         parse_expression("(" * 5_000 + "1" + ")" * 5_000)
 

@@ -16,7 +16,6 @@ from turbotui.sampling.history import History, Ring
 from turbotui.sampling.tagged import tagged_cell
 from turbotui.widgets.cells import Slot, Tone, alarm, cell_text, number, slot_for
 from turbotui.widgets.explanation import past_lines
-from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.geometry import arrange, offset_showing
 from turbotui.widgets.painter import nice_top
 from turbotui.widgets.plot import braille
@@ -126,40 +125,6 @@ def test_intervals_that_were_not_kept_are_gaps() -> None:
     assert ring is not None
     last = list(ring.values())[-5:]
     assert [math.isnan(value) for value in last] == [False, True, True, True, False]
-
-
-def find(name: str) -> CounterColumn | None:
-    return {"busy%": column(), "type": column("Type", decimals=-1)}.get(name.lower())
-
-
-def test_a_filter_is_words_and_comparisons_and_all_must_hold() -> None:
-    chosen = parse_filter("cpu1 busy%>50 Type=e", find)
-    values: dict[str, float | str] = {"Busy%": 60.0, "Type": "E"}
-    assert chosen.passes("cpu17 core3 e", lambda item: values[item.id])
-    assert not chosen.passes("cpu2 core3 e", lambda item: values[item.id])
-    values["Busy%"] = 50.0
-    assert not chosen.passes("cpu17 core3 e", lambda item: values[item.id])
-
-
-@pytest.mark.parametrize("sign", [">", "<", ">=", "<=", "=", "!="])
-def test_an_unknown_value_passes_no_comparison(sign: str) -> None:
-    assert not parse_filter(f"Busy%{sign}1", find).passes("", lambda _item: None)
-
-
-@pytest.mark.parametrize("text", ["Nonsense>3", "Busy%>", "Busy%>many"])
-def test_a_filter_that_cannot_be_understood_says_so(text: str) -> None:
-    with pytest.raises(FilterError):
-        parse_filter(text, find)
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_a_filter_or_a_sentence(text: str) -> None:
-    try:
-        chosen = parse_filter(text, find)
-    except FilterError as error:
-        assert str(error)  # noqa: PT017 - either outcome is right
-    else:
-        assert len(chosen.words) + len(chosen.comparisons) == len(text.split())
 
 
 slots = st.lists(

@@ -1,8 +1,8 @@
 """Arithmetic over signals and events, as people write derived columns: "instructions / cycles".
 
-Grammar: sum := product (('+' | '-') product)*; product := factor (('*' | '/') factor)*; factor := ('+' | '-') factor |
-number | name | ('min' | 'max') '(' sum (',' sum)* ')' | '(' sum ')'. A name is a word with dots, or anything between
-single quotes, which is how names that hold '/' or '-' are written: 'cpu/event=0x3c/', 'cache-misses'.
+The grammar is Python's, as far as `quantities.grammar` lets it in: + - * /, signs, parentheses, min() and max(). A name
+is a word with dots, or anything between single quotes, which is how names that hold '/' or '-' are written:
+'cpu/event=0x3c/', 'cache-misses'. Conditions over such expressions are in `quantities.filters`.
 """
 
 from __future__ import annotations
@@ -14,43 +14,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from turbotui.errors import UsageError
+from turbotui.quantities.grammar import ExpressionError, Step, Token, arithmetic_steps, function_or_name, syntax_of
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)|'(?P<quoted>[^']+)'"
     r"|(?P<sign>[-+*/(),]))",
     re.ASCII,
 )
-_FUNCTIONS = ("min", "max")
-_DEEPEST = 64  # parentheses and signs in each other; deeper ones would exhaust Python's stack
 
 Dimension: TypeAlias = Mapping[str, int]
 """Unit symbols with their exponents: {"B": 1, "s": -1}; empty for a plain number."""
 
 
-class ExpressionError(UsageError):
-    """An expression that cannot be read.
-
-    Attributes:
-        position: index of the first character that does not fit.
-    """
-
-    def __init__(self, text: str, position: int, what: str) -> None:
-        super().__init__(f"The expression {text!r} is wrong at position {position + 1}: {what}.")
-        self.position = position
-
-
 class UnitError(UsageError):
     """An expression that adds or compares quantities of different units."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One step of a stack machine: push a number or a name, or replace the last `count` values by a result."""
-
-    kind: str
-    number: float = 0.0
-    name: str = ""
-    count: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +41,7 @@ class Expression:
 
     text: str
     names: tuple[str, ...]
-    steps: tuple[_Step, ...]
+    steps: tuple[Step, ...]
 
     def evaluate(self, values: Mapping[str, float | None]) -> float | None:
         """The value; None where a name is unknown, a divisor is zero, or the result exceeds a float."""
@@ -185,92 +162,20 @@ def parse_expression(text: str) -> Expression:
     Raises:
         ExpressionError: it does not follow the grammar; the message names the position.
     """
-    parser = _Parser(text)
-    parser.sum(0)
-    if parser.kind != "end":
-        raise parser.wrong("an operator is missing" if parser.kind != "sign" else f"{parser.word!r} is not expected")
-    names = dict.fromkeys(step.name for step in parser.steps if step.kind == "name")
-    return Expression(text, tuple(names), tuple(parser.steps))
+    tokens = _tokens(text)
+    steps = arithmetic_steps(text, tokens, syntax_of(text, tokens))
+    return Expression(text, tuple(dict.fromkeys(step.name for step in steps if step.kind == "name")), steps)
 
 
-class _Parser:
-    """A recursive descent that writes steps for a stack, so that long chains need no recursion to evaluate."""
-
-    def __init__(self, text: str) -> None:
-        self.steps: list[_Step] = []
-        self.kind = ""
-        self.word = ""
-        self._text = text
-        self._start = 0
-        self._end = 0
-        self._next()
-
-    def wrong(self, what: str) -> ExpressionError:
-        return ExpressionError(self._text, self._start, what)
-
-    def _next(self) -> None:
-        rest = self._text[self._end :]
-        self._start = self._end + len(rest) - len(rest.lstrip())
-        match = _TOKEN.match(self._text, self._end)
-        if match is not None:
-            self.kind = match.lastgroup or ""
-            self.word = match[self.kind]
-            self._end = match.end()
-        elif not rest.strip():
-            self.kind, self.word = "end", ""
-        else:
-            raise self.wrong(f"{self._text[self._start]!r} begins no number, name or operator")
-
-    def _take(self, sign: str) -> None:
-        if self.kind != "sign" or self.word != sign:
-            raise self.wrong(f"{sign!r} is missing")
-        self._next()
-
-    def sum(self, depth: int) -> None:
-        self._chain("+-", depth)
-
-    def _chain(self, signs: str, depth: int) -> None:
-        self._operand(signs, depth)
-        while self.kind == "sign" and self.word in signs:
-            sign = self.word
-            self._next()
-            self._operand(signs, depth)
-            self.steps.append(_Step(sign))
-
-    def _operand(self, signs: str, depth: int) -> None:
-        if signs == "+-":
-            self._chain("*/", depth)
-        else:
-            self._factor(depth)
-
-    def _factor(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise self.wrong(f"it is nested more than {_DEEPEST} deep")
-        kind, word = self.kind, self.word
-        if kind == "end" or (kind == "sign" and word not in "+-("):
-            raise self.wrong("a number, a name or a parenthesis is missing")
-        self._next()
-        if kind == "number":
-            self.steps.append(_Step("number", number=float(word)))
-        elif kind == "sign" and word == "(":
-            self.sum(depth + 1)
-            self._take(")")
-        elif kind == "sign":
-            self._factor(depth + 1)
-            if word == "-":
-                self.steps.append(_Step("negative", count=1))
-        elif kind == "name" and word in _FUNCTIONS and self.kind == "sign" and self.word == "(":
-            self._call(word, depth)
-        else:
-            self.steps.append(_Step("name", name=word))
-
-    def _call(self, function: str, depth: int) -> None:
-        self._next()
-        self.sum(depth + 1)
-        count = 1
-        while self.kind == "sign" and self.word == ",":
-            self._next()
-            self.sum(depth + 1)
-            count += 1
-        self._take(")")
-        self.steps.append(_Step(function, count=count))
+def _tokens(text: str) -> list[Token]:
+    found: list[Token] = []
+    end = 0
+    while text[end:].strip():
+        start = end + len(text[end:]) - len(text[end:].lstrip())
+        match = _TOKEN.match(text, end)
+        if match is None:
+            raise ExpressionError(text, start, f"{text[start]!r} begins no number, name or operator")
+        kind = match.lastgroup or ""
+        found.append(Token("name" if kind == "quoted" else kind, match[kind], start))
+        end = match.end()
+    return function_or_name(found)

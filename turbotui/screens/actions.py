@@ -85,7 +85,7 @@ ACTIONS: tuple[Action, ...] = (
         "filter",
         ("backslash", "f4"),
         "\\ F4",
-        "Show only rows that pass: words, and comparisons such as Busy%>50 or Type=E.",
+        "Show only rows that pass: words, comparisons such as Busy%>50 or Type=E, joined by and, or, not.",
         "filter",
         _FIND,
         rank=3,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import RowId
 from turbotui.screens.table import TableScreen
-from turbotui.widgets.filter import Filter
 from turbotui.widgets.rows import TREE_LEVELS, levels_of
 from turbotui.widgets.table_view import TableView
 

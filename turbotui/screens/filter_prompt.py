@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from turbotui.quantities.filters import C, Filter, FilterError, parse_filter
 from turbotui.screens.prompt import Prompt
-from turbotui.widgets.filter import C, Filter, FilterError, parse_filter
 
 
 def filter_prompt(before: Filter[C], find: Callable[[str], C | None],

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from turbotui.errors import TurbotuiError
+from turbotui.quantities.filters import FilterError, parse_filter
 from turbotui.quantities.scope import Scope
 from turbotui.screens.prompt import Prompt
 from turbotui.screens.watch import Watch
-from turbotui.widgets.filter import FilterError, parse_filter
 from turbotui.widgets.profiles import Profile, Profiles
 from turbotui.widgets.rows import levels_of
 from turbotui.widgets.table_view import TableView

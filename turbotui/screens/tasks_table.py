@@ -41,8 +41,7 @@ class TaskTable(WatchScreen):
         self._draw()
 
     def _passes(self, name: str, pid: int | None, tid: int | None) -> bool:
-        words = f"{name} {pid} {tid}".lower()
-        return all(word in words for word in self.view.filter.words)
+        return self.view.filter.may_pass(f"{name} {pid} {tid}".lower())
 
     def _visible(self) -> list[TaskLine]:
         view = self.view

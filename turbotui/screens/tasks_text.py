@@ -21,9 +21,9 @@ from turbotui.analysis.tasks.columns import (
 from turbotui.analysis.tasks.live import Cut
 from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
+from turbotui.quantities.filters import Filter
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, Tone
-from turbotui.widgets.filter import Filter
 from turbotui.widgets.painter import Piece
 from turbotui.widgets.task_lines import TaskLine
 

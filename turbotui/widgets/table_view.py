@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.filter import Filter
 
 
 class Follow(Enum):

@@ -24,7 +24,8 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder
 from turbotui.quantities.documents import DocumentError, parse_toml
-from turbotui.quantities.expressions import ExpressionError, parse_expression
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.grammar import ExpressionError
 
 _FOLDER = "sets"
 _USERS = "events.toml"

@@ -1,0 +1,312 @@
+"""Filters of rows: words, and comparisons of columns, joined by and, or, not and parentheses.
+
+    Busy%>50 Type=E    Package=1 or cpu17    PkgWatt-CorWatt > 20    not Governor=performance    50<Busy%<90
+
+Terms beside each other must all hold. A word without a comparison is looked for in the ids and the names of a row, and
+so is anything between single quotes. What stands after = or != is a number or a text, never a column. An unknown value
+passes no comparison. The arithmetic is that of `quantities.expressions`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+
+from turbotui.quantities.columns import Value
+from turbotui.quantities.expressions import Expression
+from turbotui.quantities.grammar import (
+    OPERANDS,
+    ExpressionError,
+    Token,
+    arithmetic_steps,
+    ends_operand,
+    function_or_name,
+    syntax_of,
+    token_of,
+)
+
+_SIGNS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType({
+    ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "=": operator.eq, ">": operator.gt, "<": operator.lt,
+})
+_PYTHON: Mapping[type[ast.cmpop], str] = MappingProxyType({
+    ast.GtE: ">=", ast.LtE: "<=", ast.NotEq: "!=", ast.Eq: "=", ast.Gt: ">", ast.Lt: "<",
+})
+_EQUAL: Final = ("=", "!=")
+_JOINS: Final = ("and", "or", "not")
+_PIECE: Final = re.compile(
+    r"(?P<sign>>=|<=|!=|==|[<>=(),])|'(?P<quoted>[^']+)'|(?P<run>[^\s<>=!(),']+|[!'])")
+_ARITHMETIC: Final = re.compile(r"[-+*/]")
+
+
+class Rounded(Protocol):
+    """A column, as far as comparing goes."""
+
+    @property
+    def decimals(self) -> int:
+        """Of what a person reads; -1 for texts."""
+
+
+C = TypeVar("C", bound=Rounded)
+
+
+class FilterError(ValueError):
+    """One sentence about a filter that cannot be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[C]):
+    """What a filter asks of a row.
+
+    Attributes:
+        words: its ids and names in lower case.
+        cell: the value of a column in it; None where only the words are at hand, and no comparison can be told.
+    """
+
+    words: str
+    cell: Callable[[C], Value] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Holds where a row has this in its words."""
+
+    word: str
+
+    def holds(self, row: Row[C]) -> bool | None:
+        """Whether the row passes."""
+        return self.word in row.words
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Generic[C]):
+    """`left sign right`, each a column, or arithmetic over columns and numbers; the right one may be a text.
+
+    Attributes:
+        left, right: what is compared.
+        sign: of `_SIGNS`.
+        columns: of the names in them.
+    """
+
+    left: Expression
+    sign: str
+    right: Expression | str
+    columns: Mapping[str, C]
+
+    def holds(self, row: Row[C]) -> bool | None:
+        """Whether the row passes; None where that cannot be told."""
+        if row.cell is None:
+            return None
+        values = {name: row.cell(column) for name, column in self.columns.items()}
+        if any(value is None for value in values.values()):
+            return False
+        texts = [value for value in values.values() if isinstance(value, str)]
+        if texts or isinstance(self.right, str):
+            return self._same_text(values)
+        numbers = {name: float(value) for name, value in values.items() if not isinstance(value, str | None)}
+        left, right = self.left.evaluate(numbers), self.right.evaluate(numbers)
+        if left is None or right is None:
+            return False
+        if self.sign in _EQUAL and self.left.text in self.columns:
+            # What a person reads is rounded to the column's decimals, and so is what they compare with.
+            left = round(left, max(0, self.columns[self.left.text].decimals))
+        return _SIGNS[self.sign](left, right)
+
+    def _same_text(self, values: Mapping[str, Value]) -> bool:
+        """Texts are the same or not, whatever their case; nothing else is true of them."""
+        left = values.get(self.left.text)
+        right = self.right if isinstance(self.right, str) else values.get(self.right.text, self.right.text)
+        if left is None or self.sign not in _EQUAL:
+            return False
+        return (str(left).lower() == str(right).lower()) is (self.sign == "=")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Generic[C]):
+    """Conditions of which all (`every`) or one must hold; with `turned`, the opposite."""
+
+    parts: tuple[Condition[C], ...]
+    every: bool = True
+    turned: bool = False
+
+    def holds(self, row: Row[C]) -> bool | None:
+        """Whether the row passes; None where that cannot be told."""
+        found = [part.holds(row) for part in self.parts]
+        decided = not self.every  # one part that is so decides
+        answer = decided if decided in found else None if None in found else self.every
+        return None if answer is None else answer is not self.turned
+
+
+Condition: TypeAlias = "Word | Comparison[C] | Joined[C]"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Generic[C]):
+    """A parsed filter; empty: everything passes.
+
+    Attributes:
+        text: as written.
+        columns: that have to be read for it.
+        condition: what must hold.
+    """
+
+    text: str = ""
+    columns: tuple[C, ...] = ()
+    condition: Condition[C] = field(default_factory=lambda: Joined(()))
+
+    def passes(self, words: str, cell: Callable[[C], Value]) -> bool:
+        """Whether a row passes, given its words (lower case) and its cells."""
+        return self.condition.holds(Row(words, cell)) is True
+
+    def may_pass(self, words: str) -> bool:
+        """Whether nothing in a row's words keeps it from passing, whatever its cells are."""
+        return self.condition.holds(Row(words, None)) is not False
+
+
+def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
+    """Parse a filter.
+
+    Args:
+        text: as a person types it.
+        find: the column of a name as a person types it, None if there is none.
+
+    Raises:
+        FilterError: an unknown column, or a comparison without a value.
+    """
+    tokens = _joined(function_or_name(_Tokens(text, find).found))
+    if not tokens:
+        return Filter(text.strip())
+    try:
+        reader = _Reader(text, tokens, find)
+        condition = reader.condition(syntax_of(text, tokens))
+    except ExpressionError as error:
+        raise FilterError(error.what) from error
+    except RecursionError as error:
+        raise FilterError("it is nested too deep") from error
+    return Filter(text.strip(), tuple(reader.columns.values()), condition)
+
+
+class _Tokens(Generic[C]):
+    """Cuts a filter into tokens: a name is what `find` knows, the longest first."""
+
+    def __init__(self, text: str, find: Callable[[str], C | None]) -> None:
+        self._text = text
+        self._find = find
+        self._at = 0
+        self._end = -1  # of the last token
+        self.found: list[Token] = []
+        while match := _PIECE.search(text, self._at):
+            if match["sign"]:
+                self._take("sign", "=" if match["sign"] == "==" else match["sign"], match.end())
+            elif match["quoted"]:
+                known = self._after_equal() or find(match["quoted"]) is None
+                self._take("text" if known else "name", match["quoted"], match.end())
+            else:
+                self._at = match.start()
+                self._run(match["run"])
+
+    def _take(self, kind: str, word: str, end: int) -> None:
+        self.found.append(Token(kind, word, self._at))
+        self._at = self._end = end
+
+    def _after_equal(self) -> bool:
+        return bool(self.found) and self.found[-1].kind == "sign" and self.found[-1].word in _EQUAL
+
+    def _run(self, run: str) -> None:
+        """A piece without blanks: one token of it."""
+        end = self._at + len(run)
+        operand = self._at == self._end and ends_operand(self.found[-1])
+        if self._after_equal():
+            self._take("number" if _is_number(run) else "text", run, end)
+        elif run.lower() in _JOINS:
+            self._take("sign", run.lower(), end)
+        elif run in "+-*/" or (operand and run[0] in "+-*/"):
+            self._take("sign", run[0], self._at + 1)
+        elif _is_number(run):
+            self._take("number", run, end)
+        elif self._find(run) is not None:
+            self._take("name", run, end)
+        else:
+            self._part(run, end)
+
+    def _part(self, run: str, end: int) -> None:
+        """The longest known name, or a number, before a sign of arithmetic; else all of it is a word."""
+        for match in reversed(list(_ARITHMETIC.finditer(run))):
+            part = run[: match.start()]
+            if part and (_is_number(part) or self._find(part) is not None):
+                self._take("number" if _is_number(part) else "name", part, self._at + len(part))
+                return
+        self._take("word", run, end)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text[-1] in "0123456789."  # no inf, no nan
+
+
+def _joined(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with `and` between terms that stand beside each other."""
+    found: list[Token] = []
+    for token in tokens:
+        begins = token.kind in OPERANDS or token.kind == "function" or token.word in ("(", "not")
+        if begins and found and ends_operand(found[-1]):
+            found.append(Token("sign", "and", token.position))
+        found.append(token)
+    return found
+
+
+class _Reader(Generic[C]):
+    """Makes conditions of a syntax tree."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], find: Callable[[str], C | None]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._find = find
+        self.columns: dict[str, C] = {}
+
+    def condition(self, node: ast.expr) -> Condition[C]:
+        match node:
+            case ast.BoolOp(kind, parts):
+                return Joined(tuple(self.condition(part) for part in parts), every=isinstance(kind, ast.And))
+            case ast.UnaryOp(ast.Not(), part):
+                return Joined((self.condition(part),), turned=True)
+            case ast.Compare(left, signs, rights):
+                sides = [left, *rights]
+                return Joined(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
+                                    for at, sign in enumerate(signs)))
+        token = token_of(self._tokens, node)
+        if token is None:
+            raise FilterError("a comparison is missing, such as > 0")
+        return Word(token.word.lower())  # a word of a row may be the name of a column, too
+
+    def _comparison(self, left: ast.expr, right: ast.expr, sign: str) -> Comparison[C]:
+        if not sign:
+            raise FilterError(f"only {' '.join(_SIGNS)} compare")
+        token = token_of(self._tokens, right)
+        if token is not None and token.kind in {"text", "word"}:
+            if sign not in _EQUAL:
+                raise FilterError(f"{sign} needs a number, not {token.word}")
+            made: Expression | str = token.word
+        else:
+            made = self._side(right)
+        first = self._side(left)
+        names = [*first.names, *(made.names if isinstance(made, Expression) else ())]
+        return Comparison(first, sign, made, {name: self.columns[name] for name in names})
+
+    def _side(self, node: ast.expr) -> Expression:
+        steps = arithmetic_steps(self._text, self._tokens, node)
+        names = tuple(dict.fromkeys(step.name for step in steps if step.kind == "name"))
+        for name in names:
+            column = self._find(name)
+            if column is None:
+                raise FilterError(f"no column is called {name}")
+            self.columns[name] = column
+        token = token_of(self._tokens, node)
+        return Expression("" if token is None else token.word, names, steps)
