@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from barepty import DASHBOARD, BarePty
 
+ENTERS = b"\x1b[?1049h"
 LEFT, ENTERED = rb"\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*#\d"
 PROMPT = b"@@ "
+TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine, 0)
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash, a shell with job control, is not there")
 
@@ -102,6 +106,38 @@ def test_in_the_background_it_stays_away_from_the_terminal(shell: Shell) -> None
     shell.until(rb"extproc.*" + PROMPT)
     assert b"\x1b[?1049h" not in shell.output
     assert_usual(set(shell.output.replace(b";", b" ").split()))
+    shell.press(b"fg\r")
+    shell.until(ENTERED)
+    assert_usual(shell.modes_after_q())
+
+
+def _looks(status: str) -> tuple[bool, int]:
+    """Whether a thread is stopped, and how often it has given up its CPU (proc_pid_status(5))."""
+    lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    return lines["State"].split()[0] == "T", int(lines["voluntary_ctxt_switches"])
+
+
+def continue_in_the_background(shell: Shell) -> None:
+    """SIGCONT to the thread that draws, until it has asked for the terminal and was stopped for that."""
+    pid = shell.dashboard
+    status = Path(f"/proc/{pid}/task/{pid}/status")
+    _, before = _looks(status.read_text())
+    ctypes.CDLL(None).syscall(ctypes.c_long(TGKILL), ctypes.c_int(pid), ctypes.c_int(pid), ctypes.c_int(signal.SIGCONT))
+
+    def under_way() -> bool:
+        stopped, looks = _looks(status.read_text())
+        return not (stopped and looks > before) and ENTERS not in shell.output
+
+    shell.read_while(under_way, "it is not stopped")
+
+
+@pytest.mark.skipif(not TGKILL, reason=f"the number of tgkill on {os.uname().machine} is not in the table")
+def test_continued_behind_a_prompt_it_does_not_draw_there(shell: Shell) -> None:
+    shell.press(b"\x1a")
+    shell.until(LEFT + b".*Stopped.*" + PROMPT)
+    for _ in range(3):  # the shell waits for a line meanwhile, and has modes of its own for that
+        continue_in_the_background(shell)
+        assert ENTERS not in shell.output
     shell.press(b"fg\r")
     shell.until(ENTERED)
     assert_usual(shell.modes_after_q())

@@ -6,6 +6,7 @@ the one to restore when it is continued without having been stopped.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -36,6 +37,7 @@ from turbotui.terminal.writer import TerminalWriter
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
 _READ: Final = 4096
+_NO_QUEUE: Final = 99  # none of TCIFLUSH, TCOFLUSH, TCIOFLUSH
 _TRIES: Final = 10
 _REST: Final = 0.1
 _SYNC_START: Final = "\x1b[?2026h"
@@ -149,7 +151,7 @@ class TerminalDriver(LinuxDriver):
 
     def _enter(self, kitty: str) -> None:
         """Set every mode of the dashboard."""
-        # The background's terminal is the shell's: here the kernel stops who is not in front (SIGTTOU), until `fg`.
+        self._wait_for_front()
         with suppress(termios.error):
             modes = termios.tcgetattr(self.fileno)
             modes[tty.LFLAG] = self._patch_lflag(modes[tty.LFLAG])
@@ -162,6 +164,20 @@ class TerminalDriver(LinuxDriver):
         if self._writer is not None:
             self._writer.write(words.encode(), must=True)
         self._entered = True
+
+    def _wait_for_front(self) -> None:
+        """Go on only when the terminal is ours: the background's terminal is the shell's, with its modes.
+
+        The kernel stops who asks for a change from the background (SIGTTOU), until `fg`. This change is none: there is
+        no such queue. A SIGCONT whose handler runs on this thread ends the call (EINTR), in the background too.
+        """
+        while True:
+            try:
+                termios.tcflush(self.fileno, _NO_QUEUE)
+            except termios.error as error:
+                if error.args[0] == errno.EINTR:
+                    continue
+            return
 
     def _leave(self) -> None:
         """Give the terminal back as it was."""
@@ -236,6 +252,7 @@ class TerminalDriver(LinuxDriver):
         # The default action, not SIGSTOP: where no shell could continue us (an orphaned process group) it does nothing.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
         signal.signal(signal.SIGTSTP, handler)
+        self._wait_for_front()
         self._remember()  # whoever changed the terminal's modes meanwhile wants them to stay
         self._enter(f"\x1b[>{_KITTY}u")
         self._stopping = False
