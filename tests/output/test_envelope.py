@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "columns": ("columns", *MACHINE),
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
+    "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }

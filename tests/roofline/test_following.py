@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsontables import tables
 
+from turbotui.analysis.roofline.result_tables import result_tables
 from turbotui.commands.roofline import count_command
 from turbotui.commands.roofline_child import follow, speed_of
-from turbotui.commands.roofline_text import json_of, text_of
+from turbotui.commands.roofline_text import report_lines
 from turbotui.errors import MachineError, TurbotuiError
-from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.host import HostError, HostKind, PerfAttr
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import Pmu
 from turbotui.machine.roofline_banks import Bank
 from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
+from turbotui.output.envelope import Envelope
+from turbotui.output.json_lines import JsonLines
 from turbotui.quantities.recipes import Event, Recipe, Term, Width
 from turbotui.quantities.roofline import Sizing, WidthModel
 
@@ -153,15 +156,16 @@ def test_the_report_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     result = count_command(machine, (bank,), [sys.executable, "-c", _CHILDREN, "3"], 0.05,
                            sizing=Sizing(WidthModel.GIVEN, 8.0), theory=True)
     assert result.status == 3
-    assert result.simulated == ""
-    text = text_of(result, plot=True, width=80, coloured=False)
+    assert result.kind is HostKind.REAL
+    envelope = Envelope(result.host, result.kind, 0, result.seconds)
+    text = "\n".join(report_lines(envelope, result, plot=True, width=80, coloured=False))
     assert "CPUs busy: compared with the roofs of" in text
     assert "software: a stand-in" in text
     assert sys.executable in text
     assert (result.joules is None) == bool(result.why_no_energy)
-    report = json_of(result)
-    assert report["simulated"] == ""
-    assert json.loads(json.dumps(report)) == report
+    writer = JsonLines()
+    found = tables("\n".join(line for table in result_tables(result) for line in writer.lines(envelope, table)))
+    assert {row["name"] for row in found[0]["rows"]} <= {sys.executable}
     assert capsys.readouterr().out == ""
 
 

@@ -8,16 +8,24 @@ import os
 import signal
 import threading
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jsontables import by, table, tables
 
 from turbotui.analysis.roofline.judging import Choice
 from turbotui.analysis.roofline.live import Spot
+from turbotui.analysis.roofline.result import Result
+from turbotui.analysis.roofline.result_tables import result_tables, total_table
+from turbotui.analysis.roofline.theory import chip_roofs
 from turbotui.cli import main
-from turbotui.commands.roofline_text import _phase_table
+from turbotui.commands.roofline_text import course_lines
+from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.output.envelope import Envelope
+from turbotui.output.json_lines import JsonLines
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sources.roofline import why_uncounted
 
@@ -30,8 +38,8 @@ def test_a_simulated_application_in_text(capsys: pytest.CaptureFixture[str]) -> 
     assert out.startswith("# SIMULATED machine laptop-old+tonto")
     assert "theory at the highest clock, 4.00 GHz; not measured" in out
     row = next(line for line in out.splitlines() if line.startswith("machine"))
-    assert "~0.1875" in row  # 0.6 flop over 3.2 bytes an instruction
-    assert "of that roof" in out
+    assert " 0.1875~ " in row  # 0.6 flop over 3.2 bytes an instruction
+    assert "of roof" in out
     assert "ridge points (o) [flop/byte]: L1" in out
     assert "by dominating width: s scalar" in out
     assert "GFLOP/s per W" in out
@@ -70,52 +78,85 @@ def _spots(*each: tuple[float, float]) -> list[Spot]:
             for at, (flops, gbytes) in enumerate(each, 1)]
 
 
-_NO_ROOFS = Choice(None, "")
+def _result(*each: tuple[float, float]) -> Result:
+    return Result("cn17", HostKind.REAL, "a machine", tuple(_spots(*each)), {"machine": Choice(None, "no roofs")}, "",
+                  (), None, None, 0.5 * len(each))
 
 
 def test_the_time_of_changes_between_behaviours_is_told() -> None:
     low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
-    lines = _phase_table(_spots(low, low, between, high, high, between, low, low), _NO_ROOFS)
-    seconds = [line.split()[3] for line in lines[2:4]]
+    result = _result(low, low, between, high, high, between, low, low)
+    envelope = Envelope("cn17", HostKind.REAL, 0)
+    lines = list(course_lines(envelope, result))
+    seconds = [line.split()[4] for line in lines[2:4]]
     assert seconds == ["2.00", "1.00"]
     assert lines[4] == "1.00 s of change between them belong to none"
-    assert not any("belong to none" in line for line in _phase_table(_spots(low, low, high, high), _NO_ROOFS))
+    assert lines[5] == "course: 0.0 s: 1, 1.5 s: 2, 3.0 s: 1"
+    assert not any("belong to none" in line for line in course_lines(envelope, _result(low, low, high, high)))
+
+
+def test_phases_say_of_which_behaviour_they_are() -> None:
+    low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
+    writer, envelope = JsonLines(), Envelope("cn17", HostKind.REAL, 0)
+    text = "\n".join(line for one in result_tables(_result(low, low, between, high, high))
+                     for line in writer.lines(envelope, one))
+    phases, behaviours, energy = (table(text, name) for name in ("phases", "behaviours", "energy"))
+    assert [row["values"]["behaviour"] for row in phases["rows"]] == [1, None, 2]
+    assert "belongs to none" in phases["rows"][1]["why"]["behaviour"]
+    assert [(row["behaviour"], row["why"]["bound"]) for row in behaviours["rows"]] == [
+        (1, "unknown model: no roofs"), (2, "unknown model: no roofs")]
+    assert energy["rows"][0]["values"] == {"energy": None, "power": None, "efficiency": None}
+
+
+def test_a_point_above_every_roof_is_disputed() -> None:
+    result = replace(_result((1e6, 1e3)), roofs={"machine": Choice(chip_roofs("i7-3770K", "all"), "theory")})
+    (line,) = JsonLines().lines(Envelope("cn17", HostKind.REAL, 0), total_table(result))
+    (row,) = json.loads(line)["rows"]
+    assert row["values"]["of roof"] > 100
+    assert "too low" in row["disputed"]["of roof"]
+    assert (row["values"]["below"], row["why"]["below"]) == (None, f"out of range: {row['disputed']['of roof']}")
 
 
 def test_every_row_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*_QUICK, "--by", "package", "--json", "--", "calculix"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["simulated"] == "SIMULATED machine laptop-old+calculix"
-    assert [row["row"] for row in report["rows"]] == ["package 0", "machine"]
-    package, machine = report["rows"]
-    assert 1 <= len(machine["intervals"]) <= 3  # a machine under load may be late for one
-    assert machine["total"]["flop_per_byte"] == pytest.approx(0.4 / 4.4, rel=0.02)
-    assert package["total"]["flops"] == machine["total"]["flops"]
-    assert 0 < machine["verdict"]["share"] < 1
-    assert report["joules"] > 0
+    found = {one["table"]: one for one in tables(capsys.readouterr().out)}
+    assert {(one["machine"], one["kind"]) for one in found.values()} == {("laptop-old+calculix", "SIMULATED")}
+    totals = by(found["totals"], "name")
+    assert list(totals) == ["package 0", "machine"]
+    package, machine = totals.values()
+    intervals = [row for row in found["roofline"]["rows"] if row["name"] == "machine"]
+    assert 1 <= len(intervals) <= 3  # a machine under load may be late for one
+    assert sum(row["values"]["length"] for row in intervals) == pytest.approx(machine["length"])
+    assert machine["AI"] == pytest.approx(0.4 / 4.4, rel=0.02)
+    assert package["GFLOP/s"] == machine["GFLOP/s"]
+    assert 0 < machine["of roof"] < 100
+    assert found["energy"]["rows"][0]["values"]["energy"] > 0
+    assert by(found["working"], "name")["machine"]["memory"] > 0
+    assert by(found["sets"], "threads").keys() == {"all"}
 
 
 def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table, drawing = tmp_path / "points.csv", tmp_path / "drawing.svg"
-    words = [*_QUICK, "--no-plot", "--by", "cpu", "--csv", str(table), "--svg", str(drawing), "--", "tonto"]
+    points, drawing = tmp_path / "points.csv", tmp_path / "drawing.svg"
+    words = [*_QUICK, "--no-plot", "--by", "cpu", "--csv", str(points), "--svg", str(drawing), "--", "tonto"]
     assert main(words) == 0
     capsys.readouterr()
-    with table.open(encoding="utf-8", newline="") as file:
+    with points.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    whole = [row for row in rows if row["row"] == "machine"]
+    whole = [row for row in rows if row["name"] == "machine"]
     assert 1 <= len(whole) <= 3
-    assert {f"cpu {number}" for number in range(8)} <= {row["row"] for row in rows}
-    assert {row["simulated"] for row in rows} == {"SIMULATED machine laptop-old+tonto"}
-    assert float(rows[-1]["intensity_flop_per_byte"]) == pytest.approx(0.1875, rel=0.02)
+    assert {f"cpu {number}" for number in range(8)} <= {row["name"] for row in rows}
+    assert {(row["machine"], row["kind"]) for row in rows} == {("laptop-old+tonto", "SIMULATED")}
+    assert whole[0]["estimated"] == "AI;GFLOP/s;GB/s"
+    assert float(rows[-1]["AI"]) == pytest.approx(0.1875, rel=0.02)
     root = ET.fromstring(drawing.read_text(encoding="utf-8"))  # noqa: S314 - our own file
     texts = " ".join(text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "SIMULATED" in texts
     assert "AVX FMA double" in texts
     assert len(list(root.iter("{http://www.w3.org/2000/svg}title"))) == len(whole)
-    before = table.read_bytes()
+    before = points.read_bytes()
     assert main(words) == 2
     assert "not written over" in capsys.readouterr().err
-    assert table.read_bytes() == before
+    assert points.read_bytes() == before
 
 
 @pytest.mark.parametrize(("words", "status", "text"), [
@@ -153,9 +194,9 @@ def test_without_counters_the_command_is_not_run_and_the_reason_said(tmp_path: P
 
 def test_a_width_that_is_given_takes_the_place_of_the_mix(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*_QUICK, "--width", "32", "--json", "--", "tonto"]) == 0
-    row = json.loads(capsys.readouterr().out)["rows"][0]["total"]
-    assert row["flop_per_byte"] == pytest.approx(0.6 / (0.4 * 32), rel=0.02)
-    assert row["bytes_by"] == "width as given"
+    out = capsys.readouterr().out
+    assert by(table(out, "totals"), "name")["machine"]["AI"] == pytest.approx(0.6 / (0.4 * 32), rel=0.02)
+    assert by(table(out, "sources"), "name")["machine"]["bytes by"] == "width as given"
     assert main([*_QUICK, "--width", "precision", "--json", "--", "tonto"]) == 0
-    row = json.loads(capsys.readouterr().out)["rows"][0]["total"]
-    assert row["flop_per_byte"] == pytest.approx(0.6 / (0.4 * 8), rel=0.02)
+    row = by(table(capsys.readouterr().out, "totals"), "name")["machine"]
+    assert row["AI"] == pytest.approx(0.6 / (0.4 * 8), rel=0.02)

@@ -214,10 +214,10 @@ def _check_saved(tmp_path: Path) -> None:
     assert "SIMULATED machine laptop-old+tonto" in texts
     with tables[0].open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["simulated"] for row in rows} == {"SIMULATED machine laptop-old+tonto"}
+    assert {(row["machine"], row["kind"]) for row in rows} == {("laptop-old+tonto", "SIMULATED")}
     assert len(rows) >= 8  # four cores, two intervals
-    assert {(row["length_seconds"], row["rates_per"]) for row in rows} == {("1", "second of the interval")}
-    assert float(rows[0]["intensity_flop_per_byte"]) == pytest.approx(0.1875, rel=0.02)
+    assert {(row["length"], row["rates per"]) for row in rows} == {("1.000000000", "second of the interval")}
+    assert float(rows[0]["AI"]) == pytest.approx(0.1875, rel=0.02)
 
 
 async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,11 +223,11 @@ async def test_the_data_file_holds_threads_that_have_gone(tmp_path: Path, monkey
         await pilot.press("X")
         await pilot.pause()
     rows = _saved(tmp_path)
-    of_gone = [row for row in rows if row["row"] == f"{gone.name} {gone.tid}"]
+    of_gone = [row for row in rows if row["name"] == f"{gone.name} {gone.tid}"]
     assert len(of_gone) == 1
-    assert float(of_gone[0]["length_seconds"]) == pytest.approx(gone.run_seconds)
-    assert of_gone[0]["rates_per"] == "second of the thread's run time"
-    assert len([row for row in rows if row["row"] == f"{stays.name} {stays.tid}"]) == 2
+    assert float(of_gone[0]["length"]) == pytest.approx(gone.run_seconds)
+    assert of_gone[0]["rates per"] == "second of the thread's run time"
+    assert len([row for row in rows if row["name"] == f"{stays.name} {stays.tid}"]) == 2
 
 
 async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(

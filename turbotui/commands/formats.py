@@ -38,7 +38,7 @@ def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, mar
 
 
 def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequence[AnyTable],
-                 text: Callable[[], Iterable[str]]) -> None:
+                 text: Callable[[], Iterable[str]], *, marks: bool = False) -> None:
     """Print the tables of a verb that has nothing to wait for.
 
     Args:
@@ -46,8 +46,9 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
         envelope: of all of them.
         tables: the first is the one of comma-separated values.
         text: gives the lines for people.
+        marks: see `turbotui.output.formats.make_format`.
     """
-    writer = make_writer(arguments)
+    writer = make_writer(arguments, marks=marks)
     if writer is None:
         print_lines(text())
         return

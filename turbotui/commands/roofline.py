@@ -8,27 +8,35 @@ import os
 import queue
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import FrameType
 
-from turbotui.analysis.roofline.export import csv_text, svg_text
+from turbotui.analysis.roofline.export import svg_text
 from turbotui.analysis.roofline.judging import Choice, core_weights, roofs_for
 from turbotui.analysis.roofline.live import Spot, read_spots
 from turbotui.analysis.roofline.measuring import machine_title
-from turbotui.analysis.roofline.roofs import RoofSet
+from turbotui.analysis.roofline.point_table import point_table
+from turbotui.analysis.roofline.result import Result
+from turbotui.analysis.roofline.result_tables import TABLES, result_tables
+from turbotui.analysis.roofline.roof_tables import roof_notes
 from turbotui.analysis.roofline.sharing import Working
 from turbotui.analysis.roofline.traffic import MemoryTraffic
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.roofline_beside import NOT_READ_TWICE, Beside, energy_of
 from turbotui.commands.roofline_child import TURN, follow
-from turbotui.commands.roofline_text import Result, json_of, plot_of, text_of
-from turbotui.commands.watching import label, named_host, parse_interval
+from turbotui.commands.roofline_text import plot_of, report_lines
+from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import InternalError, MachineError, TurbotuiError, UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.roofline_banks import Bank, banks_of
+from turbotui.output.csv_lines import csv_text
+from turbotui.output.envelope import Envelope
 from turbotui.output.saving import write_new
 from turbotui.quantities.catalog.roofline import measured_recipes
 from turbotui.quantities.recipes import Recipe
@@ -39,11 +47,9 @@ from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.sources.roofline import why_uncounted
-from turbotui.untrusted import json_text
 
 _INTERVALS = 10
 _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
-_ENERGY = "Pkg_J"
 _INTERRUPTED = "interrupted: this is what was counted until then"
 _SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
 _ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
@@ -62,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="bytes of a load or store where the core does not count them: the mean width of the "
                              "floating-point instructions, 4 or 8 by precision, or a number")
     parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
-    parser.add_argument("--json", action="store_true", help="as JSON, in SI units")
-    parser.add_argument("--csv", metavar="FILE", help="write every point to a new file")
+    add_format_arguments(parser, TABLES)
+    parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
     parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
     parser.add_argument("command", nargs="*", metavar="command",
@@ -98,15 +104,18 @@ def run(arguments: argparse.Namespace) -> int:
         cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
         session = Session(read_machine(host, cpus), SOURCES, interval, LinuxHost(), cpus)
         result = _watched(session, arguments, sizing)
+    envelope = Envelope(result.host, result.kind, time.time_ns(), result.seconds,
+                        facts={"processor": result.title, "counted": result.counted}, notes=result.notes)
     if arguments.csv is not None:
-        write_new(arguments.csv, csv_text(result.spots, result.simulated))
+        write_new(arguments.csv, csv_text(envelope, point_table(result.spots)))
     if arguments.svg is not None:
         _write_svg(arguments.svg, result)
-    if arguments.json:
-        print(json_text(json_of(result), indent=1))
-    else:
+
+    def text() -> Iterator[str]:
         width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
-        print(text_of(result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty()))
+        return report_lines(envelope, result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty())
+
+    print_tables(arguments, envelope, result_tables(result), text, marks=True)
     return result.status
 
 
@@ -137,13 +146,13 @@ def _host(arguments: argparse.Namespace) -> Host:
 
 
 def _write_svg(path: str, result: Result) -> None:
-    rows = result.rows
-    spots = rows[list(rows)[-1]] if rows else []
+    spots = result.main
     roofs = result.drawn(spots) if spots else None
     if roofs is None:
         source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
         raise MachineError(f"there is nothing to draw in {path}: {source}")
-    title = f"{result.simulated + ': ' if result.simulated else ''}{result.title}, {spots[0].name}"
+    simulated = "" if result.kind is HostKind.REAL else f"{result.kind.value} machine {result.host}: "
+    title = f"{simulated}{result.title}, {spots[0].name}"
     write_new(path, svg_text(plot_of(roofs, spots), spots, title=title, notes=result.notes))
 
 
@@ -166,7 +175,7 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
         MachineError: the events cannot be counted for this user; the command was not run.
         TurbotuiError: the command cannot be run.
     """
-    beside = _Beside(machine, interval)
+    beside = Beside(machine, interval)
     try:
         followed = follow(machine, banks, words, interval, sizing=sizing, ready=beside.start)
     finally:
@@ -193,9 +202,10 @@ def count_command(machine: Machine, banks: tuple[Bank, ...], words: Sequence[str
     seconds = followed.spots[-1].seconds if followed.spots else 0.0
     recipes = tuple(dict.fromkeys(bank.recipe for bank in banks))
     spots = tuple(replace(spot, working=working) for spot in followed.spots)
-    notes += _notes(recipes, spots, choice.roofs, scaled=followed.sets == 1)
-    return Result("", machine_title(machine), spots, {spot.name: choice for spot in spots},
-                  _counted(recipes, sizing, spots), tuple(notes), joules, beside.why, seconds,
+    notes += _notes(recipes, spots, [choice], scaled=followed.sets == 1)
+    return Result(machine.host.name, machine.host.kind, machine_title(machine), spots,
+                  {spot.name: choice for spot in spots}, _counted(recipes, sizing, spots), tuple(notes),
+                  joules, beside.why, seconds,
                   followed.status or (_SIGINT_STATUS if followed.interrupted else 0))
 
 
@@ -204,64 +214,6 @@ def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
     cores = len(machine.topology.instances(Scope.CORE))
     used = min(float(cores), busy)
     return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
-
-
-class _Beside:
-    """Energy of all packages and the memory's traffic beside a command, where they can be had.
-
-    Attributes:
-        joules: of the packages; None where it is not known.
-        traffic: bytes per second of all memory; None where nobody counts.
-        why: the reason why there is no energy.
-    """
-
-    def __init__(self, machine: Machine, interval: float) -> None:
-        self._session = Session(machine, SOURCES, interval, LinuxHost())
-        self._memory = MemoryTraffic(machine)
-        self._packages = len(machine.topology.instances(Scope.PACKAGE))
-        self._moved = self._seconds = 0.0
-        self.joules: float | None = None
-        column = self._session.catalog.get(_ENERGY)
-        absent = None if column is None else why_absent(column, self._session.census, machine.topology)
-        self._column = None if absent is not None else column
-        self._reads = self._column is not None or bool(self._memory.sources())
-        self.why = "" if absent is None else absent.sentence()
-
-    @property
-    def traffic(self) -> float | None:
-        """Bytes per second of all memory while it was known."""
-        return self._moved / self._seconds if self._seconds else None
-
-    def start(self) -> None:
-        """Begin."""
-        if self._reads:
-            first: queue.Queue[bool] = queue.Queue()
-
-            def take(frame: Frame) -> None:
-                self._add(frame)
-                first.put(True)
-
-            self._session.want([_ENERGY] if self._column is not None else [])
-            self._session.read_also(self._memory.sources(), self._memory.signals())
-            self._session.start(take)
-            with contextlib.suppress(queue.Empty):
-                first.get(timeout=5.0)
-
-    def stop(self) -> None:
-        """End."""
-        if self._reads:
-            self._session.stop()
-
-    def _add(self, frame: Frame) -> None:
-        if frame.older is None:
-            return
-        value = None if self._column is None else frame.cell(self._column, SYSTEM_ROW)
-        if isinstance(value, int | float):
-            self.joules = (self.joules or 0.0) + value
-        traffic = self._memory.read(frame)
-        if len(traffic) == self._packages:
-            self._moved += sum(traffic.values()) * (frame.seconds or 0.0)
-            self._seconds += frame.seconds or 0.0
 
 
 # A machine
@@ -274,9 +226,7 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
         raise MachineError(f"nothing to place on the roofline: {session.census.why_missing(NO_FLOPS).sentence()}")
     columns = [column.id for column in session.catalog.columns
                if "roofline" in column.groups and why_absent(column, session.census, machine.topology) is None]
-    energy = session.catalog.get(_ENERGY)
-    absent = None if energy is None else why_absent(energy, session.census, machine.topology)
-    known_energy = energy if absent is None else None
+    known_energy, absent = energy_of(session)
     session.want([*columns, *([known_energy.id] if known_energy is not None else [])])
     traffic = MemoryTraffic(machine)
     session.read_also(traffic.sources(), traffic.signals())
@@ -309,9 +259,9 @@ def _watched(session: Session, arguments: argparse.Namespace, sizing: Sizing) ->
         notes.append(f"{missed} intervals could not be read and are left out")
     choices = _choices(machine, rows, theory=arguments.theory)
     return Result(
-        label(machine.host), machine_title(machine), tuple(spots), choices,
-        _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, choices["machine"].roofs)),
-        joules if counted else None, "" if absent is None else absent.sentence(), counted or passed,
+        machine.host.name, machine.host.kind, machine_title(machine), tuple(spots), choices,
+        _counted(recipes, sizing, spots), (*notes, *_notes(recipes, spots, list(choices.values()))),
+        joules if counted else None, None if counted else absent or NOT_READ_TWICE, counted or passed,
         _SIGINT_STATUS if interrupts and arguments.command else 0,
     )
 
@@ -382,15 +332,15 @@ def _counted(recipes: Sequence[Recipe], sizing: Sizing, spots: Sequence[Spot]) -
     return f"counted as on {', '.join(recipe.name for recipe in recipes)}; bytes: {words}"
 
 
-def _notes(recipes: Sequence[Recipe], spots: Sequence[Spot], roofs: RoofSet | None, *,
+def _notes(recipes: Sequence[Recipe], spots: Sequence[Spot], choices: Sequence[Choice], *,
            scaled: bool = True) -> list[str]:
     found = [f"{recipe.name}: {recipe.note}" for recipe in recipes]
     found += [f"{recipe.name}: {recipe.unverified}" for recipe in recipes if recipe.unverified]
     if scaled and any(spot.estimated for spot in spots):
         found.append("~ more events than counters: the kernel let them take turns, and each count is scaled by the "
                      "time in which it was on")
-    if roofs is not None:
-        found += [f"roofs: {note}" for note in roofs.notes]
+    sets = list(dict.fromkeys(one.roofs for one in choices if one.roofs is not None))
+    found += [f"roofs: {note}" for note in roof_notes(sets)]
     if spots and all(spot.gbytes is None for spot in spots):
         found.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")
     return found

@@ -47,6 +47,11 @@ class CsvLines:
         return iter(())
 
 
+def csv_text(envelope: Envelope, table: AnyTable) -> str:
+    """A table as a file, with a column that names what is estimated; lines end as the RFC has it."""
+    return "".join(f"{line}\r\n" for line in CsvLines(marks=True).lines(envelope, table))
+
+
 def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
     cells = [(column, table.cell(column, row)) for column in columns]
     yield from (_number(column, cell.value) for column, cell in cells)

@@ -12,11 +12,14 @@ from typing import ClassVar
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from turbotui.analysis.roofline.export import csv_text, svg_text
+from turbotui.analysis.roofline.export import svg_text
+from turbotui.analysis.roofline.point_table import point_table
 from turbotui.analysis.roofline.task_spots import Note
 from turbotui.analysis.roofline.telling import told
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
+from turbotui.output.csv_lines import csv_text
+from turbotui.output.envelope import envelope_now
 from turbotui.output.saving import write_numbered
 from turbotui.quantities.catalog.roofline import measured_recipes
 from turbotui.quantities.columns import CounterColumn
@@ -323,7 +326,7 @@ class RooflineScreen(WatchScreen):
             self.notice("there are no points to save yet")
             return
         gone = self._view.forgotten if self._view.tasks else 0
-        self._save("csv", csv_text(self._view.past, self._simulated()),
+        self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self._view.past)),
                    f" without {gone} threads of long ago:" if gone else "")
 
     def _simulated(self) -> str:

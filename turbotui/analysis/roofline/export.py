@@ -1,11 +1,9 @@
-"""A roofline as files: a drawing (SVG 1.1) and its points (CSV, RFC 4180)."""
+"""A roofline as a drawing (SVG 1.1)."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
@@ -22,32 +20,6 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 """Told apart by most people with a colour vision deficiency (Okabe and Ito)."""
 _SHAPES: Final = {"scalar": "circle", "SSE": "square", "NEON": "square", "AVX": "diamond"}
 """Marks by dominating width; wider ones are triangles."""
-
-HEADER: Final = ("simulated", "seconds", "row", "intensity_flop_per_byte", "gflop_per_s", "gbyte_per_s", "width",
-                 "bytes_by", "estimated", "length_seconds", "rates_per")
-
-
-def csv_text(spots: Iterable[Spot], simulated: str) -> str:
-    """One line for each row and interval; what is unknown is empty.
-
-    Rates are those of a second of the interval, or, of a thread, of a second in which it ran: `rates_per` says which,
-    and a rate times `length_seconds` is the number of operations or bytes.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(HEADER)
-    for spot in spots:
-        writer.writerow((
-            simulated, f"{spot.seconds:.6f}", spot.name, _plain(spot.intensity), _plain(spot.gflops),
-            _plain(spot.gbytes), spot.dominant, "" if spot.width is None else spot.width.value,
-            "yes" if spot.estimated else "", f"{spot.length:.9g}",
-            "second of the thread's run time" if spot.task else "second of the interval",
-        ))
-    return out.getvalue()
-
-
-def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:.9g}"
 
 
 def svg_text(plot: Plot, spots: Sequence[Spot], *, title: str, notes: Sequence[str] = ()) -> str:

@@ -80,11 +80,11 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
     return replace(choice, one=_alone(machine, topology.row(Scope.CORE, cpu), environment, theory=theory).roofs)
 
 
-def part_of(roofs: RoofSet, cpus: tuple[int, ...]) -> RoofSet:
+def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> RoofSet:
     """The share that some CPUs have of the roofs of more that are alike: those of one of several packages."""
     share = len(cpus) / len(roofs.cpus)
     return replace(
-        roofs, threads="package", cpus=cpus,
+        roofs, threads=threads, cpus=cpus,
         peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.peaks),
         bandwidths=tuple(replace(one, rate=one.rate * share) for one in roofs.bandwidths),
     )
@@ -109,21 +109,24 @@ def core_weights(machine: Machine) -> Mapping[str | None, float]:
 def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool) -> Choice:
     """The roofs of a row as if nothing else ran."""
     if row.scope.rank < Scope.PACKAGE.rank:
-        word, cpus = "one", _one_core(machine, row)
+        cpus = _one_core(machine, row)
+        kind = machine.topology.places[cpus[0]].core_type if cpus else None
+        word = "one" if kind is None else f"one {kind}"
     elif row.scope is Scope.SYSTEM or len(machine.topology.instances(Scope.PACKAGE)) == 1:
         word, cpus = "all", threads_of(machine, "all", None)
     else:
         instance = machine.topology.instance(row)
         members = frozenset(() if instance is None else instance.cpus)
-        word, cpus = "package", threads_of(machine, "package", members)
+        word = "package" if instance is None else f"package {instance.label}"
+        cpus = threads_of(machine, word, members)
     if machine.host.kind is HostKind.REAL and not theory:
         stored = storage.load(os.path.join(storage.folder(environment), storage.file_name(machine)))
         mine = next((one for one in stored if one.cpus == cpus), None)
         if mine is not None:
             return Choice(mine, f"measured {mine.when}")
         every = next((one for one in stored if one.cpus == threads_of(machine, "all", None)), None)
-        if word == "package" and every is not None:
-            return Choice(part_of(every, cpus), f"measured {every.when}, its share of all cores")
+        if row.scope is Scope.PACKAGE and every is not None:
+            return Choice(part_of(every, cpus, word), f"measured {every.when}, its share of all cores")
     try:
         found = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
