@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -73,12 +72,19 @@ def test_sets_are_listed_with_what_is_used_and_why_not_the_others(capsys: pytest
     status, text, _said = out(capsys, "events", "sets", "--machine", "vera-2s")
     assert status == 0
     assert text.startswith("# SIMULATED machine vera-2s")
-    assert "  MemRdGBs   'nvidia_ucf_pmu/mem_bytes_rd/' / dt / 1e9  (package, GB/s)" in text
+    assert "  MemRdGBs  package  GB/s    'nvidia_ucf_pmu/mem_bytes_rd/' / dt / 1e9" in text.splitlines()
+    assert "a column that is there anyway" in text
+    assert "not here: no hardware: " in text
     status, text, _said = out(capsys, "events", "sets", "memory", "--machine", "vera-2s", "--json")
-    rows = [json.loads(line) for line in text.splitlines()]
-    assert [row["column"] for row in rows] == ["MemRdGBs", "MemWrGBs", "MemGBs"]
-    assert all(row["available"] and row["machine"].startswith("SIMULATED") for row in rows)
-    assert "no PMU 'uncore_imc'" in rows[0]["refused"][0]["reason"]
+    rows = by(table(text, "sets"), "column")
+    assert list(rows) == ["MemRdGBs", "MemWrGBs", "MemGBs"]
+    assert {row["available"] for row in rows.values()} == {"yes"}
+    assert rows["MemRdGBs"]["formula"] == "'nvidia_ucf_pmu/mem_bytes_rd/' / dt / 1e9"
+    refused = table(text, "refused")["rows"][0]
+    assert (refused["set"], refused["column"], refused["number"]) == ("memory", "MemRdGBs", 0)
+    assert "no PMU 'uncore_imc'" in refused["values"]["reason"]
+    _status, text, _said = out(capsys, "events", "sets", "memory", "--machine", "vera-2s")
+    assert "  not 'uncore_imc/cas_count_read/' / dt / 1e9" in text.splitlines()
     status, _text, said = out(capsys, "events", "sets", "nothing", "--machine", "vera-2s")
     assert status != 0
     assert "there are branches, caches" in said

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-import json
+import csv
 
 import pytest
+from jsontables import by, table
 
 from turbotui.cli import main
 
@@ -13,43 +14,68 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return status, out, err
 
 
-def test_the_json_has_the_shape_that_was_promised(capsys: pytest.CaptureFixture[str]) -> None:
+def test_members_of_the_attribute_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("encode", "cpu/event=0xc0,umask=1,ldlat=9/pp", "--machine", "sapphire-2s", "--json")
     status, out, _ = run(capsys, *words)
-    row = json.loads(out)
-    assert status == 0
-    assert list(row)[:4] == ["string", "fstr", "idx", "attr"]
-    assert row["attr"] == {
+    report = table(out, "encodings")
+    assert (status, report["kind"]) == (0, "SIMULATED")
+    (row,) = report["rows"]
+    assert (row["row"], row["number"], row["string"]) == ("event", 0, words[1])
+    assert row["values"] == {
+        "fstr": "cpu/event=0xc0,umask=0x1,ldlat=0x9/pp", "idx": None, "pmu": "cpu", "engine": "own", "name": words[1],
         "type": 4, "config": 0x1C0, "config1": 9, "config2": 0, "config3": 0, "precise_ip": 2,
+        "unit": "", "scale": 1.0, "cpus": "all", "group": None, "leader": "yes",
     }  # fmt: skip
-    assert (row["fstr"], row["idx"]) == ("cpu/event=0xc0,umask=0x1,ldlat=0x9/pp", None)
-    assert row["machine"] == "SIMULATED machine sapphire-2s"
 
 
-def test_an_object_a_line_for_each_counter(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "encode", "{cycles,instructions},cs", "--machine", "laptop", "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
+def test_a_row_for_each_counter(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "encode", "{cycles:u,instructions}:W,cs", "--machine", "laptop", "--json")
+    rows = [row["values"] for row in table(out, "encodings")["rows"]]
     assert [row["group"] for row in rows] == [0, 0, 1, 1, None]
+    assert [row["exclude_kernel"] for row in rows] == [1, 0, 1, 0, 0], "what one of them has is told of all"
+    assert [row["weak"] for row in rows] == ["yes"] * 4 + ["no"]
+    assert not {"exclude_user", "sample_period", "options"} & rows[0].keys(), "what none of them has is no column"
 
 
 def test_rings_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "encode", "cycles", "--machine", "turin-2s", "--plm", "u", "--json", "--engine", "own")
-    attr = json.loads(out)["attr"]
-    assert (attr.get("exclude_kernel"), attr.get("exclude_user")) == (1, None)
+    (row,) = table(out, "encodings")["rows"]
+    assert row["values"]["exclude_kernel"] == 1
+    assert "exclude_user" not in row["values"]
 
 
 def test_codes_without_libpfm(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--machine", "sapphire-2s", "--os", "none", "--engine", "own", "--json")
+    words = ("--machine", "sapphire-2s", "--os", "none", "--engine", "own")
+    _, out, _ = run(capsys, "encode", "cpu/event=0xc0/u,cpu/event=0xcd,ldlat=9/u", *words, "--json")
+    rows = [row["values"] for row in table(out, "codes")["rows"]]
+    assert [(row["count"], row["code0"], row["code1"]) for row in rows] == [(1, 0x5100C0, None), (2, 0x5100CD, 9)]
     _, out, _ = run(capsys, "encode", "cpu/event=0xc0/u", *words)
-    assert json.loads(out)["codes"] == [0x5100C0]
+    assert "  codes 0x5100c0  [own, cpu]" in out.splitlines()
     status, _, err = run(capsys, "encode", "cycles", *words)
     assert status == 2
     assert "no register codes" in err
 
 
+@pytest.mark.parametrize(("form", "config", "scale"), [
+    ("csv", "18446744073709551615", "2.3283064365386963e-10"),
+    ("table", "0xffffffffffffffff", "2.3283064365386963e-10"),
+    ("openmetrics", "18446744073709551615", 'value="2.3283064365386963e-10"'),
+])
+def test_words_of_64_bits_and_small_scales_are_told_in_full(
+        capsys: pytest.CaptureFixture[str], form: str, config: str, scale: str) -> None:
+    words = ("encode", "power/energy-pkg/,cpu/config1=0xffffffffffffffff/", "--machine", "sapphire-2s")
+    status, out, _ = run(capsys, *words, "--format", form)
+    assert status == 0
+    assert config in out
+    assert scale in out
+    if form == "csv":
+        rows = list(csv.DictReader(out.splitlines()))
+        assert [(row["unit"], row["cpus"]) for row in rows] == [("Joules", "0,56"), ("", "all")]
+
+
 def test_text_says_that_it_is_simulated(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "encode", "power/energy-pkg/", "--machine", "sapphire-2s")
-    assert out.startswith("# SIMULATED machine sapphire-2s\n")
+    assert out.startswith("# SIMULATED machine sapphire-2s: nothing here was measured\n")
     assert "unit Joules" in out
     assert "CPUs 0,56" in out
 
@@ -72,14 +98,24 @@ def test_bad_words_are_one_sentence(capsys: pytest.CaptureFixture[str], words: t
 
 def test_the_list_says_what_opens(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "list", "nvidia_ucf_pmu_1/mem", "--machine", "vera-2s", "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
+    rows = by(table(out, "events"), "name")
     assert status == 0
     names = [f"nvidia_ucf_pmu_1/mem_{name}/" for name in ("access_rd", "access_wr", "bytes_rd", "bytes_wr")]
-    assert [row["name"] for row in rows] == names
-    assert all(row["opens"] and row["reason"] is None and row["machine"] for row in rows)
+    assert list(rows) == names
+    assert all((row["opens"], row["reason"]) == ("yes", "") for row in rows.values())
+    _, out, _ = run(capsys, "list", "nvidia_ucf_pmu_1/mem", "--machine", "vera-2s", "--json", "--no-open")
+    assert {row["opens"] for row in by(table(out, "events"), "name").values()} == {None}
+
+
+def test_the_list_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "list", "cpu-cycles", "--machine", "guest", "--json")
+    (row,) = by(table(out, "events"), "name").values()
+    assert row["opens"] == "no"
+    _, text, _ = run(capsys, "list", "cpu-cycles", "--machine", "guest")
+    assert text.splitlines()[-2:] == [f"✗ cpu-cycles  {row['description']}", f"    {row['reason']}"]
 
 
 def test_the_list_knows_units_and_globs(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "list", "*energy-pkg*", "--machine", "sapphire-2s", "--json")
-    (row,) = (json.loads(line) for line in out.splitlines())
+    (row,) = by(table(out, "events"), "name").values()
     assert (row["unit"], row["pmu"], row["engine"]) == ("Joules", "power", "own")

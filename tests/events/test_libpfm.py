@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from jsontables import table
 from patience import PATIENCE
 from trees import AMD, INTEL, pmu, tree
 
@@ -141,11 +142,13 @@ def run(*words: str, **environment: str) -> tuple[int, str, str]:
 def test_codes_of_the_command(model: str, string: str, codes: list[int]) -> None:
     known(model)
     status, out, _ = run("encode", string, "--os", "none", "--force-pmu", model, "--json")
-    row = json.loads(out)
-    assert (status, row["codes"], row["count"]) == (0, codes, len(codes))
+    (row,) = table(out, "codes")["rows"]
+    values = row["values"]
+    assert (status, values["count"]) == (0, len(codes))
+    assert [values[f"code{at}"] for at in range(len(codes))] == codes
     assert row["string"] == string
-    assert row["fstr"].startswith(f"{model}::")
-    assert isinstance(row["idx"], int)
+    assert values["fstr"].startswith(f"{model}::")
+    assert isinstance(values["idx"], int)
 
 
 @pytest.mark.parametrize(
@@ -167,20 +170,20 @@ def test_codes_of_the_command(model: str, string: str, codes: list[int]) -> None
 def test_attributes_of_the_command(model: str, string: str, expected: dict[str, int]) -> None:
     known(model)
     status, out, _ = run("encode", string, "--force-pmu", model, "--engine", "libpfm", "--json")
-    attr = json.loads(out)["attr"]
+    (row,) = table(out, "encodings")["rows"]
     assert status == 0
-    assert {name: attr.get(name) for name in expected} == expected
-    assert attr["type"] == 4
+    assert {name: row["values"].get(name) for name in expected} == expected
+    assert row["values"]["type"] == 4
 
 
 def test_lists_are_split_and_rings_are_the_callers() -> None:
     known("skx")
     status, out, _ = run("encode", "INST_RETIRED:ANY_P, UOPS_ISSUED:ANY", "--plm", "u", "--force-pmu", "skx",
                          "--engine", "libpfm", "--json")  # fmt: skip
-    rows = [json.loads(line) for line in out.splitlines()]
+    rows = [row["values"] for row in table(out, "encodings")["rows"]]
     assert status == 0
-    assert [row["attr"]["config"] for row in rows] == [0xC0, 0x10E]
-    assert all(row["attr"]["exclude_kernel"] == 1 for row in rows)
+    assert [row["config"] for row in rows] == [0xC0, 0x10E]
+    assert all(row["exclude_kernel"] == 1 for row in rows)
 
 
 # libpfm-spec 3: string -> class and the library's text
@@ -310,13 +313,15 @@ def test_faults_of_the_command(words: tuple[str, ...], says: str) -> None:
 
 def test_auto_uses_the_engine_that_knows_the_name() -> None:
     known("skx")
-    rows = [json.loads(run("encode", text, "--force-pmu", "skx", "--json")[1]) for text in ("cs", "INST_RETIRED:ANY_P")]
-    assert [row["engine"] for row in rows] == ["own", "libpfm"]
+    found = [table(run("encode", text, "--force-pmu", "skx", "--json")[1], "encodings")["rows"][0]["values"]
+             for text in ("cs", "INST_RETIRED:ANY_P")]
+    assert [row["engine"] for row in found] == ["own", "libpfm"]
+    assert [row["idx"] is None for row in found] == [True, False], "only libpfm numbers its events"
 
 
 def test_forcing_by_the_environment_is_the_same() -> None:
     known("skx")
     status, out, _ = run("list", "inst_retired", "--no-open", "--json", LIBPFM_FORCE_PMU="skx")
-    names = [json.loads(line)["name"] for line in out.splitlines()]
+    names = [row["name"] for row in table(out, "events")["rows"]]
     assert status == 0
     assert "skx::INST_RETIRED:ANY_P" in names

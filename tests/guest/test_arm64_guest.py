@@ -11,6 +11,7 @@ from pathlib import Path
 
 import arm64guest
 import pytest
+from jsontables import table
 
 import turbotui
 
@@ -48,9 +49,9 @@ def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str]) -
 
 
 def test_an_alias_of_the_pmu_gets_its_type_and_event_number(answers: dict[str, str]) -> None:
-    attr = json.loads(answers["encoding"])["attr"]
-    assert attr["type"] == int(answers["type"])
-    assert attr["config"] == 0x08  # INST_RETIRED (Arm ARM DDI 0487, D13.12.2)
+    (row,) = table(answers["encoding"], "encodings")["rows"]
+    assert row["values"]["type"] == int(answers["type"])
+    assert row["values"]["config"] == 0x08  # INST_RETIRED (Arm ARM DDI 0487, D13.12.2)
 
 
 def test_columns_of_every_cpu_show_what_was_counted(answers: dict[str, str]) -> None:

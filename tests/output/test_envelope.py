@@ -21,6 +21,10 @@ VERBS: dict[str, tuple[str, ...]] = {
     "configuration": ("info", *MACHINE),
     "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
+    "encodings": ("events", "encode", "{cycles,instructions:u},power/energy-pkg/", *MACHINE),
+    "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
+    "events": ("events", "list", "cycles", *MACHINE),
+    "sets": ("events", "sets", *MACHINE),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from turbotui.analysis.event_tables import (
+    Codes,
+    Encoding,
+    Offer,
+    code_table,
+    encoding_table,
+    listing_table,
+)
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.watching import label, open_host
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables
+from turbotui.commands.watching import open_host
 from turbotui.errors import UsageError
-from turbotui.machine.events.encoded import BareCodes, EncodedEvent, flag_names
 from turbotui.machine.events.engines import LibpfmEngine, OsKind, OwnEngine, open_engine, open_library
 from turbotui.machine.events.listing import (
     ListedEvent,
@@ -19,13 +27,14 @@ from turbotui.machine.events.listing import (
     own_listing,
     tracepoint_listing,
 )
-from turbotui.machine.host import Host, PerfAttr
+from turbotui.machine.host import Host
 from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.untrusted import json_text
+from turbotui.output.envelope import Envelope, envelope_now
 
 _RINGS = "ukh"
+_TABLES_OF_SETS = ("sets", "refused")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,11 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sets = verbs.add_parser("sets", help="sets of columns for --add set:NAME, and how each is counted on this machine")
     sets.add_argument("name", nargs="?", default="", help="only this set, with every way to count it, and why not")
     sets.add_argument("--events", metavar="FILE", default="", help="with the sets of this TOML file")
-    sets.add_argument("--json", action="store_true", help="as JSON, one object a column")
+    add_format_arguments(sets, _TABLES_OF_SETS)
     add_machine_arguments(sets)
     for verb in (encode, listing):
         verb.add_argument("--force-pmu", metavar="MODEL", help="libpfm's tables of this CPU model (LIBPFM_FORCE_PMU)")
-        verb.add_argument("--json", action="store_true", help="as JSON, one object a line")
+        add_format_arguments(verb)
         add_machine_arguments(verb)
 
 
@@ -72,83 +81,32 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
         raise UsageError(f"--plm takes letters of u (user), k (kernel) and h (hypervisor), not {rings!r}.")
     kind = OsKind(arguments.os)
     engine = open_engine(host, arguments.engine, rings, kind, arguments.force_pmu)
-    found: tuple[EncodedEvent, ...] | tuple[BareCodes, ...]
-    found = engine.codes(arguments.string) if kind is OsKind.NONE else engine.encode(arguments.string)
-    simulated = label(host)
-    if simulated and not arguments.json:
-        print(f"# {simulated}")
-    for event in found:
-        row = _codes_row(event) if isinstance(event, BareCodes) else _row(event)
-        if simulated:
-            row["machine"] = simulated
-        print(json_text(row) if arguments.json else _sentence(event))
+    envelope = envelope_now(host)
+    if kind is OsKind.NONE:
+        codes = code_table(engine.codes(arguments.string))
+        print_tables(arguments, envelope, (codes,), lambda: _text(envelope, map(_codes_said, codes.rows)))
+    else:
+        encodings = encoding_table(engine.encode(arguments.string))
+        print_tables(arguments, envelope, (encodings,), lambda: _text(envelope, map(_encoding_said, encodings.rows)))
     return 0
 
 
-def _codes_row(event: BareCodes) -> dict[str, object]:
-    return {
-        "string": event.string,
-        "fstr": event.fstr,
-        "idx": event.index,
-        "codes": list(event.codes),
-        "count": len(event.codes),
-        "pmu": event.pmu,
-        "engine": event.engine,
-    }
+def _text(envelope: Envelope, paragraphs: Iterable[str]) -> Iterator[str]:
+    if envelope.label:
+        yield f"# {envelope.label}"
+    yield from paragraphs
 
 
-def _attr(attr: PerfAttr) -> dict[str, int]:
+def _codes_said(row: Codes) -> str:
+    event = row.event
+    codes = " ".join(f"{code:#x}" for code in event.codes)
+    return f"{event.string}\n  {event.fstr}\n  codes {codes}  [{event.engine}, {event.pmu}]"
+
+
+def _encoding_said(row: Encoding) -> str:
     """The members of perf_event_attr: the encoding always, the others where they are not zero."""
-    always = {
-        "type": attr.type,
-        "config": attr.config,
-        "config1": attr.config1,
-        "config2": attr.config2,
-        "config3": attr.config3,
-    }
-    flags = flag_names(attr.flags)
-    others = {
-        "config4": attr.config4,
-        "sample_freq" if "freq" in flags else "sample_period": attr.sample_period,
-        "bp_type": attr.bp_type,
-        "branch_sample_type": attr.branch_sample_type,
-        "sample_max_stack": attr.sample_max_stack,
-        "aux_sample_size": attr.aux_sample_size,
-    }
-    return {**always, **{name: value for name, value in others.items() if value}, **flags}
-
-
-def _row(event: EncodedEvent) -> dict[str, object]:
-    row: dict[str, object] = {
-        "string": event.string,
-        "fstr": event.fstr,
-        "idx": event.index,
-        "attr": _attr(event.attr),
-        "pmu": event.pmu,
-        "engine": event.engine,
-        "name": event.name,
-        "unit": event.unit,
-        "scale": event.scale,
-        "cpus": list(event.cpus),
-        "group": event.group,
-        "leader": event.leader,
-        "cpu": event.cpu,
-    }
-    extra = {
-        "snapshot": event.snapshot, "per_package": event.per_package, "weak": event.weak,
-        "sample_read": event.sample_read, "bpf": event.bpf, "retire_latency": event.retire_latency,
-    }  # fmt: skip
-    row |= {name: True for name, value in extra.items() if value}
-    if event.options:
-        row["options"] = dict(event.options)
-    return row
-
-
-def _sentence(event: EncodedEvent | BareCodes) -> str:
-    if isinstance(event, BareCodes):
-        codes = " ".join(f"{code:#x}" for code in event.codes)
-        return f"{event.string}\n  {event.fstr}\n  codes {codes}  [{event.engine}, {event.pmu}]"
-    members = " ".join(f"{name}={value:#x}" for name, value in _attr(event.attr).items())
+    event = row.event
+    members = " ".join(f"{name}={value:#x}" for name, value in row.attr.items())
     lines = [event.string, f"  {event.fstr}", f"  {members}  [{event.engine}, {event.pmu or 'core PMU'}]"]
     notes = []
     if event.unit or event.scale != 1.0:
@@ -163,38 +121,43 @@ def _sentence(event: EncodedEvent | BareCodes) -> str:
 def _list(arguments: argparse.Namespace, host: Host) -> int:
     own = OwnEngine(host)
     engines: dict[str, OwnEngine | LibpfmEngine] = {"own": own}
-    note = ""
+    notes: tuple[str, ...] = ()
     try:
         engines["libpfm"] = LibpfmEngine(host, open_library(host, arguments.force_pmu))
     except (LibpfmAbsentError, PfmError) as error:
         if arguments.force_pmu is not None:
             raise
-        note = str(error)
+        notes = (str(error),)
     machine = read_machine(host)
     facts = circumstances(machine)
     cpus = tuple(machine.topology.cpus)
-    simulated = label(host)
-    if not arguments.json:
-        for line in (simulated, note):
-            if line:
-                print(f"# {line}")
-    for event in _listed(engines, arguments.pattern):
-        refused = None if arguments.no_open else opens(host, engines[event.engine], event, facts, cpus)
-        state = None if arguments.no_open else refused is None
-        if arguments.json:
-            row = {
-                "name": event.name, "pmu": event.pmu, "kind": event.kind, "description": event.description,
-                "unit": event.unit, "engine": event.engine, "opens": state,
-                "reason": None if refused is None else refused.sentence(),
-            }  # fmt: skip
-            print(json_text({**row, "machine": simulated} if simulated else row))
-        else:
-            mark = "?" if state is None else "✓" if state else "✗"
-            unit = f" [{event.unit}]" if event.unit else ""
-            print(f"{mark} {event.name}{unit}  {event.description}")
-            if refused is not None:
-                print(f"    {refused.sentence()}")
+
+    def offers() -> Iterator[Offer]:
+        for event in _listed(engines, arguments.pattern):
+            if arguments.no_open:
+                yield Offer(event, tried=False)
+            else:
+                yield Offer(event, tried=True, refused=opens(host, engines[event.engine], event, facts, cpus))
+
+    envelope = envelope_now(host, notes=notes)
+    writer = make_writer(arguments)
+    if writer is not None:
+        writer.write(envelope, (listing_table(tuple(offers())),))
+        writer.end()
+        return 0
+    print_lines(f"# {line}" for line in (envelope.label, *notes) if line)
+    for offer in offers():  # as they come: to open thousands takes a while
+        print_lines(_offer_said(offer))
     return 0
+
+
+def _offer_said(offer: Offer) -> Iterator[str]:
+    event = offer.event
+    mark = "?" if not offer.tried else "✓" if offer.refused is None else "✗"
+    unit = f" [{event.unit}]" if event.unit else ""
+    yield f"{mark} {event.name}{unit}  {event.description}"
+    if offer.refused is not None:
+        yield f"    {offer.refused.sentence()}"
 
 
 def _listed(engines: dict[str, OwnEngine | LibpfmEngine], pattern: str) -> Iterator[ListedEvent]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from turbotui.output.envelope import Envelope
+from turbotui.output.text import number_text
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import AnyTable, measures
 
@@ -62,7 +63,7 @@ def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: 
 def _number(column: Column[Any], value: Value) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else f"{value:.{max(column.decimals, 0)}f}"
+    return value if isinstance(value, str) else number_text(column, value)
 
 
 def _line(cells: Iterable[object]) -> str:

@@ -79,7 +79,8 @@ def _family(name: str, column: Column[Any], text: str, samples: Sequence[tuple[M
     yield from _head(name, "gauge", unit, text)
     for names, value in samples:
         if not isinstance(value, str) and value is not None:
-            yield f"{name}{_labels({**_words(names), **common})} {value * factor!r}"
+            exact = value if isinstance(value, int) and factor == 1.0 else value * factor
+            yield f"{name}{_labels({**_words(names), **common})} {exact!r}"
 
 
 class OpenMetricsSeries:

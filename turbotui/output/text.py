@@ -19,4 +19,11 @@ def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False)
         return one_line(value)
     if hexadecimal and column.hexadecimal:
         return f"0x{round(value):x}"
-    return f"{value:.{max(column.decimals, 0)}f}"
+    return number_text(column, value)
+
+
+def number_text(column: Column[Any], value: float) -> str:
+    """A number with its column's decimals, in full where it has none. A whole number of any size keeps its digits."""
+    if column.decimals < 0 or (isinstance(value, int) and not column.decimals):
+        return repr(value)
+    return f"{value:.{column.decimals}f}"

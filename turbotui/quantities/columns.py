@@ -100,7 +100,7 @@ class Column(Generic[R]):
     Attributes:
         id: its name, unique in its table; also the title.
         unit: what the number is in: "MHz", "%", "W", "°C", "/s", "".
-        decimals: fixed number of decimals; -1 for texts.
+        decimals: fixed number of decimals; -1 for texts, and for numbers that are written in full.
         needs: what it is made of, by the names that its table knows: all of these must be had.
         compute: the formula; returns the display unit, None for unknown. Must not raise on zero deltas. Run on
             `traced.Traced` numbers it tells its arithmetic, so it is plain arithmetic on what it asks for: no float(),
