@@ -22,7 +22,6 @@ from typing import Final
 
 from textual import constants, events
 from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -33,6 +32,7 @@ from textual.drivers.linux_driver import (
 from textual.geometry import Size
 from textual.message import Message
 
+from turbotui.terminal.keys import KeyParser
 from turbotui.terminal.writer import TerminalWriter
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that takes nothing
@@ -277,7 +277,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand keys on until the program or the terminal ends."""
-        parser = XTermParser(self._debug)
+        parser = KeyParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         poll = select.poll()
         poll.register(self.fileno, select.POLLIN)
