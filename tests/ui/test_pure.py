@@ -127,6 +127,20 @@ def test_intervals_that_were_not_kept_are_gaps() -> None:
     assert [math.isnan(value) for value in last] == [False, True, True, True, False]
 
 
+def test_a_reset_leaves_the_picture_its_scale() -> None:
+    session = FakeSession()
+    busy = session.catalog.get("Busy%")
+    assert busy is not None
+    history = History()
+    for frame in [session.frame() for _ in range(6)]:
+        history.push(frame, (busy,), frame.rows(Scope.CPU))
+    peak = history.peak("Busy%", Scope.CPU)
+    assert peak
+    history.reset()
+    assert history.peak("Busy%", Scope.CPU) == pytest.approx(peak, rel=1e-6)
+    assert history.peak("Busy%", Scope.CORE) is None
+
+
 slots = st.lists(
     st.builds(
         lambda width, priority, category: slot_for(column("X", width=width, priority=priority, category=category)),

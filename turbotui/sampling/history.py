@@ -133,15 +133,19 @@ class History:
         return None if rings is None else rings.get(row)
 
     def peak(self, column: ColumnId, scope: Scope) -> float | None:
-        """The greatest value of a column in any kept row of a scope since the last reset."""
+        """The greatest value of a column in any kept row of a scope since the start; after a reset, of those kept."""
         return self._peaks.get((column, scope))
 
     def reset(self) -> None:
-        """Forget least, greatest and mean of every cell."""
+        """Forget least, greatest and mean of every cell; the picture keeps a scale that holds it."""
         self._peaks.clear()
-        for rings in self._rings.values():
-            for ring in rings.values():
+        for column, rings in self._rings.items():
+            for row, ring in rings.items():
                 ring.reset()
+                key = (column, row.scope)
+                kept = max((value for value in ring.values() if not math.isnan(value)), default=0.0)
+                if kept > self._peaks.get(key, 0.0):
+                    self._peaks[key] = kept
 
     def keep_only(self, rows: Iterable[RowId]) -> None:
         """Drop the rings of rows that are not there any more (hot-plug)."""
