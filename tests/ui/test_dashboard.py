@@ -415,6 +415,16 @@ async def test_reset_starts_the_extremes_anew() -> None:
         assert ring.count == 1
 
 
+async def test_an_interval_beyond_the_steps_stays_where_no_step_is() -> None:
+    async with dashboard(FakeSession()) as (app, _):
+        app.watched.interval = 600.0
+        assert app.watched.step_interval(1) == 600.0
+        assert app.watched.step_interval(-1) == 60.0
+        app.watched.interval = 0.02
+        assert app.watched.step_interval(-1) == 0.02
+        assert app.watched.step_interval(1) == 0.05
+
+
 async def test_pause_holds_the_picture_and_history_goes_on() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):

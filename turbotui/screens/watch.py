@@ -396,9 +396,9 @@ class Watch:
         """The next longer or shorter interval of 1-2-5 steps."""
         now = self.interval
         if by > 0:
-            seconds = next((step for step in STEPS if step > now * 1.001), STEPS[-1])
+            seconds = next((step for step in STEPS if step > now * 1.001), max(now, STEPS[-1]))
         else:
-            seconds = next((step for step in reversed(STEPS) if step < now * 0.999), STEPS[0])
+            seconds = next((step for step in reversed(STEPS) if step < now * 0.999), min(now, STEPS[0]))
         self.interval = seconds
         self.session.set_interval(seconds)
         return seconds
