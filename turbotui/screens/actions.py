@@ -51,6 +51,7 @@ class Action:
 _TABLE = (Where.TABLE,)
 _CELLS = (Where.TABLE, Where.MAP)
 _TASKS = (Where.TASKS,)
+_MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
 _FIND = (Where.TABLE, Where.TASKS)
 _SORT = (Where.TABLE, Where.MAP, Where.TASKS, Where.UNCORE)
@@ -59,9 +60,10 @@ _ROOFLINE = (Where.ROOFLINE,)
 _POINTED = (Where.TABLE, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
 _GRAPHED = (*_CELLS, Where.POWER)
 _GRIDS = (*_CELLS, Where.UNCORE)
-_SIDEWAYS = (*_GRIDS, Where.POWER)
+_SIDEWAYS = (Where.TABLE, Where.POWER)
 _TABLES = (*_TABLE, Where.UNCORE)
-_ROWS = (Where.TABLE, Where.MAP, Where.POWER, Where.UNCORE, Where.LIST, Where.TASKS)
+_PAGES = (Where.TABLE, Where.POWER, Where.LIST, Where.TASKS)
+_ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -99,7 +101,7 @@ ACTIONS: tuple[Action, ...] = (
         "group",
         ("t", "f5"),
         "t F5",
-        "Flat, or grouped by package, die, L3, node or core.",
+        "Flat, or grouped by package, die, L3, node or core; topology always shows every level.",
         "group",
         _TABLE,
         rank=3,
@@ -199,12 +201,23 @@ ACTIONS: tuple[Action, ...] = (
            _SIDEWAYS),
     Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
            _SIDEWAYS),
+    Action("map_left", "sideways(-1)", ("left", "h"), "← h", "The CPU to the left.", "", _MAP),
+    Action("map_right", "sideways(1)", ("right", "l"), "→ l", "The CPU to the right.", "", _MAP),
+    Action("panel_left", "sideways(-1)", ("left", "h"), "← h", "Previous column; from the first one of a sum: fold or "
+           "unfold the panel.", "", _UNCORE),
+    Action("panel_right", "sideways(1)", ("right", "l"), "→ l", "Next column.", "", _UNCORE),
     Action(
         "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
     Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _GRIDS),
-    Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up.", "", _ROWS),
-    Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down.", "", _ROWS),
+    Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up; on doctor the report scrolls.", "",
+           _PAGES),
+    Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down; on doctor the report scrolls.", "",
+           _PAGES),
+    Action("map_back", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "Sixteen CPUs back.", "", _MAP),
+    Action("map_on", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "Sixteen CPUs on.", "", _MAP),
+    Action("panel_previous", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "The previous panel.", "", _UNCORE),
+    Action("panel_next", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "The next panel.", "", _UNCORE),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
     Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
