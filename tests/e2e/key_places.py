@@ -1,0 +1,297 @@
+"""What each row of the key table lets one see, screen by screen."""
+
+from __future__ import annotations
+
+import re
+
+from key_promises import ESC, Place, Promise, moves, pages, there_and_back
+
+from turbotui.screens.actions import Where
+
+_SAPPHIRE = ("sapphire-2s", "--cpu", "0-7,56-63")
+_MANY = ("sapphire-2s", "--cpu", "0-19,56-75")
+_MENU = {"sort_menu": Promise("Enter choose · Esc close", undo=ESC)}
+_GRAPH = {"graph": Promise("e explain · Esc close", undo=ESC)}
+
+# CPUs and topology
+
+
+def _cell(row: str, column: str = "Busy%") -> str:
+    return rf"(?m)^ {column} · {row} ·"
+
+
+_TABLE = {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "category": Promise(r"frequency: \d+ columns hidden", typed=("f",), undo=("c", "f")),
+    "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
+    "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
+    "filter": Promise(r"filter Busy%>50: \d+ rows", typed=("Busy%>50",), undo=ESC),
+    "save": Promise("save this view as", undo=ESC),
+    "joules": Promise("energy in joules", undo=("J",)),
+    "add": Promise("a set of columns: ipc", undo=ESC),
+    "spies": Promise("spies: event sets by CPU", undo=ESC),
+    "explain": Promise("Δmperf", undo=ESC),
+    "tag": Promise("Σ 1", undo=("V",)),
+    "untag": Promise(gone="Σ 1", first=("v",), now="Σ 1"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "follow": Promise("follow off", undo=("F", "F", "F", "F")),
+}
+
+_ALL_FOLDED = r"▸ package 0.*\n ▸ package 1"
+CPUS = Place("1", Where.TABLE, _SAPPHIRE, (160, 18), (
+    r"(?m)^ Package  CPU │ Avg_MHz  Busy% Bzy_MHz .*\n +all │.*\n +0    0 │[\s\S]*"
+    r"^ Busy% · cpu 0 · .* counted it\.$"), {
+    **_TABLE,
+    **moves(_cell("cpu 1"), _cell("cpu 63")), **pages(_cell("cpu 63"), _cell("cpu 59"), _cell("cpu 4")),
+    **there_and_back("left", "right", _cell("cpu 0", "Bzy_MHz")),
+    **there_and_back("column_left", "column_right", _cell("cpu 0", "Bzy_MHz")),
+    **there_and_back("sort_previous", "sort_next", "Package[▲▼]", ">", "<"),
+    "reverse": Promise(r"(?m)^ +all │.*\n +1   63 │", undo=("I",)),
+    "group": Promise(r"▾ package 0 +│[\s\S]*grouped by package", undo=("t", "t", "t", "t")),
+    "fold_all": Promise(_ALL_FOLDED, first=("t",), now="▾ package 0", undo=("*", "t", "t", "t", "t")),
+})
+
+TOPOLOGY = Place("2", Where.TABLE, _SAPPHIRE, (160, 18), (
+    r"(?m)^ machine +│ Avg_MHz  Busy% Bzy_MHz .*\n whole machine .*\n ▾ package 0 .*\n +cpu 0[\s\S]*"
+    r"^ Busy% · package 0 · .* counted it\.$"), {
+    **_TABLE,
+    **moves(_cell("cpu 0"), _cell("cpu 63")), **pages(_cell("cpu 63"), _cell("cpu 57"), _cell("cpu 5")),
+    **there_and_back("right", "left", "▸ package 0", "Left", "Right"),
+    **there_and_back("column_left", "column_right", _cell("package 0", "Bzy_MHz"), "S-Right", "S-Left"),
+    "sort_next": Promise("Avg_MHz[▲▼]", undo=("<", "S-Right")),
+    "sort_previous": Promise(first=(">",), now="Avg_MHz[▲▼]", gone="[▲▼] ", undo=("S-Right",)),
+    "reverse": Promise(r"whole machine .*\n ▾ package 1", undo=("I",)),
+    "group": Promise("the tree shows every level"),
+    "fold_all": Promise(_ALL_FOLDED, undo=("*",)),
+})
+
+# Map and power
+
+
+def _cpu(number: str) -> str:
+    return rf"(?m)^ cpu {number} ·"
+
+
+MAP = Place("3", Where.MAP, _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
+    **_MENU, **_GRAPH,
+    **moves(_cpu(r"([2-9]|1\d)"), _cpu("75")),
+    **pages(_cpu("75"), _cpu("16"), _cpu("59"), keys=("map_back", "map_on")),
+    **there_and_back("map_left", "map_right", _cpu("1")),
+    "sort_next": Promise("coloured by Bzy_MHz", undo=("<",)),
+    "sort_previous": Promise("coloured by Avg_MHz", undo=(">",)),
+    "column_left": Promise("coloured by Avg_MHz", undo=(">",)),
+    "column_right": Promise("coloured by Bzy_MHz", undo=("<",)),
+    "explain": Promise("Δmperf", undo=ESC),
+})
+
+
+def _watt(package: str, what: str = "PkgWatt") -> str:
+    return rf"(?m)^ {what}  {package} "
+
+
+_MACHINE = _watt("whole machine", r"\S+")
+POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ PkgWatt  package 0  \d", {
+    **_GRAPH,
+    **moves(_watt("package 1"), _MACHINE), **pages(_MACHINE, _MACHINE, _watt("package 0", r"\S+")),
+    **there_and_back("left", "right", _watt("package 0", "(PL1|PkgTmp)")),  # the first frame knows no limits
+    "explain": Promise("PkgWatt · package 0 · ", undo=ESC),
+}, calm=("Home", "Left", "Left", "Left", "Left"))
+
+# Uncore
+
+
+def swapped(before: str, after: str) -> bool:
+    """Whether the first two rows of packages have changed places."""
+    was, now = (re.findall(r"(?m)^ (pkg \d)", picture)[:2] for picture in (before, after))
+    return now == was[::-1] != was
+
+
+def _unit(name: str, number: int = 0) -> str:
+    return rf"(?m)^ nvidia_{name}_pmu_{number} ·"
+
+
+UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
+    "(?m)^ nvidia_scf_pmu_0 · pkg 0 · cmem wr"), {
+    **_MENU,
+    **moves(_unit("scf", 1), _unit("cnvlink", 1)),
+    **pages(_unit("cnvlink", 1), _unit("pcie"), _unit("nvlink_c2c1"), keys=("panel_previous", "panel_next")),
+    **there_and_back("panel_left", "panel_right", "· gmem wr bandwidth"),
+    **there_and_back("column_left", "column_right", "· gmem wr bandwidth"),
+    "columns": Promise("columns of SCF", undo=ESC),
+    "explain": Promise(r"cmem wr bandwidth · SCF pkg 0 · [\d.~]+ GB/s", undo=ESC),
+    "filters": Promise("filters of nvidia_", first=("PPage", "NPage"), now="pcie", undo=ESC),
+    "sort_next": Promise("sorted by cmem wr", undo=("<",)),
+    "sort_previous": Promise("sorted by cmem wr", first=(">", ">"), now="sorted by gmem wr", undo=("<",)),
+    "reverse": Promise(compared=swapped, first=(">",), now="sorted by cmem wr", undo=("<",)),
+}, ready=r"cmem wr bandwidth ~?[\d.]+ GB/s")
+"""A machine of more than one kind of uncore PMU, one of which can be filtered; its panels have no sums to fold."""
+
+FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ 8 x IMC · pkg 0 Σ · rd[\s\S]*", {
+    "fold_all": Promise("▸ IMC", undo=("*",)),
+    "panel_left": Promise("▸ IMC", undo=("Left",)),
+}, everywhere=False)
+
+# Roofline
+
+
+def _point(picture: str) -> tuple[str, float, float]:
+    """The core under the cursor, its intensity, and its speed, from the panel at the right."""
+    found = re.search(r" (package \d core \d+)\n.* AI +~?([\d.e-]+) flop/B\n.* speed +~?([\d.e-]+) GFLOP/s\n", picture)
+    return (found[1], float(found[2]), float(found[3])) if found else ("", 0.0, 0.0)
+
+
+def _cursor(picture: str) -> tuple[int, int]:
+    """Column and line of the point under the cursor."""
+    for y, line in enumerate(picture.splitlines()):
+        if "◉" in line:
+            return line.index("◉"), y
+    return -1, -1
+
+
+def _span(picture: str) -> float:
+    """By what factor the marks of the vertical axis are apart."""
+    marks = [float(mark) for mark in re.findall(r"(?m)^ +([\d.]+)┤", picture)]
+    return max(marks) / min(marks) if marks else 0.0
+
+
+def another(before: str, after: str) -> bool:
+    """Whether the cursor is on another point."""
+    return "" not in (_point(before)[0], _point(after)[0]) and _point(before)[0] != _point(after)[0]
+
+
+def denser(before: str, after: str) -> bool:
+    """Whether the cursor is on a point further to the right."""
+    return 0.0 < _point(before)[1] < _point(after)[1]
+
+
+def sparser(before: str, after: str) -> bool:
+    """Whether the cursor is on a point further to the left."""
+    return denser(after, before)
+
+
+def faster(before: str, after: str) -> bool:
+    """Whether the cursor is on a point that is higher."""
+    return 0.0 < _point(before)[2] < _point(after)[2]
+
+
+def slower(before: str, after: str) -> bool:
+    """Whether the cursor is on a point that is lower."""
+    return faster(after, before)
+
+
+def nearer(before: str, after: str) -> bool:
+    """Whether less is to be seen."""
+    return 0.0 < _span(after) < _span(before)
+
+
+def further(before: str, after: str) -> bool:
+    """Whether more is to be seen."""
+    return nearer(after, before)
+
+
+def to_the_right(before: str, after: str) -> bool:
+    """Whether what is seen is further to the right: the picture was moved to the left."""
+    return -1 < _cursor(before)[0] < _cursor(after)[0]
+
+
+def to_the_left(before: str, after: str) -> bool:
+    """Whether what is seen is further to the left."""
+    return to_the_right(after, before)
+
+
+def lower(before: str, after: str) -> bool:
+    """Whether what is seen is further down: the picture was moved up."""
+    return -1 < _cursor(before)[1] < _cursor(after)[1]
+
+
+def higher(before: str, after: str) -> bool:
+    """Whether what is seen is further up."""
+    return lower(after, before)
+
+
+_POINT = r"(?m)^ package \d core \d+: AI"
+_BUSIEST = ("t",) * 5  # around through all levels
+ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past: of the point under the cursor", {
+    "explain": Promise(r"GFLOP/s · core \d+ ·", undo=ESC),
+    "roof_rows": Promise("points: packages", undo=("t", "t", "t", "t")),
+    "roof_trail": Promise("(?m)^ past: of all points", undo=("y", "y")),
+    "roof_width": Promise("bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
+    "roof_roofs": Promise("roofs: theory", undo=("R",)),
+    "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("0",)),
+    "roof_further": Promise(compared=further, typed=("[", "["), undo=("0",)),
+    "roof_whole": Promise(gone="outside the axes", undo=("0",)),
+    "roof_left": Promise(compared=sparser, undo=_BUSIEST),
+    "roof_right": Promise(compared=denser, first=("Left",), now=_POINT, undo=_BUSIEST),
+    "roof_up": Promise(compared=faster, first=("Left",), now=_POINT, undo=_BUSIEST),
+    "roof_down": Promise(compared=slower, undo=_BUSIEST),
+    "roof_next": Promise(compared=another, undo=("N",)),
+    "roof_previous": Promise(compared=another, undo=("n",)),
+    "roof_pan_left": Promise(compared=to_the_right, undo=("0",)),
+    "roof_pan_right": Promise(compared=to_the_left, undo=("0",)),
+    "roof_pan_up": Promise(compared=lower, undo=("0",)),
+    "roof_pan_down": Promise(compared=higher, undo=("0",)),
+    "roof_svg": Promise(r"(?m)^ saved \S+\.svg"),
+    "roof_csv": Promise(r"(?m)^ saved \S+\.csv"),
+}, calm=("y", "y", "y"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
+"""A machine on which something of every kind is going on at any time, so that points are far apart."""
+
+# Tasks
+
+
+def _task(row: str) -> str:
+    """The cursor on the row so far down: its name, its CPU and what it ran stand below, too."""
+    return (r"[▲▼]CPU%.*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +(\d+) +[\d.]+ +([\d.]+) "
+            r"[\s\S]*\n \1 · ran .* · \3 s in all, on (?:CPU (?:\d+, )*\2\b|\d+ CPUs)")
+
+
+def _paged_up(before: str, after: str) -> bool:
+    """Whether the cursor is on the first of the same rows, and these are not those of the first page."""
+    rows = [re.findall(r"(?m)^ +\d+ +(\d+) \S.*\d\.\d{3} ", picture) for picture in (before, after)]
+    return rows[0][0] == rows[1][0] and bool(re.search(_task("0"), after))
+
+
+def _next_streaming(before: str, after: str) -> bool:
+    """Whether the cursor is on another row of the same name."""
+    lines = [re.search(r"(?m)^ streaming · ran .*", picture) for picture in (before, after)]
+    return all(lines) and lines[0][0] != lines[1][0]  # type: ignore[index]  # none of them is None
+
+
+_BOTTOM = _task("7,9")
+TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* threads ran [\s\S]*" + _task("0"), {
+    **_MENU,
+    "sort_menu": Promise("sort tasks by", undo=ESC),
+    "search": Promise("(?m)^ streaming · ran", typed=("streaming",), undo=ESC),
+    "search_next": Promise(compared=_next_streaming, first=("/", "streaming", "Enter"), now="(?m)^ streaming · ran"),
+    "filter": Promise(r"filter streaming: \d+ rows", typed=("streaming",), undo=ESC),
+    **there_and_back("sort_previous", "sort_next", "[▲▼]Run_s", ">", "<"),
+    "reverse": Promise("▲CPU%", undo=("I",)),
+    "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
+    "start_stop": Promise("stopped: every counter is closed", undo=("s",)),
+    "rows": Promise(r"\d processes ran", undo=("t", "t")),
+    "timeline": Promise(r"\|-10 s", undo=("v",)),
+    "explain_task": Promise(r"· PID \d+ · TID \d+ ─", undo=ESC),
+    "window_longer": Promise("timeline of 20 s", undo=("[",)),
+    "window_shorter": Promise("timeline of 5 s", undo=("]",)),
+    **moves(_task("1"), _BOTTOM), **pages(_BOTTOM, _BOTTOM, ""),
+    "page_up": Promise(compared=_paged_up, first=("End",), now=_BOTTOM),
+}, exact=False)
+"""Rows come and go, and are read anew by some of the keys."""
+
+# Info and doctor
+
+_LAST = r"(?m)MSR_MISC_FEATURE_CONTROL.*\n from MSR 0x1a4"
+_PROGRAM = r"(?m)^ program$"
+INFO = Place("8", Where.LIST, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
+    **moves("(?m)^ from /proc/cmdline", _LAST),
+    "page_up": Promise(gone=_LAST, first=("End",), now=_LAST),
+    "page_down": Promise(gone=_PROGRAM),
+})
+
+DOCTOR = Place("9", Where.LIST, _SAPPHIRE, (160, 18), (
+    r"(?m)^ source +state[\s\S]*─\n machine +sapphire-2s\n[\s\S]*^ \d+ ready ·"), {
+    **moves(r"─\n clock before:", r"─\n clock after:"),
+    **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
+}, calm=("PPage", "Home"))
+
+PLACES = (CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, ROOFLINE, TASKS, INFO, DOCTOR)

@@ -1,0 +1,194 @@
+"""The dashboard in a real terminal (tmux), and rows of the key table that are pressed there.
+
+Intervals are a minute long, so that a picture that changes has been changed by the key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from key_promises import MARKS, Place, Promise
+from patience import PATIENCE
+
+from turbotui.screens.actions import ACTIONS, Action, Where
+
+NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
+
+_POLL = 0.02
+_SOON = 3.0  # seconds, until a screen that is not as it was is looked at anew
+_NAMES = {"question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
+          "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
+          "minus": "-", "underscore": "_", "tab": "Tab", "shift+tab": "BTab", "ctrl+p": "C-p", "ctrl+z": "C-z",
+          "escape": "Escape", "ctrl+c": "C-c", "up": "Up", "down": "Down", "left": "Left", "right": "Right",
+          "shift+left": "S-Left", "shift+right": "S-Right", "shift+up": "S-Up", "shift+down": "S-Down",
+          "pageup": "PPage", "pagedown": "NPage", "ctrl+b": "C-b", "ctrl+f": "C-f", "home": "Home", "end": "End",
+          "left_square_bracket": "[", "right_square_bracket": "]"}
+
+
+def named(key: str) -> str:
+    """The name that tmux has for a key."""
+    return _NAMES.get(key, key.upper() if key[0] == "f" and key[1:].isdigit() else key)
+
+
+class Terminal:
+    """The dashboard of a simulated machine in a shell, by its screen as a person sees it.
+
+    tmux is talked to in control mode (tmux(1), CONTROL MODE): a process of its own for each key and each look at the
+    screen would cost more than the dashboard does.
+    """
+
+    def __init__(self, folder: Path, machine: tuple[str, ...], size: tuple[int, int]) -> None:
+        self.command = shlex.join(("env", "-u", "COLUMNS", "-u", "LINES", f"XDG_CONFIG_HOME={folder}",
+                                   f"XDG_STATE_HOME={folder}", f"XDG_DATA_HOME={folder}", sys.executable,
+                                   "-m", "turbotui", "--machine", *machine, "-i", "60"))
+        self._tmux = ("tmux", "-S", str(folder / "tmux"), "-f", os.devnull)
+        subprocess.run([*self._tmux, "new-session", "-d", "-x", f"{size[0]}", "-y", f"{size[1]}", "-c", str(folder),  # noqa: S603 - tmux
+                        "env", "PS1=shell:", "sh", "-i"], check=True, timeout=PATIENCE)
+        self._control = subprocess.Popen([*self._tmux, "-C", "attach-session", "-f", "no-output,ignore-size"],  # noqa: S603 - tmux
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self._answer()
+        self._ask("set-option", "-s", "escape-time", "0")
+
+    def _ask(self, *words: str) -> str:
+        assert self._control.stdin is not None
+        self._control.stdin.write(shlex.join(words) + "\n")
+        return self._answer()
+
+    def _answer(self) -> str:
+        """What stands between the next %begin and its %end; other lines tell of what has happened."""
+        assert self._control.stdout is not None
+        lines: list[str] | None = None
+        for line in self._control.stdout:
+            if lines is None:
+                lines = [] if line.startswith("%begin ") else None
+            elif line.startswith("%end "):
+                return "".join(lines)
+            else:
+                assert not line.startswith("%error "), lines
+                lines.append(line)
+        raise AssertionError("tmux has ended")
+
+    def start(self) -> None:
+        """Start the dashboard from the shell, and wait for its first numbers."""
+        self._ask("send-keys", "-l", "--", f"clear; {self.command}")
+        self.press("Enter")
+        assert self.until(lambda text: "#1" in text), self.picture
+
+    def press(self, *keys: str) -> None:
+        """Type keys by tmux's names, and what has none letter by letter; all of it at once."""
+        if keys:
+            self._ask("send-keys", "--", *keys)
+
+    @property
+    def picture(self) -> str:
+        """What stands on the screen, line by line."""
+        return self._ask("capture-pane", "-p")
+
+    def until(self, passes: Callable[[str], object], seconds: float = PATIENCE) -> str:
+        """The first picture that passes; "" if none does before long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            text = self.picture
+            if passes(text):
+                return text
+            time.sleep(_POLL)
+        return ""
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)  # noqa: S603 - tmux
+        self._control.communicate()
+
+
+@contextmanager
+def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int]) -> Iterator[Terminal]:
+    """A dashboard that has numbers."""
+    terminal = Terminal(folder, machine, size)
+    try:
+        terminal.start()
+        yield terminal
+    finally:
+        terminal.end()
+
+
+class Pressing:
+    """Presses rows of the key table on one screen, and fails at the first that does not show what it promises."""
+
+    def __init__(self, terminal: Terminal, place: Place) -> None:
+        self.terminal = terminal
+        self.place = place
+        self._rest = ""
+
+    def come(self) -> None:
+        """Go to the screen, and end intervals until it has what its keys are about."""
+        self.terminal.press(self.place.number)
+        assert self.terminal.until(lambda text: re.search(MARKS[self.place.number], text)), self.terminal.picture
+        for _ in range(10):
+            self.terminal.press(*self.place.calm)
+            if self.terminal.until(lambda text: self._is_home(text) and re.search(self.place.ready, text), seconds=1.0):
+                break
+            self.terminal.press("Enter")
+        self._settle()
+        assert re.search(self.place.ready, self._rest), self._rest
+
+    def _settle(self) -> None:
+        """Wait until every key has been followed: a sentence that one begins is there, and gone again."""
+        self.terminal.press("z")
+        assert self.terminal.until(lambda text: "start anew" in text), self.terminal.picture
+        self.terminal.press(*self.place.calm)
+        self._rest = self.terminal.until(self._is_home)
+        assert self._rest, self.terminal.picture
+
+    def _is_home(self, picture: str) -> bool:
+        return bool(re.search(self.place.home, picture))
+
+    def press(self, action: Action, promise: Promise) -> None:
+        """Press every key of one row, and come back after each."""
+        for key in action.keys:
+            words = f"{action.shown} ({key}) on screen {self.place.number}: {action.help}"
+            assert self._shows(named(key), promise), f"{words} Not seen: {promise}\n{self.terminal.picture}"
+            self._come_back(promise)
+
+    def _shows(self, key: str, promise: Promise) -> bool:
+        """Press one key; whether it shows what it promises, and did not before."""
+        terminal, home = self.terminal, self.place.home
+        terminal.press(*promise.first)
+        before = terminal.until(lambda text: re.search(promise.now or home, text)
+                                and not promise.kept(text, text, home))
+        terminal.press(key, *promise.typed)
+        return bool(before and terminal.until(lambda text: promise.kept(before, text, home)))
+
+    def _come_back(self, promise: Promise) -> None:
+        """Take back what the key has done; a frame that came meanwhile, or an error, is where one goes on from."""
+        self.terminal.press(*promise.undo, *self.place.calm)
+        there = self.terminal.until(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
+                                    or (sequence(text) != sequence(self._rest) and self._is_home(text)), _SOON)
+        if there != self._rest and (self.place.exact or not there):
+            self._settle()
+
+
+def sequence(picture: str) -> int:
+    """Number of the frame on the screen."""
+    found = re.search(r"#(\d+)", picture)
+    return int(found[1]) if found else 0
+
+
+def press_rows(folder: Path, place: Place) -> None:
+    """Press every row of the key table that is promised something on a screen."""
+    with dashboard(folder, place.machine, place.size) as terminal:
+        pressing = Pressing(terminal, place)
+        pressing.come()
+        for action in sorted(ACTIONS, key=lambda action: Where.APP in action.where):  # what ends intervals comes last
+            promise = place.promise(action)
+            if promise is not None:
+                pressing.press(action, promise)

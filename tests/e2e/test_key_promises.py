@@ -1,0 +1,33 @@
+"""Each row of the key table has a promise on every screen that it claims, which other tests press in a terminal."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from key_places import PLACES
+from key_promises import EVERYWHERE, LEAVING, Place
+
+from turbotui.screens.actions import ACTIONS, Where
+from turbotui.screens.base import WatchScreen
+from turbotui.screens.screen_table import SCREENS, ScreenSpec
+
+
+def where_of(spec: ScreenSpec) -> Where:
+    screen: type[WatchScreen] = getattr(importlib.import_module(spec.module), spec.name)
+    return screen.where
+
+
+@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
+def test_each_row_has_a_promise_on_each_screen_it_claims(spec: ScreenSpec) -> None:
+    places = [place for place in PLACES if place.number == spec.number]
+    assert {place.where for place in places} == {where_of(spec)}
+    claimed = [action for action in ACTIONS if {Where.APP, where_of(spec)} & set(action.where)]
+    unpressed = [action.id for action in claimed if all(place.promise(action) is None for place in places)]
+    assert set(unpressed) == LEAVING, f"rows of the key table that nobody presses on screen {spec.number}"
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.number}-{place.machine[0]}")
+def test_no_promise_is_of_a_row_that_is_not_there(place: Place) -> None:
+    assert set(place.keys) <= {action.id for action in ACTIONS if place.where in action.where}
+    assert set(EVERYWHERE) <= {action.id for action in ACTIONS if Where.APP in action.where}

@@ -1,0 +1,17 @@
+"""The screens that draw: every row of the key table that works there is pressed in a real terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from key_places import MAP, POWER, ROOFLINE
+from key_promises import Place
+from pressing import NEEDS_TMUX, press_rows
+
+pytestmark = NEEDS_TMUX
+
+
+@pytest.mark.parametrize("place", [MAP, POWER, ROOFLINE], ids=lambda place: f"{place.number}-{place.machine[0]}")
+def test_rows_of_the_key_table_show_what_they_say(tmp_path: Path, place: Place) -> None:
+    press_rows(tmp_path, place)
