@@ -82,6 +82,16 @@ def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
 
 @pytest.mark.real
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+def test_what_perf_leaves_out_is_said_where_a_row_has_very_many_switches() -> None:
+    def said(switches: int) -> bool:
+        one = table()
+        rows = tuple(replace(row, counts={"switches": switches, "run": 20_000_000}) for row in one.report.rows)
+        return any("schedstat" in note for note in notes(replace(one, report=replace(one.report, rows=rows))))
+
+    assert said(1_000)
+    assert not said(10)
+
+
 def test_a_control_group_that_is_removed_ends_the_watch(tmp_path: Path) -> None:
     group = tmp_path / "group"
     group.mkdir()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Final
 
+from turbotui.analysis.tasks.accounts import RUN_MEANING
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.report import Report
@@ -37,6 +38,7 @@ _FIRST = 0.05  # seconds of the first interval of the energy's session, and its 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = f"Run time is {RUN_MEANING}."
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
     what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")

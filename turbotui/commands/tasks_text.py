@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.analysis.tasks.accountbook import ALIVE, ENDED
-from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.accounts import RUN, RUN_MEANING, SWITCHES
 from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
 from turbotui.analysis.tasks.columns import NO_TURN, TaskInputs
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
@@ -33,6 +33,8 @@ _HARM: Final = {
     Mode.THREADS: "a thread's row lacks what it did since its last sample, until the next one or its end",
 }
 """What a loss of samples does to rows."""
+_SHORT_SLICE_NS: Final = 1_000_000  # of run time a switch: below, what perf leaves out is 3 % and more
+_LONG_NS: Final = 10_000_000  # of run time, from which a row is spoken of
 _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
@@ -154,6 +156,9 @@ def notes(table: TaskInterval) -> list[str]:
     if books.read is not None and any(value > 0 for value in tail.values()):
         rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
         found.append(f"after the last samples of threads, in the final read only: {rest}")
+    if any(row.counts[RUN] > _LONG_NS and row.counts[RUN] < row.counts.get(SWITCHES, 0) * _SHORT_SLICE_NS
+           for row in report.rows):
+        found.append(f"rows with many switches: run time is {RUN_MEANING}")
     if not {"instructions", "cycles"} & set(books.names):
         found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
     if report.numerics.why is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from turbotui.analysis.tasks.accounts import RUN, SWITCHES
+from turbotui.analysis.tasks.accounts import RUN, RUN_MEANING, SWITCHES
 from turbotui.analysis.tasks.energy import METHOD
 from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import TaskRow
@@ -120,9 +120,9 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
                help="where it ran last; of several threads everywhere they ran, or in brackets on how many CPUs"),
     TaskColumn("CPU%", "%", 1, (RUN,), _percent, width=6, priority=0,
-               help="run time in the interval; 100 is one CPU"),
+               help=f"run time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
     TaskColumn("Run_s", "s", 3, (RUN,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
-               help="run time since watching began"),
+               help="run time since watching began; it is that of CPU%"),
     TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=1,
                help="times it left its CPU, waiting or pushed"),
     TaskColumn("Migr/s", "/s", 1, (SWITCHES,), lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None,
