@@ -91,20 +91,20 @@ class TaskInterval:
     @property
     def tables(self) -> tuple[AnyTable, ...]:
         """Tasks, and what they add up to."""
-        return self.tasks, total_table(self.report, self.books, self.earlier.totals)
+        return self.tasks, total_table(self.report, self.books)
 
     @property
     def envelope(self) -> Envelope:
         """With how was sampled, and what was lost in the interval and since the start."""
         report, books, now = self.report, self.books, self.so_far()
-        whole = books.totals()
-        totals = whole if self.earlier.totals is None else whole.since(self.earlier.totals)
+        whole, earlier = books.totals(), self.earlier.totals or Totals(())
         name = report.application.name
         facts: dict[str, Value] = {
             **({"application": name} if name else {}),
             **({} if self.number is None else {"interval": self.number}),
             "mode": books.choice.mode.name, "sampled": books.choice.when.name, "sets": books.turns,
-            "lost": totals.lost, "throttled": totals.throttled, "damaged": report.damaged - self.earlier.damaged,
+            "lost": whole.lost - earlier.lost, "throttled": whole.throttled - earlier.throttled,
+            "damaged": report.damaged - self.earlier.damaged,
             "seconds_since_start": now.seconds, "lost_since_start": whole.lost,
             "throttled_since_start": whole.throttled, "damaged_since_start": report.damaged,
         }
@@ -153,6 +153,9 @@ def notes(table: TaskInterval) -> list[str]:
         found.append(f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
                      f"not counted{so_far}")
     tail = of_all_sets(books, books.tail)
+    if any(value < 0 for value in tail.values()):
+        more = ", ".join(f"{name} {_plain(name, -value)}" for name, value in tail.items() if value < 0)
+        found.append(f"rows hold more than the final read, so some counts were booked twice: {more}")
     if books.read is not None and any(value > 0 for value in tail.values()):
         rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
         found.append(f"after the last samples of threads, in the final read only: {rest}")

@@ -53,7 +53,7 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
         case "TID":
             return by is Grouping.THREAD
         case "Thr":
-            return by is not Grouping.THREAD
+            return by is not Grouping.THREAD or any(row.threads != 1 for report in reports for row in report.rows)
         case "PID":
             return by is not Grouping.COMMAND
     return any(why_missing(column, report.names, report.numerics, energy) is None
@@ -110,7 +110,7 @@ class Total:
     estimated: frozenset[str] = frozenset()
 
 
-def total_table(report: Report, books: Books, earlier: Totals | None) -> RowTable[Total]:
+def total_table(report: Report, books: Books) -> RowTable[Total]:
     """What the rows add up to, and what is in no row.
 
     The sum of the rows, what is in no row and what came after the last samples are the final read together. What sets
@@ -120,16 +120,16 @@ def total_table(report: Report, books: Books, earlier: Totals | None) -> RowTabl
     Args:
         report: of the interval.
         books: of the application.
-        earlier: what was known when the interval began; None for the whole run.
     """
     whole = books.totals()
-    totals = whole if earlier is None else whole.since(earlier)
+    totals = Totals(report.sets or whole.sets)
     joined = frozenset(books.names) - books.always
     sums = {name: value for name, value in report.sums.items() if name in books.always}
     rows = [Total(SUM, totals.brought_to(sums), joined)]
     rows += [Total(what, counts) for what, counts in report.apart.items()]
     if books.read is not None:
-        rows += [Total(AFTER, of_all_sets(books, books.tail)), Total(FINAL, of_all_sets(books, books.read))]
+        rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(books, books.tail).items()}),
+                 Total(FINAL, of_all_sets(books, books.read))]
     if books.turns > 1:
         for number, (one, read) in enumerate(zip(totals.sets, books.reads, strict=True), 1):
             rows.append(Total(f"set {number}: {SUM}", one))
