@@ -93,7 +93,7 @@ class Thresholds:
     low: bool = False
 
 
-@dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
+@dataclass(frozen=True, slots=True)
 class Column(Generic[R]):
     """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
 
@@ -147,11 +147,11 @@ class Column(Generic[R]):
 
     @property
     def heading(self) -> tuple[str, ...]:
-        """The title for people, who may be given it in several short lines."""
-        return (self.title,)
+        """The title for people, in short lines: with the unit below, unless the title says it."""
+        return (self.title,) if self.title.endswith(self.unit) else (self.title, self.unit)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CounterColumn(Column[Inputs]):
     """One column of the catalog: of CPUs and of every level of the topology.
 
@@ -175,3 +175,8 @@ class CounterColumn(Column[Inputs]):
     extra: bool = False
     whole_only: bool = False
     bits: Mapping[SignalId, Mapping[int, str]] = field(default_factory=dict, compare=False)
+
+    @property
+    def heading(self) -> tuple[str, ...]:
+        """The title alone: turbostat's, whose units people know."""
+        return (self.title,)
