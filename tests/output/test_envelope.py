@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from jsontables import tables
@@ -20,8 +21,8 @@ VERBS: dict[str, tuple[str, ...]] = {
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
     "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
-    "tasks": ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1"),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
+    "score": ("score", "run", *MACHINE, "-i", "0.1"),
     "encodings": ("events", "encode", "{cycles,instructions:u},power/energy-pkg/", *MACHINE),
     "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
     "events": ("events", "list", "cycles", *MACHINE),
@@ -30,6 +31,12 @@ VERBS: dict[str, tuple[str, ...]] = {
 }
 """The first table of each verb, and a command line that writes it."""
 _RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a verb keeps is not kept among the user's."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
 
 def _written(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -88,10 +88,10 @@ def test_the_time_of_changes_between_behaviours_is_told() -> None:
     result = _result(low, low, between, high, high, between, low, low)
     envelope = Envelope("cn17", HostKind.REAL, 0)
     lines = list(course_lines(envelope, result))
-    seconds = [line.split()[4] for line in lines[2:4]]
+    seconds = [line.split()[4] for line in lines[3:5]]
     assert seconds == ["2.00", "1.00"]
-    assert lines[4] == "1.00 s of change between them belong to none"
-    assert lines[5] == "course: 0.0 s: 1, 1.5 s: 2, 3.0 s: 1"
+    assert lines[5] == "1.00 s of change between them belong to none"
+    assert lines[6] == "course: 0.0 s: 1, 1.5 s: 2, 3.0 s: 1"
     assert not any("belong to none" in line for line in course_lines(envelope, _result(low, low, high, high)))
 
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsontables import by, table, tables
 
 from turbotui.analysis import score_baselines
 from turbotui.analysis.score import (
@@ -164,11 +164,13 @@ def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytes
         assert main([*STORE, "--ratio", ratio]) == 0
         capsys.readouterr()
         status = main([*run])
-        report = json.loads(capsys.readouterr().out)
-        found.append((status, report["verdict"]))
-        assert report["simulated"].startswith("SIMULATED")
-        assert report["predicted"] == pytest.approx(113.2 * report["median"] / float(ratio))
-        assert report["warnings"] == []
+        report = table(capsys.readouterr().out, "score")
+        (row,) = report["rows"]
+        values = row["values"]
+        found.append((status, values["verdict"]))
+        assert (report["kind"], row["baseline"], row["unit"]) == ("SIMULATED", "linpack", "GFLOPS")
+        assert values["predicted"] == pytest.approx(113.2 * values["median"] / float(ratio))
+        assert "notes" not in report, "nothing was doubtful"
     assert found == [(0, "ok"), (SLOWER, "slower")]
 
 
@@ -183,16 +185,20 @@ def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
     assert "the load is not that of the baseline" in out
     assert "no sure answer" in out
     assert main([*words, "--json"]) == DOUBTFUL
-    report = json.loads(capsys.readouterr().out)
-    assert report["verdict"] == "doubtful"
-    assert [report["lowest"] <= one["ratio"] <= report["highest"] for one in report["runs"]] == [True, True]
+    score, runs, ratios = tables(capsys.readouterr().out)
+    (row,) = score["rows"]
+    assert row["values"]["verdict"] == "doubtful"
+    assert "the load is not that of the baseline" in row["disputed"]["median"]
+    assert [row["values"]["lowest"] <= one["ratio"] <= row["values"]["highest"]
+            for one in by(runs, "run").values()] == [True, True]
+    assert {(one["run"], one["cpu"]) for one in ratios["rows"]} == {(run, cpu) for run in (1, 2) for cpu in range(224)}
 
 
 def test_a_ratio_that_nobody_gave_is_warned_about_where_turbo_is_not_off(home: Path,
                                                                          capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STORE]) == 0
     captured = capsys.readouterr()
-    assert "113.2 GFLOPS at ratio 1 with 8 CPUs busy" in captured.out
+    assert captured.out.splitlines()[-1].split()[:6] == ["linpack", "GFLOPS", "113.200", "1.00000", "8", "-"]
     assert "warning: ratio 1 is stored, which is that of a run without turbo, and turbo is on here" in captured.err
     assert "turbotui score run -- COMMAND" in captured.err
     assert main([*STORE, "--ratio", "1"]) == 0
@@ -202,13 +208,15 @@ def test_a_ratio_that_nobody_gave_is_warned_about_where_turbo_is_not_off(home: P
 def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STORE]) == 0
     assert main(["score", "list"]) == 0
-    assert "113.2 GFLOPS at ratio 1" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert listed.startswith(f"# SIMULATED machine {LOADED}")
+    assert "linpack  GFLOPS  113.200  1.00000" in listed
     # a small machine: the model of a large one takes so long under load that its interval is long enough
     assert main(["score", "run", "--machine", "laptop", "-i", "0.1", "--baseline", "linpack"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# SIMULATED")
     assert "the configuration differs: model" in out
-    seconds = float(out.split("run 1: ")[1].split(" s")[0])  # longer than was asked for, on a busy machine
+    seconds = float(out.splitlines()[3].split()[1])  # longer than was asked for, on a busy machine
     assert ("too short" in out) == (seconds < SHORTEST)
 
 
@@ -262,30 +270,49 @@ def test_a_fleet_check_of_another_load_has_no_sure_answer(home: Path, capsys: py
     words = ["score", "baseline", "--machine", LOADED, "--unit", "u"]
     assert main([*words, "--name", "alone", "--value", "100", "--ratio", "3", "--busy-cpus", "1"]) == 0
     assert main([*words, "--name", "idle", "--value", "100", "--ratio", "0.5", "--busy", "60"]) == 0
-    assert "with 1 CPU busy" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[3].split()[:5] == ["alone", "u", "100.000", "3.00000", "1"]
     check = ["score", "run", "--machine", LOADED, "-i", "1", "--slower", "5", "--baseline"]
     assert main([*check, "alone"]) == DOUBTFUL
     assert "warning: the load is not that of the baseline: 8 CPUs were busy, not 1" in capsys.readouterr().out
     assert main([*check, "idle", "--json"]) == DOUBTFUL
-    report = json.loads(capsys.readouterr().out)
-    assert report["verdict"] == "doubtful"
-    assert any("of the time, not for 60 %" in warning for warning in report["warnings"])
+    report = table(capsys.readouterr().out, "score")
+    assert report["rows"][0]["values"]["verdict"] == "doubtful"
+    assert any("of the time, not for 60 %" in note for note in report["notes"])
     assert home.exists()
 
 
 def test_a_baseline_has_the_load_of_the_run_with_its_ratio(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "run", "--machine", LOADED, "-i", "1", "--json"]) == 0
-    ratio = json.loads(capsys.readouterr().out)["median"]
+    ratio = table(capsys.readouterr().out, "score")["rows"][0]["values"]["median"]
     words = ["score", "baseline", "--machine", LOADED, "--unit", "u", "--value", "100", "--name"]
     assert main([*words, "same", "--ratio", f"{ratio:.5f}"]) == 0
     assert main([*words, "other", "--ratio", f"{ratio * 1.01:.5f}"]) == 0
     capsys.readouterr()
     assert main(["score", "list", "--json"]) == 0
-    same, other = json.loads(capsys.readouterr().out)
-    assert (same["busy_cpus"], same["busy"]) == (8, pytest.approx(0.96, abs=0.02))
-    assert (other["busy_cpus"], other["busy"]) == (8, None)
+    listed = by(table(capsys.readouterr().out, "baselines"), "name")
+    assert (listed["same"]["busy CPUs"], listed["same"]["busy"]) == (8, pytest.approx(96, abs=2))
+    assert (listed["other"]["busy CPUs"], listed["other"]["busy"]) == (8, None)
     known = score_baselines.load(score_baselines.path_of({"XDG_DATA_HOME": str(home)}))
     assert (known["same"].busy_cpus, known["other"].busy_cpus) == (8, None)
+
+
+def test_baselines_of_several_machines_are_not_mixed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = score_baselines.path_of({"XDG_DATA_HOME": str(home)})
+    score_baselines.store(path, LINPACK)
+    score_baselines.store(path, Baseline("stream", "GB/s", 0.00125, 1.5, {}, "SIMULATED machine laptop"))
+    score_baselines.store(path, Baseline("mine", "x", 2.0, 1.5, {}, "written by hand"))
+    assert main(["score", "list", "--json"]) == 0
+    found = tables(capsys.readouterr().out)
+    assert [(one["kind"], one["rows"][0]["name"]) for one in found] == [
+        ("REAL", "linpack"), ("SIMULATED", "stream"), ("SIMULATED", "mine")]
+    assert found[1]["machine"] == "laptop"
+    assert main(["score", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "0.00125" in out, "a small score keeps its digits"
+    assert main(["score", "list", "--format", "openmetrics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    families = [line for line in lines if line.startswith("# TYPE")]
+    assert len(families) == len(set(families)), "one exposition of all machines"
 
 
 @pytest.mark.parametrize(("words", "says"), [

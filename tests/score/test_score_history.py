@@ -14,15 +14,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsontables import by, tables
 
 from turbotui.analysis import score_baselines, score_history
-from turbotui.analysis.score import BOUND, Baseline, Throttling
+from turbotui.analysis.score import BOUND, SHORTEST, Baseline, Throttling
 from turbotui.analysis.score_history import Kept
+from turbotui.analysis.score_past_tables import past_tables
 from turbotui.analysis.score_trend import sentences, trends
 from turbotui.cli import main
 from turbotui.commands.score_past import DOUBTFUL, SLOWER
-from turbotui.commands.score_text import past_json, past_text
+from turbotui.commands.score_text import past_lines
 from turbotui.errors import TurbotuiError
+from turbotui.machine.host import HostKind
+from turbotui.output.envelope import Envelope
+from turbotui.output.formats import FORMATS, make_format
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 HARDWARE = {"model": "A", "turbo": "on"}
@@ -96,8 +101,14 @@ def test_whatever_a_line_holds_the_history_is_told(key: str, value: object, days
         past = score_history.load(file)
     assert len(past.runs) + len(past.damaged) == 3
     seen = trends(past.runs, days)
-    assert past_text("cn17", past, seen, 20)
-    json.dumps(past_json("cn17", past, seen))
+    envelope = Envelope("cn17", HostKind.REAL, 0)
+    assert list(past_lines(envelope, past, seen, 20))
+    for name in FORMATS:
+        writer = make_format(name)
+        lines = [line for table in past_tables(past.runs, seen) for line in writer.lines(envelope, table)]
+        assert lines
+        if name == "json":
+            assert len(tables("\n".join(lines))) == 4
 
 
 def test_a_history_that_is_no_regular_file_is_a_sentence(file: str) -> None:
@@ -292,20 +303,24 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
     assert main(["score", "measured", *MACHINE, "150"]) == 0
     assert "measured 150 GFLOPS" in capsys.readouterr().out
     assert main(["score", "history", *MACHINE, "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["node"] == "laptop-old+calculix"
-    runs = report["runs"]
-    assert [one["measured"] for one in runs] == [None, None, 150.0]
-    for one in runs:
-        assert one["simulated"].startswith("SIMULATED")
+    history, circumstances, trends_, loads = tables(capsys.readouterr().out)
+    assert {(one["machine"], one["kind"]) for one in (history, circumstances, trends_, loads)} == {
+        ("laptop-old+calculix", "SIMULATED")}
+    runs = by(history, "run")
+    assert [one["measured"] for one in runs.values()] == [None, None, 150.0]
+    for one in runs.values():
         assert one["predicted"] == pytest.approx(113.2 * one["ratio"])
-        assert one["busy_cpus"] == 8
-        assert one["busy"] == pytest.approx(0.96, abs=0.02)
-        assert one["throttling"]["heat"] is not None
+        assert one["busy CPUs"] == 8
+        assert one["busy"] == pytest.approx(96, abs=2)
+    lengths = {run: one["length"] for run, one in by(circumstances, "run").items()}
+    doubtful = {row["run"] for row in history["rows"] if "too short" in row.get("disputed", {}).get("ratio", "")}
+    assert doubtful == {run for run, length in lengths.items() if length < SHORTEST}
+    assert by(loads, "baseline")["linpack"]["doubtful"] == len(doubtful)
+    assert all(one["heat"] is not None for one in by(circumstances, "run").values())
     assert main(["score", "history", *MACHINE]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# SIMULATED")
-    assert text.count("linpack GFLOPS") == 3
+    assert text.count("linpack   GFLOPS") == 3
     assert main(["score", "history"]) == 1, "a simulated machine's runs are not this one's"
 
 
@@ -330,9 +345,15 @@ def test_all_nodes_of_a_shared_home_are_looked_at(home: Path, capsys: pytest.Cap
     history_of(home, *MONTH, *spread(6, 0, [1.0733]), node="cn1")
     history_of(home, *MONTH, *spread(6, 0, [0.9]), node="cn2")
     assert main(["score", "history", "--node", "all", "--json", "--slower", "5"]) == SLOWER
-    report = json.loads(capsys.readouterr().out)
-    assert [(one["node"], one["trends"][0]["changes"][0]["verdict"]) for one in report] == [
+    found = tables(capsys.readouterr().out)
+    assert [(one["machine"], one["rows"][0]["values"]["verdict"]) for one in found if one["table"] == "trends"] == [
         ("cn1", "unchanged"), ("cn2", "slower")]
+    (change,) = found[-2]["rows"]
+    assert change["values"]["before is"] == "the month before"
+    assert change["values"]["change"] == pytest.approx(100 * (change["values"]["now"] / 1.0734 - 1), abs=0.1)
+    assert main(["score", "history", "--node", "all", "--format", "csv", "--table", "trends"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[2] for line in lines] == ["machine", "cn1", "cn2"]
 
 
 def test_a_folder_that_cannot_be_written_is_said_and_the_report_stands(home: Path,
@@ -340,7 +361,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_report_stands(home: Pat
     (home / "turbotui").write_text("in the way")
     assert main(["score", "run", *MACHINE, "-i", "0.2"]) == 0
     out, error = capsys.readouterr()
-    assert "lowest ratio" in out
+    assert "lowest CPU" in out
     assert "cannot be kept" in error
     assert "set XDG_DATA_HOME" in error
 
@@ -353,3 +374,7 @@ def test_damage_is_said_beside_what_could_be_read(home: Path, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert "1 damaged line passed over (line 2)" in out
     assert "1 of a later version" in out
+    assert main(["score", "history", "--node", "cn17", "--json"]) == 0
+    for one in tables(capsys.readouterr().out):
+        assert one["facts"] == {"damaged lines": "2", "lines of a later version": 1}
+        assert len(one["notes"]) == 2

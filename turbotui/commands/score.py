@@ -8,12 +8,16 @@ import os
 import re
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from turbotui.analysis import score_baselines, score_history
 from turbotui.analysis.score import Baseline, Prediction, Run, differences, load_differences, predict
+from turbotui.analysis.score_report import Report
+from turbotui.analysis.score_tables import RUN_TABLES, baseline_table, report_tables
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
 from turbotui.commands.score_measuring import Load, measure
 from turbotui.commands.score_past import (
     DOUBTFUL,
@@ -24,11 +28,14 @@ from turbotui.commands.score_past import (
     measured,
     positive,
 )
-from turbotui.commands.score_text import Report, baseline_text, baselines_json, report_json, report_text
-from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.commands.score_text import report_lines
+from turbotui.commands.watching import kind_of, label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
+from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.output.envelope import Envelope, envelope_now
+from turbotui.output.formats import TEXT
 from turbotui.untrusted import one_line
 
 _TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
@@ -53,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             "ratio, else all)")
     store.add_argument("--busy", metavar="PERCENT",
                        help="for how much of the time they were busy (default: as in that run, else not compared)")
+    add_format_arguments(store)
     run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
     add_machine_arguments(run_)
     run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
@@ -63,12 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       f"{DOUBTFUL} when there are warnings")
     run_.add_argument("--pattern", metavar="REGEX",
                       help="what the command prints beside its score, such as 'GFLOPS: ([0-9.]+)': the score is kept")
-    run_.add_argument("--json", action="store_true", help="as JSON")
+    add_format_arguments(run_, RUN_TABLES)
     run_.add_argument("command", nargs="*", metavar="command", help="after --: the load, run once for each run")
     add_measured_arguments(verbs.add_parser("measured", help="note the score that the load of the newest run gave"))
     add_history_arguments(verbs.add_parser("history", help="the runs that were kept: is this node slower than before?"))
     listing = verbs.add_parser("list", help="the stored baselines")
-    listing.add_argument("--json", action="store_true", help="as JSON")
+    add_format_arguments(listing)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,7 +110,7 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
               f"{_TURBO_SAID[configuration['turbo']]}: measure the ratio while the benchmark runs with turbotui score "
               "run -- COMMAND, and give it as --ratio R", file=sys.stderr)
     score_baselines.store(path, baseline)
-    print(baseline_text(baseline))
+    _print_baselines(arguments, [baseline])
     return 0
 
 
@@ -127,14 +135,27 @@ def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tupl
 
 def _list(arguments: argparse.Namespace, path: str) -> int:
     known = score_baselines.load(path)
-    if arguments.json:
-        print(baselines_json(list(known.values())))
-        return 0
-    for one in known.values():
-        print(baseline_text(one))
-    if not known:
+    if not known and arguments.format == TEXT:
         print(f"no baseline is stored in {path}")
+        return 0
+    _print_baselines(arguments, list(known.values()))
     return 0
+
+
+def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -> None:
+    """Those of each machine in an envelope of its own; a file of this user's has those of all."""
+    labels = list(dict.fromkeys(one.simulated for one in known)) or [""]
+    writer = make_writer(arguments, len(labels))
+    for said in labels:
+        name = said.partition(" machine ")[2] if said else LinuxHost().name
+        envelope = Envelope(name, kind_of(said), time.time_ns())
+        table = baseline_table([one for one in known if one.simulated == said])
+        if writer is not None:
+            writer.write(envelope, (table,))
+        else:
+            print_lines([*([f"# {envelope.label}"] if said else []), *text_lines(envelope, table)])
+    if writer is not None:
+        writer.end()
 
 
 def _load(arguments: argparse.Namespace) -> Load:
@@ -188,9 +209,9 @@ def _measure(arguments: argparse.Namespace, path: str) -> int:
     notes = _keep(machine, list(zip(runs, ends, scores, strict=True)), load, baseline)
     if load.pattern is not None and None in scores:
         notes.append(f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}")
-    report = Report(label(machine.host), runs, scores, warnings, baseline, prediction, allowed, notes,
-                    comparable=not unlike)
-    print(report_json(report) if arguments.json else "\n".join(report_text(report)))
+    report = Report(runs, scores, warnings, baseline, prediction, allowed, notes, comparable=not unlike)
+    envelope = envelope_now(machine.host, notes=(*warnings, *notes))
+    print_tables(arguments, envelope, report_tables(report), lambda: report_lines(envelope, report))
     for note in notes:
         print(f"turbotui: {one_line(note)}", file=sys.stderr)
     return _STATUS.get(report.verdict, 0)

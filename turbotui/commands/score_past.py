@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from turbotui.analysis import score_history
-from turbotui.analysis.score_history import Past
+from turbotui.analysis.score_history import Kept, Past
+from turbotui.analysis.score_past_tables import TABLES, history_table, past_tables
 from turbotui.analysis.score_trend import DAYS, Trend, trends
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.score_text import against, damage_text, past_json, past_text
-from turbotui.commands.watching import label, open_host
+from turbotui.commands.formats import add_format_arguments, make_writer, print_tables
+from turbotui.commands.score_text import against, damage_text, past_lines
+from turbotui.commands.watching import kind_of, label, open_host
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.untrusted import json_text
+from turbotui.output.envelope import Envelope, envelope_now
+from turbotui.quantities.columns import Value
 
 SLOWER = 5
 """Exit status of a check: the node is slower than its baseline, or than it was, by more than was allowed."""
@@ -47,17 +52,18 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", metavar="N", default=f"{DAYS:g}",
                         help=f"what counts as now: so many days before the newest run ({DAYS:g}); before: the 30 days "
                         "before them")
-    parser.add_argument("-n", "--last", metavar="N", type=int, default=20, help="runs in the table (20)")
+    parser.add_argument("-n", "--last", metavar="N", type=int, default=20, help="runs in the text (20)")
     parser.add_argument("--slower", metavar="PERCENT",
                         help=f"check: exit status {SLOWER} when a median is lower than before by more than this, "
                         f"{DOUBTFUL} when there is nothing to compare with")
-    parser.add_argument("--json", action="store_true", help="as JSON, all runs")
+    add_format_arguments(parser, TABLES)
 
 
 def add_measured_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `score measured`."""
     add_machine_arguments(parser)
     parser.add_argument("value", metavar="X", help="the score, in the baseline's unit")
+    add_format_arguments(parser)
 
 
 def history(arguments: argparse.Namespace) -> int:
@@ -78,13 +84,24 @@ def history(arguments: argparse.Namespace) -> int:
         others = "; --node all shows the runs of other nodes" if score_history.paths(os.environ) else ""
         raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in found])}: "
                             f"turbotui score run keeps one{'' if arguments.node == _EVERY else others}")
-    known = [(past.runs[-1].node, past, seen) for _path, past, seen in found if past.runs]
-    if arguments.json:
-        nodes = [past_json(node, past, seen) for node, past, seen in known]
-        print(json_text(nodes if arguments.node == _EVERY else nodes[0], indent=1))
+    known = [(_envelope(past), past, seen) for _path, past, seen in found if past.runs]
+    writer = make_writer(arguments, len(known))
+    if writer is None:
+        print("\n\n".join("\n".join(past_lines(*one, arguments.last)) for one in known))
     else:
-        print("\n\n".join("\n".join(past_text(node, past, seen, arguments.last)) for node, past, seen in known))
-    return 0 if allowed is None else _status([trend for _node, _past, seen in known for trend in seen], allowed)
+        for envelope, past, seen in known:
+            writer.write(envelope, past_tables(past.runs, seen))
+        writer.end()
+    return 0 if allowed is None else _status([trend for _of, _past, seen in known for trend in seen], allowed)
+
+
+def _envelope(past: Past) -> Envelope:
+    """Of the runs of one node."""
+    newest = past.runs[-1]
+    facts: dict[str, Value] = {}
+    if past.damaged or past.later:
+        facts = {"damaged lines": " ".join(map(str, past.damaged)), "lines of a later version": past.later}
+    return Envelope(newest.node, kind_of(newest.simulated), time.time_ns(), facts=facts, notes=tuple(damage_text(past)))
 
 
 def _files(arguments: argparse.Namespace) -> Sequence[str]:
@@ -118,8 +135,13 @@ def measured(arguments: argparse.Namespace) -> int:
         raise TurbotuiError(f"no run is kept in {path} that {value:g} could be the score of: turbotui score run first")
     newest = runs[-1]
     score_history.store_measured(path, newest.key, value)
-    words = f"run of {newest.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {newest.unit}".rstrip()
-    if newest.predicted is not None and newest.error is not None:
-        words += f", {against(value, newest.predicted, newest.error)}"
-    print(words)
+    noted = replace(newest, measured=value)
+    print_tables(arguments, envelope_now(host), (history_table([noted]),), lambda: [_noted(noted, value)])
     return 0
+
+
+def _noted(one: Kept, value: float) -> str:
+    words = f"run of {one.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {one.unit}".rstrip()
+    if one.predicted is None or one.error is None:
+        return words
+    return f"{words}, {against(value, one.predicted, one.error)}"

@@ -95,3 +95,10 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
 def label(host: Host) -> str:
     """The word that goes with every number of a machine that is not this one; empty for the real one."""
     return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
+
+
+def kind_of(said: str) -> HostKind:
+    """The kind of machine that a `label` says; words that nobody wrote are not believed to be of a real one."""
+    if not said:
+        return HostKind.REAL
+    return next((kind for kind in HostKind if said.startswith(f"{kind.value} ")), HostKind.SIMULATED)
