@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.errors import InternalError, TerminalError
+from turbotui.machine.signal_guard import guarded_signals
 
 if TYPE_CHECKING:
     from turbotui.app import TurbotuiApp
@@ -152,22 +151,7 @@ def _unseen(_frame: Frame) -> None:
     """Frames before the screen is there; the newest is handed over when it is."""
 
 
-@contextlib.contextmanager
-def _signals(app: TurbotuiApp) -> Iterator[None]:
-    """SIGUSR1 ends the interval; SIGINT and SIGTERM leave as `q` does, with the terminal restored."""
-
-    def calling(call: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
-        return lambda _number, _frame: call()
-
-    handlers = {
-        signal.SIGUSR1: calling(app.request_end_interval),
-        signal.SIGINT: calling(app.request_quit),
-        signal.SIGTERM: calling(app.request_quit),
-        signal.SIGHUP: calling(app.request_quit),
-    }
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
+    """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, with the terminal restored."""
+    leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: app.request_quit())
+    return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import queue
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import FrameType
 
 from turbotui.analysis.roofline.export import svg_text
 from turbotui.analysis.roofline.judging import Choice, core_weights, roofs_for
@@ -35,6 +34,7 @@ from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.roofline_banks import Bank, banks_of
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.output.csv_lines import csv_text
 from turbotui.output.envelope import Envelope
 from turbotui.output.saving import write_new
@@ -310,19 +310,14 @@ def _frames(session: Session, intervals: int, interrupts: list[int]) -> Iterator
         raise InternalError(f"sampling ended: {session.failure!r}") from session.failure
 
 
-@contextlib.contextmanager
-def _interruptible(session: Session, interrupts: list[int]) -> Iterator[None]:
-    """SIGINT ends the sampling, and what was counted is printed."""
+def _interruptible(session: Session, interrupts: list[int]) -> AbstractContextManager[None]:
+    """SIGINT and SIGTERM end the sampling, and what was counted is printed."""
 
-    def end(number: int, _frame: FrameType | None) -> None:
+    def end(number: int) -> None:
         interrupts.append(number)
         session.stop(wait_seconds=0.0)
 
-    before = signal.signal(signal.SIGINT, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return guarded_signals({signal.SIGINT: end, signal.SIGTERM: end})
 
 
 def _counted(recipes: Sequence[Recipe], sizing: Sizing, spots: Sequence[Spot]) -> str:

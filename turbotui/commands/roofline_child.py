@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Final
 
 from turbotui.analysis.roofline.event_sets import Interval
@@ -21,6 +20,7 @@ from turbotui.machine.launching import Held
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.roofline_banks import Bank, vector_bits
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.machine.tasks.counting import CommandCounters, Count, difference, estimate
 from turbotui.quantities.recipe_sets import plan_sets
 from turbotui.quantities.recipes import Event
@@ -167,7 +167,7 @@ def _watch(host: Host, counters: CommandCounters, plan: _Plan, held: Held, name:
     began = before = time.monotonic()
     spots: list[Spot] = []
     status: int | None = None
-    with _patient() as interrupts:
+    with _patient(held) as interrupts:
         while status is None:
             due = began + (len(spots) + 1) * interval
             poll.poll(max(0.0, due - time.monotonic()) * 1e3)
@@ -235,7 +235,7 @@ def _watch_turns(host: Host, counters: CommandCounters, plan: _Plan, held: Held,
     number = 0  # of the interval; a turn belongs to the one that it begins in
     turns = 0
     status: int | None = None
-    with _patient() as interrupts:
+    with _patient(held) as interrupts:
         while status is None:
             due = min(before + (_FIRST if turns < plan.most else TURN), began + (number + 1) * interval)
             poll.poll(max(0.0, due - time.monotonic()) * 1e3)
@@ -320,16 +320,16 @@ def _speed(bank: Bank, rates: Mapping[str, float], sizing: Sizing) -> Speed | No
 
 
 @contextlib.contextmanager
-def _patient() -> Iterator[Sequence[int]]:
-    """SIGINT is the command's: it ends, and what was counted is still printed; yields those that came."""
+def _patient(held: Held) -> Iterator[Sequence[int]]:
+    """SIGINT and SIGTERM are the command's: it ends, and what was counted is still printed; yields those that came.
+
+    The terminal sends SIGINT to the command itself; SIGTERM comes to this process alone, and is handed on.
+    """
     came: list[int] = []
 
-    def wait(number: int, _frame: FrameType | None) -> None:
-        """Caught, not ignored: what is ignored stays ignored across the command's exec."""
+    def terminated(number: int) -> None:
         came.append(number)
+        held.send(number)
 
-    before = signal.signal(signal.SIGINT, wait)
-    try:
+    with guarded_signals({signal.SIGINT: came.append, signal.SIGTERM: terminated}):
         yield came
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -30,6 +29,7 @@ from turbotui.errors import StoppedError, UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.output.envelope import Envelope, envelope_now
 
 _HERE = "this machine"
@@ -162,19 +162,12 @@ def _stoppable() -> Iterator[Callable[[], None]]:
     """
     seen: list[int] = []
 
-    def note(number: int, _frame: FrameType | None) -> None:
-        seen.append(number)
-
     def check() -> None:
         if seen:
             raise StoppedError("interrupted: nothing stored", seen[0])
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with guarded_signals({signal.SIGINT: seen.append, signal.SIGTERM: seen.append}):
         yield check
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager

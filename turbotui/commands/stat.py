@@ -7,8 +7,8 @@ import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from turbotui import __version__
 from turbotui.commands.stat_child import run_held
@@ -19,6 +19,7 @@ from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
 from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
 from turbotui.machine.launching import Held
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.output.extremes import Extremes
 from turbotui.output.frame_table import make_frame_format
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -193,24 +194,13 @@ def _raise_failure(session: Session) -> None:
         raise InternalError(f"the sampler stopped: {session.failure!r}") from session.failure
 
 
-@contextlib.contextmanager
-def _signals(session: Session) -> Iterator[None]:
+def _signals(session: Session) -> AbstractContextManager[None]:
     """SIGUSR1 ends the interval; SIGINT and SIGTERM end it, print it, and leave (turbostat-spec 1.11)."""
-
-    def ending(call: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
-        return lambda _number, _frame: call()
-
-    handlers = {
-        signal.SIGUSR1: ending(session.end_interval),
-        signal.SIGINT: ending(lambda: session.stop(0.0)),
-        signal.SIGTERM: ending(lambda: session.stop(0.0)),
-    }
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return guarded_signals({
+        signal.SIGUSR1: lambda _number: session.end_interval(),
+        signal.SIGINT: lambda _number: session.stop(0.0),
+        signal.SIGTERM: lambda _number: session.stop(0.0),
+    })
 
 
 def _watch_stdin(session: Session) -> None:

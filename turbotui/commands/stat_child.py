@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from turbotui.commands.stat_streams import warn
 from turbotui.machine.launching import Held, NotRunError
+from turbotui.machine.signal_guard import guarded_signals
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,9 @@ class Ended:
     seconds: float
 
 
-@contextmanager
-def _patient() -> Iterator[None]:
-    """SIGINT and SIGQUIT are the command's.
-
-    They are caught, not ignored: what is ignored would be ignored by the command too, across its exec.
-    """
-    before = {number: signal.signal(number, lambda _number, _frame: None)
-              for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _patient() -> AbstractContextManager[None]:
+    """SIGINT and SIGQUIT are the command's."""
+    return guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGQUIT), lambda _number: None))
 
 
 def run_held(held: Held) -> Ended:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from types import FrameType
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Final
 
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
@@ -24,6 +23,7 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.untrusted import json_text
@@ -203,21 +203,14 @@ class _Watch:
     def _over(self, watching: Watching, one: Watched, codes: Mapping[str, int]) -> bool:
         return one.application.name in codes if one.application.command else watching.gone(one)
 
-    @contextlib.contextmanager
-    def _signals(self, watching: Watching) -> Iterator[None]:
+    def _signals(self, watching: Watching) -> AbstractContextManager[None]:
         """SIGINT, SIGTERM and SIGHUP end the watching, and the last table is still printed."""
 
-        def end(number: int, _frame: FrameType | None) -> None:
+        def end(number: int) -> None:
             self._signal = number
             watching.waiting.ring()
 
-        before = {number: signal.signal(number, end) for number in _SIGNALS
-                  if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP}  # nohup(1) ignores it
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return guarded_signals(dict.fromkeys(_SIGNALS, end))
 
     def _show(self, watching: Watching, meter: EnergyMeter, number: int | None) -> None:
         energy = meter.take()
