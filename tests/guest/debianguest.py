@@ -74,7 +74,7 @@ class DebianGuest:
         return ""
 
     def run(
-        self, tree: Path, commands: Iterable[str], files: Iterable[Path] = (), seconds: float = 240.0
+        self, tree: Path, commands: Iterable[str], files: Iterable[Path] = (), seconds: float = 1800.0
     ) -> list[str]:
         """Boot, run shell commands with the tree on PYTHONPATH, and give what each of them printed.
 
@@ -82,7 +82,7 @@ class DebianGuest:
             tree: folder of the turbotui package.
             commands: one line of shell each.
             files: put into / of the guest.
-            seconds: after which the guest is ended.
+            seconds: after which the guest is ended; it computes all the time, ten times as long on a busy machine.
 
         Raises:
             RuntimeError: the guest did not come to its end.

@@ -69,7 +69,7 @@ def answers() -> dict[str, str]:
     why = GUEST.why_not()
     if why:
         pytest.skip(why)
-    found = GUEST.run(Path(turbotui.__file__).parent, _COMMANDS.values(), seconds=400.0)
+    found = GUEST.run(Path(turbotui.__file__).parent, _COMMANDS.values())
     return dict(zip(_COMMANDS, found, strict=True))
 
 

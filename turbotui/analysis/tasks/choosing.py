@@ -129,7 +129,10 @@ def _with_asked(host: Host, bare: Choice, cpu: int, asked: Sequence[Counter],
             with_required(host, bare, cpu, (one,), target)  # each alone has to be there
         anchor = [one for one in HARDWARE_COUNTERS if one.name == REFERENCE and one.name not in
                   {own.name for own in asked}]
-        choice = with_wanted(host, bare, cpu, (*anchor, *asked), target)
+        choice = with_wanted(host, bare, cpu, anchor, target)
+        if anchor and REFERENCE not in choice.names:
+            raise  # before the others are tried one on top of the other, which takes time by their square
+        choice = with_wanted(host, choice, cpu, asked, target)
         if REFERENCE not in choice.names:
             raise
         return choice, tuple(one for one in asked if one not in choice.counters)
