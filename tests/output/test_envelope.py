@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "sources": ("doctor", *MACHINE),
     "configuration": ("info", *MACHINE),
     "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
+    "tasks": ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1"),
     "peaks": ("roofs", *MACHINE, "--no-plot"),
     "score": ("score", "run", *MACHINE, "-i", "0.1"),
     "encodings": ("events", "encode", "{cycles,instructions:u},power/energy-pkg/", *MACHINE),

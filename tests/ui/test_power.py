@@ -90,6 +90,17 @@ async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recordin
             assert words in shown
 
 
+async def test_the_past_beside_a_bar_ends_with_the_interval_that_is_shown(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=6)
+        shown = grid(app).text
+        screen = app.screen
+        assert isinstance(screen, PowerScreen)
+        screen.show_frame()
+        assert grid(app).text == shown
+
+
 async def test_each_package_has_a_panel_and_the_headline_is_of_the_one_held_back(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, ticks=1) as (app, pilot):

@@ -11,13 +11,16 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Final
 
+from turbotui.analysis.tasks.accounts import RUN_MEANING
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
 from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
 from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.task_table import TASKS, TOTALS
 from turbotui.analysis.tasks.watching import Watched, Watching
-from turbotui.commands.tasks_text import SoFar, Table, as_json, as_text, notes, timeline_lines
-from turbotui.commands.watching import label, named_host, parse_interval
+from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.tasks_text import SoFar, TaskInterval, as_text, notes, timeline_lines
+from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.machine.launching import Held
@@ -26,7 +29,6 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
-from turbotui.untrusted import json_text
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE: Final = 0.3  # seconds in which a command ends by the Ctrl-C that its terminal sent it too
@@ -36,6 +38,7 @@ _FIRST = 0.05  # seconds of the first interval of the energy's session, and its 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = f"Run time is {RUN_MEANING}."
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
     what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what a row stands for (default thread)")
     parser.add_argument("--timeline", action="store_true",
                         help="where each thread ran: time from left to right, CPU as number and colour")
-    parser.add_argument("--json", action="store_true", help="one JSON object a table, in SI units")
+    add_format_arguments(parser, (TASKS, TOTALS))
     parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
 
@@ -107,6 +110,8 @@ class _Watch:
         self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {}, {})
         self._so_far: dict[str, SoFar] = {}
+        once = (not listed or arguments.intervals == 1) and len(applications) == 1
+        self._writer = make_writer(arguments, 1 if once else None, marks=True)
 
     def run(self) -> int:
         watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
@@ -167,6 +172,8 @@ class _Watch:
         self._pass_on(watching, codes)
         watching.close_books()
         self._show(watching, meter, None)
+        if self._writer is not None:
+            self._writer.end()
         going_on = [name for name in self._held if name not in codes]
         if self._signal and going_on:
             for name in going_on:
@@ -221,15 +228,15 @@ class _Watch:
             joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
                                by_cycles="cycles" in report.names, everything=one.application.everything)
             earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
-            table = Table(report, one.books, number, joules, energy, label(self._machine.host), earlier)
-            self._so_far[one.application.name] = table.so_far()
-            if self._arguments.json:
-                print(json_text(as_json(table)), flush=True)
+            shown = TaskInterval(report, one.books, number, joules, energy, self._by, self._machine.host, earlier)
+            self._so_far[one.application.name] = shown.so_far()
+            if self._writer is not None:
+                self._writer.write(shown.envelope, shown.tables)
                 continue
             said = self._said.setdefault(one.application.name, set())
-            print("\n".join(as_text(table, said)))
-            said.update(notes(table))
+            print("\n".join(as_text(shown, said)))
+            said.update(notes(shown))
             if self._arguments.timeline:
                 width = shutil.get_terminal_size((100, 24)).columns
-                print("\n".join(timeline_lines(table, width, colour=sys.stdout.isatty())))
+                print("\n".join(timeline_lines(shown, width, colour=sys.stdout.isatty())))
             print(end="" if number is None else "\n", flush=True)

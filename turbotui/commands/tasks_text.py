@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.analysis.tasks.accountbook import ALIVE, ENDED
-from turbotui.analysis.tasks.accounts import RUN
+from turbotui.analysis.tasks.accounts import RUN, RUN_MEANING, SWITCHES
 from turbotui.analysis.tasks.books import Books, Totals, turns_sentence
-from turbotui.analysis.tasks.columns import NO_TURN, cpu_ranges
+from turbotui.analysis.tasks.columns import NO_TURN, TaskInputs
 from turbotui.analysis.tasks.energy import METHOD, Energy, why_not
 from turbotui.analysis.tasks.report import Report
-from turbotui.analysis.tasks.tables import TaskRow
+from turbotui.analysis.tasks.tables import Grouping, TaskRow
+from turbotui.analysis.tasks.task_table import of_all_sets, task_table, total_table
 from turbotui.analysis.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
+from turbotui.commands.formats import text_lines
+from turbotui.machine.host import Host
 from turbotui.machine.tasks.sets import Mode, When
+from turbotui.output.envelope import Envelope, envelope_now
+from turbotui.output.text import UNKNOWN
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import AnyTable, RowTable
+from turbotui.quantities.unavailable import Unavailable
 
 LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
 """SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
-_UNKNOWN: Final = "—"
+_IN_TEXT_TOO: Final = frozenset({"Time_s", "~J"})
 _HARM: Final = {
     Mode.CPUS: "what was counted meanwhile is nobody's: it stands in the row (lost samples), and the others lack it",
     Mode.INHERITED: "a thread's row lacks what it did since its last sample, until the next one or its end",
     Mode.THREADS: "a thread's row lacks what it did since its last sample, until the next one or its end",
 }
 """What a loss of samples does to rows."""
+_SHORT_SLICE_NS: Final = 1_000_000  # of run time a switch: below, what perf leaves out is 3 % and more
+_LONG_NS: Final = 10_000_000  # of run time, from which a row is spoken of
 _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 
@@ -44,7 +54,7 @@ class SoFar:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TaskInterval:
     """What is printed at one time of one application.
 
     Attributes:
@@ -53,7 +63,8 @@ class Table:
         number: of the interval; None for the whole run.
         joules: of rows, by their key.
         energy: what they were shared out of.
-        label: of a machine that is not this one; "" for this one.
+        by: what a row stands for.
+        host: of the machine.
         earlier: what was known when the interval began; of the whole run, nothing.
     """
 
@@ -62,28 +73,63 @@ class Table:
     number: int | None
     joules: Mapping[str, float]
     energy: Energy
-    label: str
+    by: Grouping
+    host: Host
     earlier: SoFar = field(default_factory=SoFar)
+
+    @property
+    def no_energy(self) -> Unavailable | None:
+        """Why there is no share of the energy; None where there is."""
+        return why_not(self.energy, by_cycles="cycles" in self.books.names,
+                       everything=self.report.application.everything)
+
+    @property
+    def tasks(self) -> RowTable[TaskInputs]:
+        """A row for each thread, process or command."""
+        return task_table(self.report, self.by, self.joules, self.no_energy)
+
+    @property
+    def tables(self) -> tuple[AnyTable, ...]:
+        """Tasks, and what they add up to."""
+        return self.tasks, total_table(self.report, self.books)
+
+    @property
+    def envelope(self) -> Envelope:
+        """With how was sampled, and what was lost in the interval and since the start."""
+        report, books, now = self.report, self.books, self.so_far()
+        whole, earlier = books.totals(), self.earlier.totals or Totals(())
+        name = report.application.name
+        facts: dict[str, Value] = {
+            **({"application": name} if name else {}),
+            **({} if self.number is None else {"interval": self.number}),
+            "mode": books.choice.mode.name, "sampled": books.choice.when.name, "sets": books.turns,
+            "lost": whole.lost - earlier.lost, "throttled": whole.throttled - earlier.throttled,
+            "damaged": report.damaged - self.earlier.damaged,
+            "seconds_since_start": now.seconds, "lost_since_start": whole.lost,
+            "throttled_since_start": whole.throttled, "damaged_since_start": report.damaged,
+        }
+        return replace(envelope_now(self.host, facts, tuple(notes(self))), seconds=report.seconds)
 
     def so_far(self) -> SoFar:
         """What is known at its end."""
         return SoFar(self.earlier.seconds + self.report.seconds, self.books.totals(), self.report.damaged)
 
 
-def as_text(table: Table, said: Collection[str] = ()) -> list[str]:
+def as_text(table: TaskInterval, said: Collection[str] = ()) -> list[str]:
     """Head, table, and the notes that were not said before."""
     report, books = table.report, table.books
     title = f"{'whole run' if table.number is None else f'interval {table.number}'} of {report.seconds:.3f} s"
     name = f"{report.application.name}: " if report.application.name else ""
-    lines = [f"# {table.label}"] if table.label else []
+    label = table.envelope.label
+    lines = [f"# {label}"] if label else []
     lines += [f"# {name}{title}; mode {books.choice.mode.value}", f"# sampled {books.choice.when.value}",
-              *_columns(table), f"# {report.sums_sentence()}"]
+              *text_lines(table.envelope, _text_table(table)), f"# {report.sums_sentence()}"]
     if any(row.incomplete for row in report.rows):
-        lines.append("# > marks counts that are too low: another profiler held the counters for a part of the time")
+        lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
     return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
 
 
-def notes(table: Table) -> list[str]:
+def notes(table: TaskInterval) -> list[str]:
     """What has to be said of the numbers."""
     report, books = table.report, table.books
     found = []
@@ -106,10 +152,16 @@ def notes(table: Table) -> list[str]:
     if report.missed:
         found.append(f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
                      f"not counted{so_far}")
-    tail = _of_all_sets(books, books.tail)
+    tail = of_all_sets(books, books.tail)
+    if any(value < 0 for value in tail.values()):
+        more = ", ".join(f"{name} {_plain(name, -value)}" for name, value in tail.items() if value < 0)
+        found.append(f"rows hold more than the final read, so some counts were booked twice: {more}")
     if books.read is not None and any(value > 0 for value in tail.values()):
         rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
         found.append(f"after the last samples of threads, in the final read only: {rest}")
+    if any(row.counts[RUN] > _LONG_NS and row.counts[RUN] < row.counts.get(SWITCHES, 0) * _SHORT_SLICE_NS
+           for row in report.rows):
+        found.append(f"rows with many switches: run time is {RUN_MEANING}")
     if not {"instructions", "cycles"} & set(books.names):
         found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
     if report.numerics.why is not None:
@@ -118,10 +170,10 @@ def notes(table: Table) -> list[str]:
     if report.turns > 1:
         found.append(turns_sentence(report.turns))
     if any(row.unseen for row in report.rows):
-        found.append(f"{_UNKNOWN} {NO_TURN}")
+        found.append(f"{UNKNOWN} {NO_TURN}")
     if report.numerics.has_flops and report.numerics.note:
         found.append(f"FLOPs and bytes: {report.numerics.note}")
-    why = why_not(table.energy, by_cycles="cycles" in books.names, everything=report.application.everything)
+    why = table.no_energy
     if why is not None:
         found.append(f"no energy: {why.sentence()}")
     elif table.joules:
@@ -135,53 +187,14 @@ def _plain(name: str, value: int) -> str:
     return f"{value / 1e6:.3f} ms" if name == RUN else str(value)
 
 
-def _columns(table: Table) -> list[str]:
-    report = table.report
-    # what FLOPs and bytes are made of is in the JSON
-    counts = [name for name in table.books.names if name != RUN and name not in report.numerics.counters]
-    ipc = any(row.ipc is not None for row in report.rows)
-    numerics = report.numerics
-    heads = ["pid", "tid", "threads", "command", "run s", *counts]
-    switches = table.books.choice.when is When.SWITCHES
-    heads += ["migrations"] if switches else []
-    heads += ["IPC"] if ipc else []
-    heads += ["DP FLOPs" if numerics.double_only else "FLOPs"] if numerics.has_flops else []
-    heads += ["bytes"] if numerics.has_bytes else []
-    heads += ["~J"] if table.joules else []
-    lines = [[*heads, "CPUs"]]
-    for row in report.rows:
-        mark = ">" if row.incomplete else ""
-        estimated = not row.estimated.isdisjoint(numerics.counted)
-        line = ["" if row.pid is None else str(row.pid), "" if row.tid is None else str(row.tid), str(row.threads),
-                row.name, f"{row.run_seconds:.6f}", *(_count(row, name, mark) for name in counts)]
-        if switches:
-            line.append(str(row.migrations))
-        if ipc:
-            line.append("" if row.ipc is None else f"{row.ipc:.2f}")
-        if numerics.has_flops:
-            line.append(_number(numerics.flops(row.counts), estimated))
-        if numerics.has_bytes:
-            line.append(_number(numerics.bytes(row.counts), estimated))
-        if table.joules:
-            joules = table.joules.get(row.key)
-            line.append("" if joules is None else f"{joules:.3g}")
-        lines.append([*line, cpu_ranges(row.cpus)])
-    widths = [max(len(line[number]) for line in lines) for number in range(len(lines[0]))]
-    left = lines[0].index("command")
-    return ["  ".join(word.ljust(width) if number in (left, len(widths) - 1) else word.rjust(width)
-                      for number, (word, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-            for line in lines]
+def _text_table(table: TaskInterval) -> RowTable[TaskInputs]:
+    """The screen's columns, with the time and the energy of the interval."""
+    whole = table.tasks
+    return replace(whole, columns=tuple(column for column in whole.columns
+                                        if column.default or column.id in _IN_TEXT_TOO))
 
 
-def _count(row: TaskRow, name: str, mark: str) -> str:
-    return f"{mark or '~' * (name in row.estimated)}{row.counts[name]}" if name in row.counts else _UNKNOWN
-
-
-def _number(value: float | None, estimated: bool) -> str:
-    return _UNKNOWN if value is None else f"{'~' * estimated}{value:.4g}"
-
-
-def timeline_lines(table: Table, width: int, *, colour: bool) -> list[str]:
+def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str]:
     """Where each thread ran over the whole time that was watched.
 
     A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
@@ -215,67 +228,3 @@ def _place(stretch: Stretch | None, text: str, *, colour: bool) -> str:
         return text
     shade = LANE_COLOURS[stretch.cpu % len(LANE_COLOURS)]
     return f"\x1b[{shade}{';7' if stretch.share >= _FULL else ''}m{text}\x1b[0m"  # 7: filled
-
-
-def _of_all_sets(books: Books, values: Sequence[int]) -> dict[str, int]:
-    """By name; without what only one of several sets counts, for that was counted for a part of the time."""
-    return {name: value for name, value in zip(books.names, values, strict=True) if name in books.always}
-
-
-def _si(counts: Mapping[str, int | None]) -> dict[str, float | None]:
-    return {("run_seconds" if name == RUN else name): value / 1e9 if name == RUN and value is not None else value
-            for name, value in counts.items()}
-
-
-def as_json(table: Table) -> dict[str, object]:
-    """The same in SI units; of the interval, but for what stands below `since_start`.
-
-    `sum` is that of the rows, and with `not_in_rows` and `after_last_samples` it is `final_read`; what `estimated`
-    lists is brought to all instructions once for the sum and once for each row, so that these add up about.
-    """
-    report, books = table.report, table.books
-    now = table.so_far()
-    whole = books.totals()
-    totals = whole if table.earlier.totals is None else whole.since(table.earlier.totals)
-    return {
-        **({"machine": table.label} if table.label else {}),
-        **({"application": report.application.name} if report.application.name else {}),
-        "interval": table.number,
-        "seconds": report.seconds,
-        "mode": books.choice.mode.name,
-        "sampled": books.choice.when.name,
-        "sets": books.turns,
-        "tasks": [_task(table, row) for row in report.rows],
-        "sum": _si(totals.brought_to({name: value for name, value in report.sums.items() if name in books.always})),
-        "not_in_rows": {what: _si(counts) for what, counts in report.apart.items()},
-        "estimated": sorted(set(books.names) - books.always),
-        # raw: of the run time that each set saw
-        **({"set_counts": [{"sum": _si(one), "final_read": None if read is None else _si(read)}
-                           for one, read in zip(totals.sets, books.reads, strict=True)]} if books.turns > 1 else {}),
-        "after_last_samples": None if books.read is None else _si(_of_all_sets(books, books.tail)),
-        "final_read": None if books.read is None else _si(_of_all_sets(books, books.read)),
-        "lost": totals.lost,
-        "throttled": totals.throttled,
-        "damaged": report.damaged - table.earlier.damaged,
-        "since_start": {"seconds": now.seconds, "sum": _si(whole.everything), "lost": whole.lost,
-                        "throttled": whole.throttled, "damaged": report.damaged},
-        "notes": notes(table),
-    }
-
-
-def _task(table: Table, row: TaskRow) -> dict[str, object]:
-    numerics = table.report.numerics
-    made = {"flops": numerics.flops(row.counts), "bytes": numerics.bytes(row.counts)}
-    estimated = set(row.estimated)
-    if not row.estimated.isdisjoint(numerics.counted):
-        estimated |= {name for name, value in made.items() if value is not None}
-    counts = {**row.counts, **dict.fromkeys(row.unseen)}
-    unknown = dict.fromkeys(sorted(row.unseen), NO_TURN)
-    if not row.unseen.isdisjoint(numerics.counted):
-        unknown |= {name: NO_TURN for name, has in (("flops", numerics.has_flops), ("bytes", numerics.has_bytes))
-                    if has and made[name] is None}
-    return {"pid": row.pid, "tid": row.tid, "name": row.name, "threads": row.threads, "cpus": list(row.cpus),
-            "incomplete": row.incomplete, "estimated": sorted(estimated), "ipc": row.ipc,
-            "migrations": row.migrations if table.books.choice.when is When.SWITCHES else None,
-            **made, "joules_estimate": table.joules.get(row.key), **_si(counts),
-            **({"unknown": unknown} if unknown else {})}

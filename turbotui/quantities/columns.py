@@ -93,7 +93,7 @@ class Thresholds:
     low: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
     """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
 
@@ -151,7 +151,7 @@ class Column(Generic[R]):
         return (self.title,) if self.title.endswith(self.unit) else (self.title, self.unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CounterColumn(Column[Inputs]):
     """One column of the catalog: of CPUs and of every level of the topology.
 

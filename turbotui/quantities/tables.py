@@ -102,7 +102,7 @@ def _as_computed(column: Column[Any], row: Any, value: Value) -> Cell:
     return Cell(value, _NOTHING if value is None else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: see Column
 class RowTable(Generic[R]):
     """A table whose rows are the very things that its columns compute from.
 

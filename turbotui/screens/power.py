@@ -13,7 +13,7 @@ from turbotui.analysis.limit_history import LimitHistory, Verdict
 from turbotui.analysis.limit_sentences import headline, how_known
 from turbotui.analysis.limits import State
 from turbotui.quantities.columns import ColumnId, CounterColumn
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.screens.actions import Where, bindings_for
 from turbotui.screens.base import WatchScreen
@@ -76,17 +76,12 @@ class PowerScreen(WatchScreen):
                     break
         return found
 
-    @property
-    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """The domains of every package and of the machine: their sparks need a past."""
-        frame = self.watch_state.frame
-        packages = () if frame is None else frame.rows(Scope.PACKAGE)
-        found = (self.watch_state.session.catalog.get(name) for name in _DOMAINS)
-        return [column for column in found if column is not None], (*packages, SYSTEM_ROW)
-
     def take(self, frame: Frame) -> None:
-        """What held packages back is kept while the picture is paused, too."""
+        """What held packages back, and the past of every bar: before they are drawn, while paused too."""
         self._limits.push(frame)
+        found = (self.watch_state.session.catalog.get(name) for name in _DOMAINS)
+        rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
+        self.watch_state.record_shown(frame, [column for column in found if column is not None], rows)
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns, why_missing
+from turbotui.analysis.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
 from turbotui.analysis.tasks.energy import Energy, share_out, why_not
 from turbotui.analysis.tasks.live import Cut
-from turbotui.analysis.tasks.tables import Grouping
+from turbotui.analysis.tasks.task_table import says_something
 from turbotui.machine.topology import Topology
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.task_lines import TaskLine
@@ -36,7 +36,9 @@ def shown_as(cut: Cut, energy: Energy, topology: Topology) -> Shown:
         for report in live)), None)
     names = tuple(dict.fromkeys(name for report in live for name in report.names))
     recipe = frozenset[str]().union(*(report.numerics.counters for report in live))
-    columns = tuple(column for column in (*TASK_COLUMNS, *extra_columns(names, recipe)) if _has(column, cut, why))
+    columns = tuple(column for column in (*TASK_COLUMNS, *extra_columns(names, recipe))
+                    if column.default and says_something(column, cut.wish.by, cut.reports, why,
+                                                          several=len(cut.reports) > 1))
     lines = []
     for report in live:
         joules = share_out(report.rows, energy.over(report.seconds), topology, by_cycles="cycles" in report.names,
@@ -44,19 +46,3 @@ def shown_as(cut: Cut, energy: Energy, topology: Topology) -> Shown:
         lines += [TaskLine(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)))
                   for row in report.rows if not row.ended or row.counts["run"]]
     return Shown(tuple(lines), columns, why)
-
-
-def _has(column: TaskColumn, cut: Cut, energy: Unavailable | None) -> bool:
-    """Whether a column says anything: ids that all rows of a grouping lack do not, nor what cannot be counted."""
-    by = cut.wish.by
-    match column.id:
-        case "App":
-            return len(cut.reports) > 1
-        case "TID":
-            return by is Grouping.THREAD
-        case "Thr":
-            return by is not Grouping.THREAD
-        case "PID":
-            return by is not Grouping.COMMAND
-    return any(why_missing(column, report.names, report.numerics, energy) is None
-               for report in cut.reports if report.names)

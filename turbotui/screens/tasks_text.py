@@ -30,6 +30,7 @@ from turbotui.widgets.task_lines import TaskLine
 PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
 _NOTES: Final = 6  # lines below the table on a screen that is high enough
 _WARNINGS: Final = 6  # lines that refusals may take
+_SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _in_short(cut: Cut, energy: Unavailable | None, *, mode: bool) -> list[str]:
 def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
     """Columns that no application has, by the sentence that says why."""
     missing: dict[str, list[str]] = {}
-    for column in TASK_COLUMNS:
+    for column in _SHOWN:
         why = [why_missing(column, one.names, one.numerics, energy) for one in live]
         if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
             missing.setdefault(why[0].sentence(), []).append(column.id)
@@ -148,7 +149,7 @@ def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | No
     report = None if line is None else next(
         (one for one in cut.reports if one.application.name == line.row.application), None)
     if line is not None and report is not None:
-        for column in (*TASK_COLUMNS, *extra_columns(report.names, report.numerics.counters)):
+        for column in (*_SHOWN, *extra_columns(report.names, report.numerics.counters)):
             if column.identity or why_missing(column, report.names, report.numerics, energy) is not None:
                 continue
             value = line.cell(column)

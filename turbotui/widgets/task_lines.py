@@ -101,10 +101,10 @@ def in_order(lines: Iterable[TaskLine], sort: TaskColumn | None, *, reverse: boo
 
 
 def that_fit(columns: Sequence[TaskColumn], width: int) -> tuple[TaskColumn, ...]:
-    """The columns that fit into a width, those of lowest rank first, in print order."""
+    """The columns that fit into a width, those of lowest priority number first, in print order."""
     kept: set[str] = set()
     room = width - 1
-    for column in sorted(columns, key=lambda column: column.rank):
+    for column in sorted(columns, key=lambda column: column.priority):
         size = _wide(column) + 1
         if size <= room:
             kept.add(column.id)

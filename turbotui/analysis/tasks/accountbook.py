@@ -124,6 +124,16 @@ class AccountBook:
                 totals[number] += value
         return tuple(totals)
 
+    def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
+        """Over all accounts that are rows, what was counted since marks; of an account without one, all."""
+        totals = [0] * len(self.names)
+        for account in self.accounts():
+            if account.tid not in IN_NO_ROW:
+                mark = since.get(account.serial)
+                for number, value in enumerate(account.totals):
+                    totals[number] += value - (0 if mark is None else mark.totals[number])
+        return tuple(totals)
+
     def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, tuple[int, ...]]:
         """Of the accounts that are no row, by what they are: what was counted since marks, or since the beginning."""
         found = {}

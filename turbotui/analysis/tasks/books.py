@@ -42,12 +42,6 @@ class Totals:
     lost: int = 0
     throttled: int = 0
 
-    def since(self, older: Totals) -> Totals:
-        """What came after an earlier instant."""
-        sets = tuple({name: value - before[name] for name, value in now.items()}
-                     for now, before in zip(self.sets, older.sets, strict=True))
-        return Totals(sets, self.lost - older.lost, self.throttled - older.throttled)
-
     @property
     def everything(self) -> dict[str, int | None]:
         """Counts by name: added up where every set counts it, else brought to all instructions.
@@ -142,13 +136,15 @@ class Books:
                         sums[name] += count
         return found
 
-    def totals(self) -> Totals:
-        """What was counted in rows until now."""
-        sets = []
-        for one in self._ledgers:
-            apart = one.apart().values()
-            sets.append({name: value - sum(counts[number] for counts in apart)
-                         for number, (name, value) in enumerate(zip(one.names, one.sums(), strict=True))})
+    def totals(self, since: Marks | None = None) -> Totals:
+        """What was counted in rows since marks, or since the beginning.
+
+        It is added up from the accounts that there are, as rows are: a set that turns out to count what another one
+        counts too is left out with all that it had, and a difference of two sums would fall below zero.
+        """
+        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._ledgers) if since is None else since
+        sets = [dict(zip(one.names, one.sums_since(marks or {}), strict=True))
+                for one, marks in zip(self._ledgers, every, strict=True)]
         return Totals(tuple(sets), self.lost, self.throttled)
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
-from turbotui.analysis.tasks.accounts import RUN, SWITCHES
+from turbotui.analysis.tasks.accounts import RUN, RUN_MEANING, SWITCHES
 from turbotui.analysis.tasks.energy import METHOD
 from turbotui.analysis.tasks.numerics import Numerics
 from turbotui.analysis.tasks.tables import TaskRow
-from turbotui.quantities.columns import Value
+from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 STANDARD: Final = frozenset({RUN, SWITCHES, "instructions", "cycles", "cache-misses", "faults"})
@@ -39,36 +39,12 @@ class TaskInputs:
         return None if count is None or self.seconds <= 0 else count / self.seconds
 
 
-@dataclass(frozen=True, slots=True)
-class TaskColumn:
-    """One column.
+TaskColumn: TypeAlias = Column[TaskInputs]
+"""A column of tables of tasks.
 
-    Attributes:
-        id: its name, and what stands above it.
-        unit: of its numbers.
-        decimals: fixed; -1 for texts.
-        width: of the widest value.
-        compute: the cell; None is unknown.
-        needs: counters that it is made of: "any" word of `NUMERIC` for those that a recipe or a meter gives.
-        help: a sentence.
-        rank: 0 stays longest in a narrow table.
-        identity: says which row it is rather than what it does.
-    """
-
-    id: str
-    unit: str
-    decimals: int
-    width: int
-    compute: Callable[[TaskInputs], Value]
-    needs: tuple[str, ...]
-    help: str
-    rank: int = 5
-    identity: bool = False
-
-    @property
-    def title(self) -> str:
-        """What stands above it."""
-        return self.id
+`needs` are counters that it is made of, and the words `FLOP`, `BYTE` and `ENERGY` for those that a recipe or a meter
+gives.
+"""
 
 
 def _percent(inputs: TaskInputs) -> Value:
@@ -131,32 +107,61 @@ DOUBLE_FLOP: Final = "double flop"
 BYTE: Final = "byte"
 
 TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
-    TaskColumn("App", "", -1, 8, lambda i: i.row.application, (), "the application that it belongs to", 1, True),
-    TaskColumn("PID", "", 0, 7, lambda i: i.row.pid, (), "process; — where several are in the row", 0, True),
-    TaskColumn("TID", "", 0, 7, lambda i: i.row.tid, (), "thread; — where several are in the row", 2, True),
-    TaskColumn("Thr", "", 0, 4, lambda i: i.row.threads, (), "threads in the row", 4, True),
-    TaskColumn("Command", "", -1, 15, lambda i: i.row.name, (), "name of the thread, or of the first one", 0, True),
-    TaskColumn("CPU", "", -1, _CPUS, _cpus, (SWITCHES,), "where it ran last; of several threads everywhere they ran, "
-               "or in brackets on how many CPUs", 2),
-    TaskColumn("CPU%", "%", 1, 6, _percent, (RUN,), "run time in the interval; 100 is one CPU", 0),
-    TaskColumn("Run_s", "s", 3, 9, lambda i: i.row.whole_run / 1e9, (RUN,), "run time since watching began", 3),
-    TaskColumn("Switch/s", "/s", 0, 8, _scaled(SWITCHES, 1.0), (SWITCHES,), "times it left its CPU, waiting or pushed",
-               1),
-    TaskColumn("Migr/s", "/s", 1, 7, lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None, (SWITCHES,),
-               "times it went on on another CPU, by its samples", 3),
-    TaskColumn("IPC", "", 2, 5, lambda i: i.row.ipc, ("instructions", "cycles"), "instructions a cycle", 0),
-    TaskColumn("GIPS", "G/s", 3, 7, _scaled("instructions", 1e-9), ("instructions",), "instructions a second", 3),
-    TaskColumn("GHz", "GHz", 2, 5, _gigahertz, ("cycles",), "cycles in a second of its run time", 4),
+    TaskColumn("App", "", -1, (), lambda i: i.row.application, width=8, priority=1, identity=True,
+               help="the application that it belongs to"),
+    TaskColumn("PID", "", 0, (), lambda i: i.row.pid, width=7, priority=0, identity=True,
+               help="process; — where several are in the row"),
+    TaskColumn("TID", "", 0, (), lambda i: i.row.tid, width=7, priority=2, identity=True,
+               help="thread; — where several are in the row"),
+    TaskColumn("Thr", "", 0, (), lambda i: i.row.threads, width=4, priority=4, identity=True,
+               help="threads in the row"),
+    TaskColumn("Command", "", -1, (), lambda i: i.row.name, width=15, priority=0, identity=True,
+               help="name of the thread, or of the first one"),
+    TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
+               help="where it ran last; of several threads everywhere they ran, or in brackets on how many CPUs"),
+    TaskColumn("CPU%", "%", 1, (RUN,), _percent, width=6, priority=0,
+               help=f"run time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
+    TaskColumn("Run_s", "s", 3, (RUN,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
+               help="run time since watching began; it is that of CPU%"),
+    TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=1,
+               help="times it left its CPU, waiting or pushed"),
+    TaskColumn("Migr/s", "/s", 1, (SWITCHES,), lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None,
+               width=7, priority=3, help="times it went on on another CPU, by its samples"),
+    TaskColumn("IPC", "", 2, ("instructions", "cycles"), lambda i: i.row.ipc, width=5, priority=0,
+               help="instructions a cycle"),
+    TaskColumn("GIPS", "G/s", 3, ("instructions",), _scaled("instructions", 1e-9), width=7, priority=3,
+               help="instructions a second"),
+    TaskColumn("GHz", "GHz", 2, ("cycles",), _gigahertz, width=5, priority=4,
+               help="cycles in a second of its run time"),
     # arch/x86/events/{intel,amd}/core.c, drivers/perf/arm_pmuv3.c: 0x412e LONGEST_LAT_CACHE.MISS, 0x0964 (L2), 0x03
     # L1D_CACHE_REFILL
-    TaskColumn("Miss/s", "M/s", 2, 8, _scaled("cache-misses", 1e-6), ("cache-misses",),
-               "the kernel's cache-misses: of the last level on Intel, of L2 on AMD, of L1 data on Arm", 3),
-    TaskColumn("GFLOP/s", "G/s", 3, 8, _flops, (FLOP,), "floating-point operations a second, by the core's recipe", 1),
-    TaskColumn("DPGF/s", "G/s", 3, 8, _flops, (DOUBLE_FLOP,), "floating-point operations in double precision a second; "
-               "the events of the others found no counter", 1),
-    TaskColumn("GB/s", "GB/s", 2, 7, _bytes, (BYTE,), "loads and stores of the core a second, by the core's recipe", 2),
-    TaskColumn("~Watt", "W", 2, 7, _watts, (ENERGY,), METHOD.format(unit="cycles, or busy time"), 1),
-    TaskColumn("Fault/s", "/s", 0, 7, _scaled("faults", 1.0), ("faults",), "page faults", 6),
+    TaskColumn("Miss/s", "M/s", 2, ("cache-misses",), _scaled("cache-misses", 1e-6), width=8, priority=3,
+               help="the kernel's cache-misses: of the last level on Intel, of L2 on AMD, of L1 data on Arm"),
+    TaskColumn("GFLOP/s", "G/s", 3, (FLOP,), _flops, width=8, priority=1,
+               help="floating-point operations a second, by the core's recipe"),
+    TaskColumn("DPGF/s", "G/s", 3, (DOUBLE_FLOP,), _flops, width=8, priority=1,
+               help="floating-point operations in double precision a second; the others' events found no counter"),
+    TaskColumn("GB/s", "GB/s", 2, (BYTE,), _bytes, width=7, priority=2,
+               help="loads and stores of the core a second, by the core's recipe"),
+    TaskColumn("~Watt", "W", 2, (ENERGY,), _watts, width=7, priority=1,
+               help=METHOD.format(unit="cycles, or busy time")),
+    TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
+               help="page faults"),
+    # what the rates above are made of, for whoever adds up
+    TaskColumn("Time_s", "s", 6, (RUN,), lambda i: i.row.run_seconds, width=12, default=False,
+               help="run time in the interval"),
+    TaskColumn("Migrations", "", 0, (SWITCHES,), lambda i: i.row.migrations, width=10, default=False,
+               help="times it went on on another CPU, by its samples"),
+    TaskColumn("FLOP", "FLOP", 0, (FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
+               help="floating-point operations in the interval"),
+    TaskColumn("DPFLOP", "FLOP", 0, (DOUBLE_FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
+               help="floating-point operations in double precision in the interval"),
+    TaskColumn("Bytes", "B", 0, (BYTE,), lambda i: i.numerics.bytes(i.row.counts), width=14, default=False,
+               help="loads and stores of the core in the interval"),
+    TaskColumn("~J", "J", 3, (ENERGY,), lambda i: i.joules, width=9, default=False,
+               help=METHOD.format(unit="cycles, or busy time")),
+    TaskColumn("CPUs", "", -1, (RUN,), lambda i: cpu_ranges(i.row.cpus), width=9, default=False,
+               help="every CPU that it was seen on"),
 )
 """From left to right."""
 
@@ -185,9 +190,19 @@ def had_no_turn(column: TaskColumn, inputs: TaskInputs) -> bool:
 def extra_columns(names: tuple[str, ...], recipe: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:
     """A column for every counter that was asked for by name."""
     return tuple(
-        TaskColumn(f"{name}/s", "/s", 0, max(9, len(name) + 2), _scaled(name, 1.0), (name,), f"{name}, as asked for", 2)
+        TaskColumn(f"{name}/s", "/s", 0, (name,), _scaled(name, 1.0), width=max(9, len(name) + 2), priority=2,
+               help=f"{name}, as asked for")
         for name in names if name not in STANDARD | recipe
     )
+
+
+def count_columns(names: tuple[str, ...]) -> tuple[TaskColumn, ...]:
+    """A column for every counter of a set: what it counted in the interval."""
+    def count(name: str) -> TaskColumn:
+        return TaskColumn(name, "", 0, (name,), lambda i: i.row.counts.get(name), width=12, default=False,
+                          help=f"{name} in the interval")
+
+    return tuple(count(name) for name in names if name != RUN)
 
 
 def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+from operator import add, itemgetter
 from sys import intern
 from typing import Final
 
@@ -78,6 +78,7 @@ class Ledger(AccountBook):
         self.began = 0
         self._creators: set[int] = set()
         self._width = choice.width
+        self._zero = (0,) * len(self.names)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
         if turns is not None:
             turns.ledgers.append(self)
@@ -229,7 +230,7 @@ class Ledger(AccountBook):
         if ran > 0:
             account = self._account(root, record.pid, record.tid)
             key = (root, record.tid, cpu)
-            values = list(self._last.get(key, (0,) * len(self.names)))
+            values = list(self._last.get(key, self._zero))
             values[self._run] += ran
             self._place(account, record.cpu)
             self._book(account, key, tuple(values), record.cpu)
@@ -332,13 +333,12 @@ class Ledger(AccountBook):
     def _book(self, account: Account, key: tuple[int, int, int], new: tuple[int, ...], cpu: int) -> int:
         """Book counts that have grown since the ones before; returns the run time in them.
 
-        Counts do not fall: rings may be taken a little out of order, and an older reading has nothing to add.
+        Counts do not fall, nor does anything that is told of them: rings may be taken a little out of order, and an
+        older reading has nothing to add. What is a thread's own after its heirs' is taken away begins at zero too.
         """
-        old = self._last.get(key)
-        more = new if old is None else tuple(
-            [value - before if value > before else 0 for value, before in zip(new, old, strict=True)])
-        self._last[key] = new if old is None else tuple(
-            [before + add for before, add in zip(old, more, strict=True)])
+        old = self._last.get(key) or self._zero
+        more = tuple([value - before if value > before else 0 for value, before in zip(new, old, strict=True)])
+        self._last[key] = tuple(map(add, old, more))
         totals = account.totals
         for number, value in enumerate(more):
             totals[number] += value

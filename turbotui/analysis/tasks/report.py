@@ -31,6 +31,7 @@ class Report:
         names: of what is counted; () when it is not watched.
         turns: how many sets take turns; 1 where none does.
         early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
+        sets: counts by name over the rows, of each set while it was on.
         apart: what was counted on whole CPUs and is in no row, by what it is; see `Books.apart`.
     """
 
@@ -48,6 +49,7 @@ class Report:
     names: tuple[str, ...] = ()
     turns: int = 1
     early: float = 0.0
+    sets: tuple[Mapping[str, int], ...] = ()
     apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property

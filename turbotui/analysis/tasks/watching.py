@@ -288,6 +288,7 @@ class Watching:
         before = None if whole or again else one.before
         rows = one.books.rows(by, None if whole else since, one.application.name, before)
         apart = one.books.apart(None if whole else since)
+        sets = one.books.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
         if not whole and not again:
@@ -296,7 +297,7 @@ class Watching:
         books = one.books
         return Report(one.application, books.choice, one.numerics, tuple(rows), seconds, books.lost, books.throttled,
                       sum(feed.damaged for feed in one.feeds), one.missed, self.gone(one), "", books.names,
-                      books.turns, early, apart)
+                      books.turns, early, sets, apart)
 
     def close_books(self) -> None:
         """Stop counting, and book the last read of every counter."""
