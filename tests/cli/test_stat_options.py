@@ -117,11 +117,15 @@ def test_rows_of_cores_and_packages() -> None:
     assert len(stat(*words, "--cpu", "0..3,112,").stdout.splitlines()) == 3 + 5
 
 
+_CONFINED = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); os.execv(sys.argv[2], sys.argv[2:])"
+
+
 @pytest.mark.real
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU only")
 def test_cpus_outside_the_affinity_are_dropped_with_a_warning() -> None:
     inside, outside = sorted(os.sched_getaffinity(0))[:2]
-    program = ["taskset", "-c", str(inside), *PROGRAM, "-q", "-i", "0.05", "-n", "1", "--show", "CPU", "-c"]
+    program = [sys.executable, "-c", _CONFINED, str(inside),
+               *PROGRAM, "-q", "-i", "0.05", "-n", "1", "--show", "CPU", "-c"]
     done = subprocess.run([*program, f"{inside},{outside}"], capture_output=True, text=True, timeout=PATIENCE,
                           check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -218,6 +219,8 @@ def test_bad_applications_are_one_sentence(words: tuple[str, ...], says: str) ->
 
 
 def test_the_timeline_shows_on_which_cpu_each_thread_ran() -> None:
+    if shutil.which("taskset") is None:
+        pytest.skip("taskset is not installed (Debian: util-linux)")
     cpu = max(os.sched_getaffinity(0))
     loop = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
     out = tasks("--timeline", "--", "taskset", "-c", str(cpu), "sh", "-c", loop).out
