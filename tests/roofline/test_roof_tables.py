@@ -12,6 +12,7 @@ from turbotui.analysis.roofline.theory import chip_roofs
 from turbotui.machine.host import HostKind
 from turbotui.output.envelope import Envelope
 from turbotui.output.json_lines import JsonLines
+from turbotui.output.openmetrics import OpenMetricsText
 
 _THEORY = chip_roofs("i7-3770K", "one")
 _CALM = Evidence(2.5e9, 0.25, 7, 3.5e9, "8 x 2", 0.99, 4096)
@@ -36,3 +37,12 @@ def test_a_disturbed_roof_is_disputed_and_theory_has_no_rounds() -> None:
     assert "not measured" in theory["why"]["rounds"]
     assert bandwidths["rows"][0]["values"]["bytes"] == 4096
     assert [row["values"]["when"] for row in sets["rows"]] == ["2026-01-02 03:04", None]
+
+
+def test_open_metrics_are_in_base_units() -> None:
+    writer, envelope = OpenMetricsText(), Envelope("i7-3770K", HostKind.REAL, 0)
+    lines = [line for table in roof_tables([_THEORY]) for line in writer.lines(envelope, table)]
+    assert ('turbotui_peaks_flop_per_second{threads="one",isa="scalar",operation="ADD",precision="double",'
+            'origin="theory",machine="i7-3770K",simulated="false"} 3500000000.0') in lines
+    assert "# UNIT turbotui_bandwidths_bytes_per_second bytes_per_second" in lines
+    assert not [line for line in lines if "gflop" in line.partition("{")[0].lower() and not line.startswith("#")]

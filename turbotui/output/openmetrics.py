@@ -25,13 +25,16 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "s": ("seconds", 1.0), "ms": ("seconds", 1e-3), "us": ("seconds", 1e-6), "µs": ("seconds", 1e-6),
     "nJ": ("joules", 1e-9), "M/s": ("per_second", 1e6), "/s": ("per_second", 1.0),
     "ms/s": ("ratio", 1e-3), "ns": ("seconds", 1e-9), "GHz": ("hertz", 1e9), "GB/s": ("bytes_per_second", 1e9),
-    "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0),
+    "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0), "GFLOP/s": ("flop_per_second", 1e9),
+    "GFLOP/J": ("flop_per_joule", 1e9), "flop/byte": ("flop_per_byte", 1.0), "flop/cycle": ("flop_per_cycle", 1.0),
+    "byte/cycle": ("bytes_per_cycle", 1.0),
 }  # fmt: skip
 # what a title says of its unit, which the name says at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),
          "M/s": ("MRPS",), "s": ("_Seconds",), "GB/s": ("GB/s", "GBs")}
 # titles that would say a unit which is not the name's, or too little
-_STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled"}
+_STEMS = {"nJ/ins": "energy per instruction", "usec": "collection", "PKG_%": "pkg throttled", "RAM_%": "ram throttled",
+          **dict.fromkeys(("GFLOP/s", "GB/s", "flop/cycle", "byte/cycle"), "")}
 _SIGNS = {"+": "_too_shallow", "-": "_too_deep", "!": "_rejected"}  # cpuidle's counts (turbostat-spec 2.7)
 _BREAK_MARK, _TAB_MARK = in_cell("\n"), in_cell("\t")
 _WORD = re.compile(r"[^a-z0-9]+")
