@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import MappingProxyType
+from typing import Final
 
 from turbotui.commands.getopt import Option, OptionError, read_options
 from turbotui.errors import UsageError
@@ -160,61 +162,20 @@ def parse_options(words: Sequence[str]) -> StatOptions:
 
 
 def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
-    match option.name:
-        case "add":
-            return replace(options, added=(*options.added, argument))
-        case "cpu":
-            return _restrict(options, argument)
-        case "debug":
-            return replace(options, debug=options.debug + 1)
-        case "Dump":
-            return replace(options, task=Task.DUMP, no_perf=True)
-        case "enable" | "hide" | "show":
-            return replace(options, choices=(*options.choices, (option.name, argument)))
-        case "header_iterations":
-            return replace(options, header_every=_count(argument, "header iteration"))
-        case "help":
-            return replace(options, task=Task.HELP)
-        case "interval":
-            return replace(options, interval=_interval(argument))
-        case "Joules":
-            return replace(options, joules=True)
-        case "list":
-            return replace(options, task=Task.LIST, quiet=True)
-        case "no-msr":
-            return replace(options, no_msr=True)
-        case "no-perf":
-            return replace(options, no_perf=True)
-        case "num_iterations":
-            return replace(options, intervals=_count(argument, "iteration"))
-        case "out":
-            return replace(options, out=argument)
-        case "quiet":
-            return replace(options, quiet=True)
-        case "Summary":
-            return replace(options, summary_only=True)
-        case "TCC":
-            return replace(options, tcc=_celsius(argument))
-        case "version":
-            return replace(options, task=Task.VERSION)
-        case "drop-privileges":
-            return replace(options, drop_privileges=True)
-        case "events":
-            return replace(options, events=argument)
-        case "extremes":
-            return replace(options, extremes=True)
-        case "format":
-            if argument not in NAMES:
-                raise StatError(f'unknown format "{argument}"; there are: {", ".join(NAMES)}', 1)
-            return replace(options, format=argument)
-        case "machine":
-            return replace(options, machine=argument)
-        case "sysroot":
-            return replace(options, sysroot=argument)
-        case "force":
-            return options
-        case _:  # -I and -C do nothing in turbostat but print its help and end with 1 (turbostat-spec 1.1)
-            raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+    change = _CHANGES.get(option.name)
+    if change is None:  # -I and -C do nothing in turbostat but print its help and end with 1 (turbostat-spec 1.1)
+        raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+    return change(options, argument)
+
+
+def _choice(word: str) -> Callable[[StatOptions, str], StatOptions]:
+    return lambda options, names: replace(options, choices=(*options.choices, (word, names)))
+
+
+def _format(options: StatOptions, name: str) -> StatOptions:
+    if name not in NAMES:
+        raise StatError(f'unknown format "{name}"; there are: {", ".join(NAMES)}', 1)
+    return replace(options, format=name)
 
 
 def _restrict(options: StatOptions, argument: str) -> StatOptions:
@@ -313,3 +274,35 @@ Without: Enter ends the interval, q and Enter makes it the last, SIGUSR1 ends it
 
 Exit status: 0 done, 1 option or machine, 2 interval too small, 234 unknown column, 237 no CPU left,
 255 malformed number or CPU set; that of the command in command mode."""
+
+
+_CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = MappingProxyType({
+    "add": lambda options, text: replace(options, added=(*options.added, text)),
+    "cpu": _restrict,
+    "debug": lambda options, _text: replace(options, debug=options.debug + 1),
+    "Dump": lambda options, _text: replace(options, task=Task.DUMP, no_perf=True),
+    "enable": _choice("enable"),
+    "hide": _choice("hide"),
+    "show": _choice("show"),
+    "header_iterations": lambda options, text: replace(options, header_every=_count(text, "header iteration")),
+    "help": lambda options, _text: replace(options, task=Task.HELP),
+    "interval": lambda options, text: replace(options, interval=_interval(text)),
+    "Joules": lambda options, _text: replace(options, joules=True),
+    "list": lambda options, _text: replace(options, task=Task.LIST, quiet=True),
+    "no-msr": lambda options, _text: replace(options, no_msr=True),
+    "no-perf": lambda options, _text: replace(options, no_perf=True),
+    "num_iterations": lambda options, text: replace(options, intervals=_count(text, "iteration")),
+    "out": lambda options, text: replace(options, out=text),
+    "quiet": lambda options, _text: replace(options, quiet=True),
+    "Summary": lambda options, _text: replace(options, summary_only=True),
+    "TCC": lambda options, text: replace(options, tcc=_celsius(text)),
+    "version": lambda options, _text: replace(options, task=Task.VERSION),
+    "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
+    "events": lambda options, text: replace(options, events=text),
+    "extremes": lambda options, _text: replace(options, extremes=True),
+    "format": _format,
+    "machine": lambda options, text: replace(options, machine=text),
+    "sysroot": lambda options, text: replace(options, sysroot=text),
+    "force": lambda options, _text: options,
+})
+"""What each option changes, by its long name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -131,56 +131,73 @@ def as_text(table: TaskInterval, said: Collection[str] = ()) -> list[str]:
 
 def notes(table: TaskInterval) -> list[str]:
     """What has to be said of the numbers."""
+    return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table)]
+
+
+def _what_lacks(table: TaskInterval) -> Iterator[str]:
+    """What was lost, held back, left out or put together."""
     report, books = table.report, table.books
-    found = []
     so_far = "" if table.number is None else " so far"
     if report.lost:
         harm = _HARM[books.choice.mode]
-        found.append(f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more")
+        yield f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more"
     if report.throttled:
-        found.append(f"the kernel held samples back {report.throttled} times{so_far} "
-                     "(kernel.perf_event_max_sample_rate)")
+        yield (f"the kernel held samples back {report.throttled} times{so_far} "
+               "(kernel.perf_event_max_sample_rate)")
     if report.damaged:
-        found.append(f"{report.damaged} records could not be understood{so_far}")
+        yield f"{report.damaged} records could not be understood{so_far}"
     if report.early:
-        found.append(f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
-                     "whole run only")
+        yield (f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
+               "whole run only")
     if books.together:
-        found.append(f"{books.together} threads have no row of their own{so_far} and are put together by name: such a "
-                     f"row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
-                     f"a row, of those that live the {ALIVE} that ran most)")
+        yield (f"{books.together} threads have no row of their own{so_far} and are put together by name: such a "
+               f"row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
+               f"a row, of those that live the {ALIVE} that ran most)")
     if report.missed:
-        found.append(f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
-                     f"not counted{so_far}")
+        yield (f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
+               f"not counted{so_far}")
+
+
+def _what_adds_up(table: TaskInterval) -> Iterator[str]:
+    """What the rows hold more or less than was counted in all."""
+    report, books = table.report, table.books
     tail = of_all_sets(books, books.tail)
     if any(value < 0 for value in tail.values()):
         more = ", ".join(f"{name} {_plain(name, -value)}" for name, value in tail.items() if value < 0)
-        found.append(f"rows hold more than the final read, so some counts were booked twice: {more}")
+        yield f"rows hold more than the final read, so some counts were booked twice: {more}"
     if books.read is not None and any(value > 0 for value in tail.values()):
         rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
-        found.append(f"after the last samples of threads, in the final read only: {rest}")
+        yield f"after the last samples of threads, in the final read only: {rest}"
     if any(row.counts[RUN] > _LONG_NS and row.counts[RUN] < row.counts.get(SWITCHES, 0) * _SHORT_SLICE_NS
            for row in report.rows):
-        found.append(f"rows with many switches: run time is {RUN_MEANING}")
+        yield f"rows with many switches: run time is {RUN_MEANING}"
+
+
+def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
+    """Which columns cannot be had, and why."""
+    report, books = table.report, table.books
     if not {"instructions", "cycles"} & set(books.names):
-        found.append("instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen")
+        yield "instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen"
     if report.numerics.why is not None:
-        found.append(f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
-                     f"{report.numerics.why.sentence()}")
+        yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
+               f"{report.numerics.why.sentence()}")
+    if table.no_energy is not None:
+        yield f"no energy: {table.no_energy.sentence()}"
+
+
+def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
+    """How numbers were made that were not simply counted."""
+    report, books = table.report, table.books
     if report.turns > 1:
-        found.append(turns_sentence(report.turns))
+        yield turns_sentence(report.turns)
     if any(row.unseen for row in report.rows):
-        found.append(f"{UNKNOWN} {NO_TURN}")
+        yield f"{UNKNOWN} {NO_TURN}"
     if report.numerics.has_flops and report.numerics.note:
-        found.append(f"FLOPs and bytes: {report.numerics.note}")
-    why = table.no_energy
-    if why is not None:
-        found.append(f"no energy: {why.sentence()}")
-    elif table.joules:
-        found.append(f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in books.names else 'busy time')}")
+        yield f"FLOPs and bytes: {report.numerics.note}"
+    if table.no_energy is None and table.joules:
+        yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in books.names else 'busy time')}"
     if books.choice.when is When.SWITCHES:
-        found.append("migrations: samples on another CPU than the sample before")
-    return found
+        yield "migrations: samples on another CPU than the sample before"
 
 
 def _plain(name: str, value: int) -> str:

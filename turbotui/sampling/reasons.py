@@ -36,11 +36,15 @@ def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable 
     deltas = frame.deltas(signal.id)
     if any(deltas[position] is not None for position in positions):
         return None
-    doubted = frame.unbelieved(signal.id)
-    if doubted:
-        for position in sorted(positions):
-            if position in doubted:
-                return doubted[position]
+    return _why_no_difference(frame, signal, origin, positions)
+
+
+def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
+    """Why two readings of a counter, both there, have no difference."""
+    doubted = frame.unbelieved(signal.id) or {}
+    found = next((doubted[position] for position in sorted(positions) if position in doubted), None)
+    if found is not None:
+        return found
     if positions & frame.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,
