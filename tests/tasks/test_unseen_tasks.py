@@ -39,7 +39,7 @@ def both() -> tuple[TaskInterval, Report]:
 
 
 def cells(lines: list[str], number: int) -> Mapping[str, str]:
-    head = next(at for at, line in enumerate(lines) if line.startswith(" Thr"))
+    head = next(at for at, line in enumerate(lines) if "Command" in line)
     titles, line = lines[head], lines[head + number]
     return {title: line[: titles.index(title) + len(title)].split()[-1] for title in ("GFLOP/s", "GB/s")}
 

@@ -156,8 +156,8 @@ def explanation(cut: Cut | None, energy: Unavailable | None, line: TaskLine | No
             text = (UNKNOWN if value is None else value if isinstance(value, str)
                     else f"{'~' * line.estimated(column)}{value:,.{max(0, column.decimals)}f}")
             why = f" (unknown: {NO_TURN})" if line.had_no_turn(column) else ""
-            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<4} {column.help}{why}", width,
-                                   subsequent_indent=" " * 25)
+            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}", width,
+                                   subsequent_indent=" " * 28)
         if line.row.incomplete:
             found.append("> counts are too low: another profiler held the counters for a part of the time")
         found += ["", *textwrap.wrap(_how_counted(report, line.row.estimated), width, subsequent_indent="  ")]
