@@ -28,6 +28,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
     "events": ("events", "list", "cycles", *MACHINE),
     "sets": ("events", "sets", *MACHINE),
+    "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""

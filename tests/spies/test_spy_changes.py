@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from jsontables import tables
 from patience import PATIENCE
 
 from turbotui.machine.linux import LinuxHost
@@ -105,15 +105,17 @@ def test_no_sample_that_is_printed_late_loses_its_values(tmp_path: Path) -> None
 def test_no_interval_that_is_joined_loses_its_counts(tmp_path: Path) -> None:
     path = tmp_path / "spies.toml"
     write(path, BEFORE)
-    with started(path, "--joined") as process:
+    with started(path, "--joined", "--json") as process:
         assert process.stdout is not None
-        lines = [json.loads(line) for line in rest_after_change(path, process.stdout, 2)]
+        found = tables("".join(rest_after_change(path, process.stdout, 2)))
     assert process.returncode == 0
-    seen = [(line["cpu"], line["seq"]) for line in lines]
+    rows = [row for one in found for row in one["rows"]]
+    seen = [(row["cpu"], row["seq"]) for row in rows]
     cpus = {cpu for cpu, _seq in seen}
     assert sorted(seen) == [(cpu, seq) for cpu in sorted(cpus) for seq in range(1, 41)]
     for cpu in cpus:
-        names = [set(line["counts"]) - {REFERENCE, "context-switches"} for line in lines if line["cpu"] == cpu]
+        names = [{name for name, value in row["values"].items() if value is not None}
+                 - {"length", REFERENCE, "context-switches"} for row in rows if row["cpu"] == cpu]
         changed = next(number for number, one in enumerate(names) if one != {"page-faults"})
         # what begins to be counted in the first interval of a plan has no older reading in it
         assert names[changed] <= {"cpu-migrations"}

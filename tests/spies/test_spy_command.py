@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
+import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsontables import tables
 
 from turbotui.cli import main
 
@@ -32,7 +37,7 @@ def test_comma_separated_values_name_what_is_estimated(capsys: pytest.CaptureFix
 
 def test_json_names_what_is_estimated_and_why_the_rest_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TURNS, "--format", "json"]) == 0
-    frames = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    frames = tables(capsys.readouterr().out)
     assert [frame["kind"] for frame in frames] == ["SIMULATED"] * 4
     rows = {row.get("cpu"): row for row in frames[-1]["rows"]}
     assert rows[1]["estimated"] in (["cycles", "branches"], ["cache-misses"])
@@ -60,16 +65,64 @@ def test_the_cost_is_told_beside_the_samples(capsys: pytest.CaptureFixture[str])
         assert words in told[-1]
 
 
+def _spied(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main([*words, "--joined", "--format", "json"]) == 0
+    found = tables(capsys.readouterr().out)
+    assert {one["table"] for one in found} == {"spied_intervals"}
+    return found
+
+
 def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*TURNS, "--joined"]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    told = sorted((line["seq"], line["cpu"]) for line in lines)
-    assert told == [(seq, cpu) for seq in (1, 2, 3, 4) for cpu in (1, 5)]
-    for line in lines:
-        assert set(line["counts"]) == {"instructions", "cycles", "branches", "cache-misses"}
-        assert sorted(line["estimated"]) in (["branches", "cycles"], ["cache-misses"])
-        assert line["machine"].startswith("SIMULATED")
-        assert line["seconds"] == round(line["seconds"], 9), "nanoseconds, and no noise behind them"
+    found = _spied(capsys, *TURNS)
+    assert all((one["kind"], one["facts"]["reference"]) == ("SIMULATED", "instructions") for one in found)
+    rows = [row for one in found for row in one["rows"]]
+    assert sorted((row["seq"], row["cpu"]) for row in rows) == [(seq, cpu) for seq in (1, 2, 3, 4) for cpu in (1, 5)]
+    for row in rows:
+        assert set(row["values"]) == {"length", "instructions", "cycles", "branches", "cache-misses"}
+        assert row["estimated"] in (["cycles", "branches"], ["cache-misses"])
+        length = row["values"]["length"]
+        assert length == round(length, 9), "nanoseconds, and no noise behind them"
+        assert 0.0 < length < 5.0
+    formulas = {column["id"]: column.get("formula", "") for column in found[0]["columns"]}
+    assert formulas["instructions"] == "Δinstructions", "it is counted in every set"
+    assert formulas["cycles"].startswith("Δcycles; in intervals of another set Δinstructions x ")
+
+
+def test_an_event_that_a_cpu_does_not_count_is_a_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "spies.toml"
+    path.write_text('[[spy]]\non = "0"\nevents = ["branches"]\n[[spy]]\non = "1"\nevents = ["cycles"]\n')
+    (row, *_rest) = _spied(capsys, *QUICK[:-2], "-n", "1", "--config", str(path))[0]["rows"]
+    assert (row["cpu"], row["values"]["cycles"]) == (0, None)
+    assert row["why"]["cycles"].startswith("not read: ")
+    assert row["values"]["branches"] > 0
+
+
+@pytest.mark.parametrize("words", [TURNS, (*TURNS, "--joined")], ids=["rates", "joined"])
+def test_every_format_tells_the_same_rows(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert main([*words, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert len([row for row in rows if row["cpu"] in {"1", "5"}]) == 4 * 2
+    assert main([*words]) == 0
+    text = capsys.readouterr().out.splitlines()
+    heads = [line for line in text if line.startswith("# ")]
+    assert {head.split(",")[0] for head in heads} == {"# spied_intervals" if "--joined" in words else "# cpus"}
+    assert any("~" in line for line in text if not line.startswith("#"))
+    assert main([*words, "--format", "openmetrics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.index("# EOF") == len(lines) - 1
+    name = "turbotui_spied_intervals_cycles{" if "--joined" in words else "turbotui_cycles_per_second{"
+    samples = [line for line in lines if line.startswith(name) and ('cpu="1"' in line or 'cpu="5"' in line)]
+    assert len(samples) >= (8 if "--joined" in words else 4), "joined ones are all known"
+
+
+def test_notes_are_told_beside_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("spy", "--machine", "guest", "-i", "0.05", "-n", "2", "--events", "context-switches;page-faults")
+    assert main([*words, "--json"]) == 0
+    out, error = capsys.readouterr()
+    (first, second) = tables(out)
+    (note,) = (note for note in first["notes"] if note.startswith("instructions joins the sets that take turns"))
+    assert second["notes"] == first["notes"]
+    assert error.count(note) == 1, "said once"
 
 
 def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_only(
@@ -83,12 +136,42 @@ def test_sets_that_nothing_joins_are_said_to_be_known_in_their_own_intervals_onl
     assert "~" in out
 
 
+class _Changing(io.StringIO):
+    """Output that calls when something is in it for the first time."""
+
+    def __init__(self, wanted: str, call: Callable[[], object]) -> None:
+        super().__init__()
+        self._wanted = wanted
+        self._call: Callable[[], object] | None = call
+
+    def write(self, text: str) -> int:
+        count = super().write(text)
+        if self._call is not None and self._wanted in self.getvalue():
+            call, self._call = self._call, None
+            call()
+        return count
+
+
+def test_notes_of_a_changed_file_are_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "spies.toml"
+    entry = '[[spy]]\non = "{}"\nevents = ["cycles"]\n'
+    path.write_text(entry.format("1"))
+    out = _Changing("spied", lambda: path.write_text(entry.format("1") + entry.format("99")))
+    error = _Changing("99: no such CPU", lambda: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", error)
+    assert main([*QUICK[:-1], "600", "--config", str(path), "--joined", "--json"]) == 0
+    assert "turbotui: 99: no such CPU is measured here\n" in error.getvalue()
+    found = tables(out.getvalue())
+    assert "notes" not in found[0]
+    assert len(found) < 600
+
+
 @pytest.mark.parametrize(("words", "says"), [
     (("--machine", "guest"), "--reference task-clock --events context-switches,page-faults"),
     (("--machine", "laptop-old", "--on", "socket 1"), "names no CPUs"),
     (("--machine", "laptop-old", "--config", "/nowhere.toml"), "/nowhere.toml cannot be read"),
     (("--machine", "laptop-old", "-n", "0"), "at least one sample"),
-    (("--machine", "laptop-old", "--joined", "--format", "csv"), "--joined prints JSON lines"),
     (("--machine", "laptop-old", "--on", "9"), "--on 9: no such CPU is measured here, only 0-7"),
     (("--machine", "laptop-old", "-c", "2,3", "--on", "0-1"), "--on 0-1: no such CPU is measured here, only 2-3"),
     (("--machine", "laptop-old", "--on", "package 3"), "--on package 3: no such CPU is measured here, only 0-7"),

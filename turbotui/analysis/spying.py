@@ -6,16 +6,21 @@ sets take turns: until then the rate after it is not known, and a straight line 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from turbotui.analysis.roofline.event_sets import Interval, Joined, join_rotation
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan, Target
 from turbotui.quantities.spy_signals import SETS, SpySignals
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.census import Census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
 from turbotui.sources.spy_sets import cpus_of
@@ -36,6 +41,39 @@ class SpiedInterval:
     seconds: float
     counts: Mapping[str, float]
     estimated: frozenset[str]
+
+
+SPIED: Final = "spied_intervals"
+"""Name of the table of intervals."""
+_FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
+    Column("seq", "", 0, (), lambda one: one.seq, help="number of the interval, from 1", identity=True),
+    Column("cpu", "", 0, (), lambda one: one.cpu, help="the spy's CPU", identity=True),
+    Column("length", "s", 9, (), lambda one: round(one.seconds, 9), help="between the two readings, on the CPU itself"),
+)
+_NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
+                              "it was not counted in this interval, and no rate of another one can stand for it")
+
+
+def spied_table(plan: SpyPlan, census: Census, intervals: Sequence[SpiedInterval]) -> RowTable[SpiedInterval]:
+    """A row for each interval of each CPU, a column for each event of the plan."""
+
+    def judge(column: Column[SpiedInterval], one: SpiedInterval, value: Value) -> Cell:
+        if value is not None:
+            return Cell(value, estimated=column.id in one.estimated)
+        (count,) = column.needs
+        known = census.signals.get(count)
+        why = census.why_missing(count) if known is None else known.absent.get(one.cpu, _NO_TURN)
+        return Cell(None, why)
+
+    counts = (_counts(name, plan.reference, turns=SpySignals(name).beside in census.signals) for name in plan.events)
+    return RowTable(SPIED, "interval", (*_FIRST, *counts), intervals, judge)
+
+
+def _counts(name: str, reference: str, *, turns: bool) -> Column[SpiedInterval]:
+    joined = (f"; in intervals of another set Δ{reference} x {name} / {reference}, on a line between the intervals "
+              "that counted it" if turns else "")
+    return Column(name, "", 0, (SpySignals(name).count,), lambda one: one.counts.get(name),
+                  formula=f"Δ{name}{joined}", help=f"{name} of each CPU's spy", width=10)
 
 
 def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note, nobody_note
+from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note, nobody_note, spied_table
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.commands.formats import add_format_arguments, print_lines
+from turbotui.commands.watching import open_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.envelope import Envelope
+from turbotui.output.formats import TEXT, Writer
+from turbotui.output.frame_table import FrameTable
 from turbotui.output.layout import Layout
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -31,9 +34,8 @@ from turbotui.sampling.own_cost import OwnCost, missed_words
 from turbotui.sampling.session import Session
 from turbotui.sampling.spy_file import SpyFile
 from turbotui.sources import SOURCES
-from turbotui.untrusted import json_text, one_line
+from turbotui.untrusted import one_line
 
-_FORMATS = ("table", "csv", "json")
 _BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
 _EXAMPLE = "cycles,instructions"
 _HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
@@ -59,10 +61,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="seconds between two samples, from 0.05 (default 1)")
     parser.add_argument("-n", "--samples", metavar="N", type=int, help="end after so many samples")
     parser.add_argument("--monitor-cpu", metavar="N", type=int, help="bind everything but the spies to this CPU")
-    parser.add_argument("--format", choices=_FORMATS, help=f"{_RATES} (default {_FORMATS[0]})")
+    add_format_arguments(parser)
     parser.add_argument("--joined", action="store_true",
-                        help="JSON lines with counts, each interval of each CPU with every event, drawn between the "
-                        "intervals that counted it; they come as many intervals later as sets take turns")
+                        help=f"counts instead of {_RATES}: each interval of each CPU with every event, drawn between "
+                        "the intervals that counted it; they come as many intervals later as sets take turns")
     parser.add_argument("--cost", action="store_true", help="after each sample what taking it cost, on stderr")
 
 
@@ -75,8 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.samples is not None and arguments.samples < 1:
         raise UsageError(f"-n {arguments.samples}: at least one sample")
-    if arguments.joined and arguments.format not in (None, "json"):
-        raise UsageError(f"--joined prints JSON lines: it goes with --format json or none, not {arguments.format}")
     host = open_host(arguments)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(host, cpus)
@@ -90,12 +90,17 @@ def run(arguments: argparse.Namespace) -> int:
         session.spy(SpyPlan((one,), arguments.reference or REFERENCE))
     _check(session, arguments)
     notes = session.spy_notes
-    for note in (*notes, *filter(None, [joining_note(session.spies, session.census.signals)])):
-        print(f"turbotui: {one_line(note)}", file=sys.stderr)
+    spying = _Spying(session, arguments)
+    spying.say(_notes(session))
     if not any(session.census.signals.get(name) for column in session.spied for name in column.needs):
         raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
-    _Spying(session, arguments).run()
+    spying.run()
     return 0
+
+
+def _notes(session: Session) -> tuple[str, ...]:
+    """What a reader of the counts has to know."""
+    return (*session.spy_notes, *filter(None, [joining_note(session.spies, session.census.signals)]))
 
 
 def _check(session: Session, arguments: argparse.Namespace) -> None:
@@ -136,6 +141,7 @@ class _Taken:
     cost: OwnCost
     plan: SpyPlan
     spied: tuple[CounterColumn, ...]
+    notes: tuple[str, ...]
 
 
 class _Spying:
@@ -146,6 +152,9 @@ class _Spying:
         self._arguments = arguments
         self._frames: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
         self._note = ""
+        self._notes: tuple[str, ...] = ()
+        name = "table" if arguments.format == TEXT else arguments.format
+        self._writer = Writer(name, print_lines, intervals=arguments.samples, marks=True)
 
     def run(self) -> None:
         session = self._session
@@ -187,7 +196,7 @@ class _Spying:
 
     def _take(self, frame: Frame) -> None:
         session = self._session
-        self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied))
+        self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied, _notes(session)))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -208,30 +217,42 @@ class _Spying:
                 signal.signal(number, handler)
 
     def _print(self) -> None:
-        plan = self._session.spies
-        joiner = Joiner(plan)
-        spied: tuple[CounterColumn, ...] = ()
-        writer = None
+        joiner = Joiner(self._session.spies)
+        last: _Taken | None = None
         while (taken := self._frames.get()) is not None:
-            frame = taken.frame
             self._say_note()
-            if frame.older is None:
+            if taken.frame.older is None:
                 continue
-            if taken.plan is not plan:
-                self._join(joiner.rest())
-                plan = taken.plan
-                joiner = Joiner(plan)
+            self.say(taken.notes)
+            if last is not None and taken.plan is not last.plan:
+                self._join(last, joiner.rest())
+            if last is None or taken.plan is not last.plan:
+                joiner = Joiner(taken.plan)
             if self._arguments.joined:
-                self._join(joiner.add(frame))
+                self._join(taken, joiner.add(taken.frame))
             else:
-                if writer is None or taken.spied is not spied:
-                    spied = taken.spied
-                    writer = make_frame_format(self._arguments.format or _FORMATS[0], self._layout(spied),
-                                               self._arguments.samples, marks=True)
-                print("\n".join(writer.lines(frame)), flush=True)
+                self._rates(taken)
+            last = taken
             if self._arguments.cost:
-                print(self._cost(frame, taken.cost), file=sys.stderr, flush=True)
-        self._join(joiner.rest())
+                print(self._cost(taken.frame, taken.cost), file=sys.stderr, flush=True)
+        if last is not None:
+            self._join(last, joiner.rest())
+        self._writer.end()
+
+    def _rates(self, taken: _Taken) -> None:
+        layout = self._layout(taken.spied)
+        self._writer.write(self._envelope(taken, taken.frame.seconds, _RATES), (FrameTable(taken.frame, layout),))
+
+    def _join(self, taken: _Taken, intervals: list[SpiedInterval]) -> None:
+        """Intervals that became known with a frame. Each tells its own length: they are none of the frame's."""
+        if intervals and self._arguments.joined:
+            self._writer.write(self._envelope(taken, None, "counts"),
+                               (spied_table(taken.plan, taken.frame.census, intervals),))
+
+    def _envelope(self, taken: _Taken, seconds: float | None, said: str) -> Envelope:
+        host = self._session.machine.host
+        return Envelope(host.name, host.kind, taken.frame.newer.wall_ns, seconds, said,
+                        {"reference": taken.plan.reference}, taken.notes)
 
     def _layout(self, columns: tuple[CounterColumn, ...]) -> Layout:
         session = self._session
@@ -243,8 +264,14 @@ class _Spying:
             if (column := catalog.get(name)) is not None and all(need in census.signals for need in column.needs)
         ]
         spied = [column for column in columns if column.default]
-        host = session.machine.host
-        return Layout((*first, *spied, *beside), machine=host.name, kind=host.kind, said=_RATES)
+        return Layout((*first, *spied, *beside))
+
+    def say(self, notes: tuple[str, ...]) -> None:
+        """Notes that are new, on stderr."""
+        for note in notes:
+            if note not in self._notes:
+                print(f"turbotui: {one_line(note)}", file=sys.stderr, flush=True)
+        self._notes = notes
 
     def _say_note(self) -> None:
         note = self._session.spy_note
@@ -252,15 +279,6 @@ class _Spying:
             self._note = note
             if note:
                 print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
-
-    def _join(self, intervals: list[SpiedInterval]) -> None:
-        if not self._arguments.joined:
-            return
-        kind = label(self._session.machine.host)
-        for one in intervals:
-            line = {"seq": one.seq, "cpu": one.cpu, "seconds": round(one.seconds, 9), "counts": dict(one.counts),
-                    "estimated": sorted(one.estimated), **({"machine": kind} if kind else {})}
-            print(json_text(line), flush=True)
 
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
         """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
