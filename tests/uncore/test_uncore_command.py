@@ -64,6 +64,9 @@ def test_estimates_are_marked_in_every_format(capsys: pytest.CaptureFixture[str]
     _, out, _ = run(capsys, *words, "--json")
     (table,) = tables(out)
     assert [set(row["estimated"]) for row in table["rows"]] == [{one["id"] for one in table["columns"]}] * 2
+    _, out, _ = run(capsys, *words, "--format", "csv")
+    marks = [row["estimated"].split(";") for row in csv.DictReader(out.splitlines())]
+    assert marks == [[one["id"] for one in table["columns"]]] * 2
     _, out, _ = run(capsys, *words)
     assert sum(line.count("~") for line in out.splitlines()) == 2 * len(table["columns"])
 

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         _filter(board, text)
     board.keep(panels)
     intervals = 1 if once else arguments.intervals
-    _watch(machine, board, seconds, intervals, make_writer(arguments, intervals))
+    _watch(machine, board, seconds, intervals, make_writer(arguments, intervals, marks=True))
     return 0
 
 
