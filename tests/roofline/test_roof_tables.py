@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from jsontables import tables
 
 from turbotui.analysis.roofline.roof_tables import roof_tables
 from turbotui.analysis.roofline.roofs import Evidence, Origin
 from turbotui.analysis.roofline.theory import chip_roofs
+from turbotui.cli import main
 from turbotui.machine.host import HostKind
 from turbotui.output.envelope import Envelope
 from turbotui.output.json_lines import JsonLines
@@ -46,3 +48,12 @@ def test_open_metrics_are_in_base_units() -> None:
             'origin="theory",machine="i7-3770K",simulated="false"} 3500000000.0') in lines
     assert "# UNIT turbotui_bandwidths_bytes_per_second bytes_per_second" in lines
     assert not [line for line in lines if "gflop" in line.partition("{")[0].lower() and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("by", ["core", "package"])
+def test_every_sample_has_a_name_of_its_own(by: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several sets of roofs, of kinds of core with a name in common, and of intervals."""
+    words = ["roofline", "--machine", "laptop", "-i", "0.1", "-n", "2", "--by", by, "--format", "openmetrics"]
+    assert main(words) == 0
+    names = [line.rpartition(" ")[0] for line in capsys.readouterr().out.splitlines() if not line.startswith("#")]
+    assert len(names) == len(set(names)) > 100

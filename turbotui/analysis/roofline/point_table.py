@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from turbotui.analysis.roofline.live import Spot
@@ -19,20 +21,29 @@ _SEVERAL: Final = Unavailable(Reason.NOT_READ, "bytes come in several ways, or a
 SCALED: Final = frozenset({"flop/byte", "GFLOP/s", "GB/s"})
 """Units of what is made of counts, which may be estimates."""
 
-_COLUMNS: Final[tuple[Column[Spot], ...]] = (
-    Column("name", "", -1, (), lambda spot: spot.name, help="of the row: machine, cpu 3, a command", identity=True),
-    Column("end", "s", 6, (), lambda spot: round(spot.seconds, 6), help="of the interval, from the start of the first",
-           identity=True),
-    Column("AI", "flop/byte", 6, (), lambda spot: spot.intensity, help="arithmetic intensity"),
-    Column("GFLOP/s", "GFLOP/s", 6, (), lambda spot: spot.gflops, help="floating-point operations"),
-    Column("GB/s", "GB/s", 6, (), lambda spot: spot.gbytes, help="bytes that its cores load and store"),
-    Column("width", "", -1, (), lambda spot: spot.dominant or None, help="of most floating-point instructions"),
-    Column("bytes by", "", -1, (), lambda spot: None if spot.width is None else spot.width.value,
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A spot, and the number of its interval among those of its row or thread, from 1."""
+
+    number: int
+    spot: Spot
+
+
+_COLUMNS: Final[tuple[Column[_Numbered], ...]] = (
+    Column("name", "", -1, (), lambda row: row.spot.name, help="of the row: machine, cpu 3, a command", identity=True),
+    Column("interval", "", 0, (), lambda row: row.number, help="its number, from 1", identity=True),
+    Column("end", "s", 6, (), lambda row: row.spot.seconds, help="of the interval, from the start of the first"),
+    Column("AI", "flop/byte", 6, (), lambda row: row.spot.intensity, help="arithmetic intensity"),
+    Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.spot.gflops, help="floating-point operations"),
+    Column("GB/s", "GB/s", 6, (), lambda row: row.spot.gbytes, help="bytes that its cores load and store"),
+    Column("width", "", -1, (), lambda row: row.spot.dominant or None, help="of most floating-point instructions"),
+    Column("bytes by", "", -1, (), lambda row: None if row.spot.width is None else row.spot.width.value,
            help="how accesses become bytes"),
-    Column("length", "s", 9, (), lambda spot: spot.length,
+    Column("length", "s", 9, (), lambda row: row.spot.length,
            help="of the interval, or how long the thread ran in it: times a rate, so many operations or bytes"),
     Column("rates per", "", -1, (),
-           lambda spot: "second of the thread's run time" if spot.task else "second of the interval",
+           lambda row: "second of the thread's run time" if row.spot.task else "second of the interval",
            help="what a second of GFLOP/s and GB/s is of"),
 )
 
@@ -53,6 +64,11 @@ def judge_spot(column: Column[Any], spot: Spot, value: Value) -> Cell:
     return Cell(None, _SEVERAL if column.id == "bytes by" else why_unplaced(spot))
 
 
-def point_table(spots: Sequence[Spot]) -> AnyTable:
+def point_table(spots: Iterable[Spot]) -> AnyTable:
     """Spots of any level, oldest first."""
-    return RowTable("roofline", "point", _COLUMNS, spots, judge_spot)
+    seen: Counter[object] = Counter()
+    rows = []
+    for spot in spots:
+        seen[spot.identity] += 1
+        rows.append(_Numbered(seen[spot.identity], spot))
+    return RowTable("roofline", "point", _COLUMNS, rows, lambda column, row, value: judge_spot(column, row.spot, value))

@@ -47,6 +47,7 @@ class Stretch:
         name: of the row.
         number: of the behaviour, from 1; None for a change from one to the next.
         phase: when, and what was done.
+        at: its number among the phases of its row, from 1; 0 for a behaviour.
         verdict: of a behaviour, what bounds it; None where that cannot be said.
         why: then the reason.
     """
@@ -54,6 +55,7 @@ class Stretch:
     name: str
     number: int | None
     phase: Phase
+    at: int = 0
     verdict: Verdict | None = None
     why: Unavailable | None = None
 
@@ -140,8 +142,8 @@ class Result:
         phases = find_phases(moments_of(self.rows[name]))
         kinds = kinds_of(phases)
         steady = any(phase.intervals > 1 for phase in phases)
-        return [Stretch(name, None if steady and phase.intervals == 1 else _nearest(phase, kinds), phase)
-                for phase in phases]
+        return [Stretch(name, None if steady and phase.intervals == 1 else _nearest(phase, kinds), phase, at)
+                for at, phase in enumerate(phases, 1)]
 
     def behaviours(self, name: str) -> list[Stretch]:
         """The behaviours that the phases of a row repeat."""
@@ -154,7 +156,7 @@ class Result:
         for number, kind in enumerate(kinds_of(find_phases(moments_of(spots))), 1):
             judged = _judged(kind, roofs, whole.single, used)
             why = None if judged else _no_roofs(choice) if roofs is None else _NO_WORK
-            found.append(Stretch(name, number, kind, judged, why))
+            found.append(Stretch(name, number, kind, verdict=judged, why=why))
         return found
 
 

@@ -59,7 +59,7 @@ _NAME: Final[Column[Total]] = Column("name", "", -1, (), lambda row: row.spot.na
 _TOTALS: Final[tuple[Column[Total], ...]] = (
     _NAME,
     Column("AI", "flop/byte", 4, (), lambda row: row.spot.intensity, help="arithmetic intensity"),
-    Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: row.spot.gflops, help="floating-point operations"),
+    Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.spot.gflops, help="floating-point operations"),
     Column("GB/s", "GB/s", 3, (), lambda row: row.spot.gbytes, help="bytes that its cores load and store"),
     Column("width", "", -1, (), lambda row: row.spot.dominant or None, help="of most floating-point instructions"),
     Column("length", "s", 3, (), lambda row: row.spot.length, help="of the intervals that were counted"),
@@ -99,8 +99,8 @@ _BEHAVIOURS: Final[tuple[Column[Stretch], ...]] = (
 )
 _PHASES: Final[tuple[Column[Stretch], ...]] = (
     Column("name", "", -1, (), lambda row: row.name, help="of the row", identity=True),
-    Column("start", "s", 2, (), lambda row: round(row.phase.start, 6), help="from the start of the run",
-           identity=True),
+    Column("phase", "", 0, (), lambda row: row.at, help="its number, from 1", identity=True),
+    Column("start", "s", 2, (), lambda row: row.phase.start, help="from the start of the run"),
     Column("behaviour", "", 0, (), lambda row: row.number, help="the one that it is of"),
     *_PLACE,
 )

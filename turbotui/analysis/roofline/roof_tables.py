@@ -41,9 +41,10 @@ class Part(Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Cores of one kind with the set of roofs that they are of."""
+    """Cores of one kind and clock with the set of roofs that they are of, and their number there, from 1."""
 
     roofs: RoofSet
+    number: int
     one: CoreGroup
 
 
@@ -132,6 +133,7 @@ _SETS: Final[tuple[Column[RoofSet], ...]] = (
 )
 _CORES: Final[tuple[Column[Cores], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
+    Column("group", "", 0, (), lambda row: row.number, help="cores of one kind and clock", identity=True),
     Column("core type", "", -1, (), lambda row: row.one.kind, help="P, E or LP on hybrid machines", identity=True),
     Column("core", "", -1, (), lambda row: row.one.name, help="microarchitecture", identity=True),
     Column("cores", "", 0, (), lambda row: row.one.cores, help="how many are added up"),
@@ -178,7 +180,7 @@ def ridge_table(sets: Sequence[RoofSet]) -> AnyTable:
 
 def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
     """All that is known of some sets of roofs; `roof_notes` has the sentences."""
-    groups = [Cores(one, group) for one in sets for group in one.groups]
+    groups = [Cores(one, number, group) for one in sets for number, group in enumerate(one.groups, 1)]
     return (
         peak_table(sets), bandwidth_table(sets), ridge_table(sets),
         RowTable("sets", "roofs", _SETS, sets, _dated),
