@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
+import turbotui
 from turbotui.machine.signal_guard import guarded_signals
 
 
@@ -35,3 +37,10 @@ def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_nobody_else_catches_signals() -> None:
+    """A driver of the terminal keeps its own while it lives; a launched command gets back what Python took."""
+    home = Path(turbotui.__file__).parent
+    found = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "signal.signal(" in path.read_text()}
+    assert found == {"machine/signal_guard.py", "machine/launching.py", "terminal/driver.py"}

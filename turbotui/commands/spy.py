@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import FrameType
 
 from turbotui.analysis.spying import Joiner, SpiedInterval, cost_words, joining_note, nobody_note, spied_table
 from turbotui.commands.arguments import add_machine_arguments
@@ -20,6 +19,7 @@ from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.machine.signal_guard import guarded_signals
 from turbotui.output.envelope import Envelope
 from turbotui.output.formats import TEXT, Writer
 from turbotui.output.frame_table import FrameTable
@@ -198,23 +198,14 @@ class _Spying:
         session = self._session
         self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied, _notes(session)))
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
+    def _signals(self) -> AbstractContextManager[None]:
         """SIGINT and SIGTERM end after the sample under way; SIGUSR1 ends the interval."""
-
-        def end(_number: int, _frame: FrameType | None) -> None:
-            self._session.stop(0.0)
-
-        def early(_number: int, _frame: FrameType | None) -> None:
-            self._session.end_interval()
-
-        handlers = {signal.SIGINT: end, signal.SIGTERM: end, signal.SIGUSR1: early}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        session = self._session
+        return guarded_signals({
+            signal.SIGINT: lambda _number: session.stop(0.0),
+            signal.SIGTERM: lambda _number: session.stop(0.0),
+            signal.SIGUSR1: lambda _number: session.end_interval(),
+        })
 
     def _print(self) -> None:
         joiner = Joiner(self._session.spies)
