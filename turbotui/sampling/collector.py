@@ -6,12 +6,12 @@ by cancelling its task is a tenth of what sampling costs.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
 
 from turbotui.sampling.answers import Answer, Answering
-from turbotui.sampling.loop import asyncio
 
 
 class Alarm:

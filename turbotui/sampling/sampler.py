@@ -6,6 +6,7 @@ An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the 
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -26,7 +27,6 @@ from turbotui.sampling.collector import Alarm
 from turbotui.sampling.crew import NO_HURRY, Crew
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
-from turbotui.sampling.loop import asyncio
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.relinquishing import Relinquished, relinquish
 from turbotui.sampling.snapshot import Snapshot

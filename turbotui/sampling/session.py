@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import sys
@@ -27,7 +28,6 @@ from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_
 from turbotui.sampling.census import Census, take_census
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
-from turbotui.sampling.loop import asyncio
 from turbotui.sampling.own_cost import Meter, OwnCost
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
