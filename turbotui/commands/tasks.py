@@ -13,7 +13,7 @@ from typing import Final
 
 from turbotui.analysis.tasks.accounts import RUN_MEANING
 from turbotui.analysis.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
-from turbotui.analysis.tasks.energy import Energy, EnergyMeter, energy_columns, share_out
+from turbotui.analysis.tasks.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals, share_out
 from turbotui.analysis.tasks.report import Report
 from turbotui.analysis.tasks.tables import Grouping
 from turbotui.analysis.tasks.task_table import TASKS, TOTALS
@@ -117,11 +117,12 @@ class _Watch:
         watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
         try:
             self._open(watching)
-            session = Session(self._machine, SOURCES, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
+            sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
+            session = Session(self._machine, sources, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
             meter = EnergyMeter(session.census)
-            columns = energy_columns(session.catalog, session.census)
-            session.want(column.id for column in columns)
-            if columns:
+            signals = energy_signals(session.census)
+            session.want((), signals)
+            if signals:
                 session.start(meter.feed, first=_FIRST)
             try:
                 with self._signals(watching):
@@ -130,7 +131,7 @@ class _Watch:
                         held.go()
                     return self._watch(watching, meter)
             finally:
-                if columns:
+                if signals:
                     session.stop()
         finally:
             watching.close()

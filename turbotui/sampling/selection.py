@@ -106,9 +106,10 @@ def choose_columns(
     return tuple(column for column in catalog.columns if column.id in shown)
 
 
-def signals_of(columns: Iterable[CounterColumn], census: Census) -> frozenset[SignalId]:
-    """The signals that have to be read for these columns, with those that their scaling needs."""
-    wanted: set[SignalId] = set()
+def signals_of(columns: Iterable[CounterColumn], census: Census,
+               signals: Iterable[SignalId] = ()) -> frozenset[SignalId]:
+    """The signals that have to be read for these columns and signals, with those that their scaling needs."""
+    wanted = {name for name in signals if name in census.signals}
     for column in columns:
         if all(name in census.signals for name in column.needs):
             wanted.update(name for name in (*column.needs, *column.wants) if name in census.signals)

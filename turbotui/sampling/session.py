@@ -75,6 +75,7 @@ class Session:
         self._bound: int | None = None
         self._own_host = own_host
         self._columns: tuple[CounterColumn, ...] = ()
+        self._signals: frozenset[SignalId] = frozenset()
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
         self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
@@ -89,10 +90,11 @@ class Session:
         """Nominal seconds between ticks; every rate uses the time that really passed."""
         return self._sampler.interval
 
-    def want(self, columns: Iterable[ColumnId]) -> None:
-        """Read what these columns need, and nothing else, from the next tick on."""
+    def want(self, columns: Iterable[ColumnId], signals: Iterable[SignalId] = ()) -> None:
+        """Read what these columns need, and these signals, and nothing else, from the next tick on."""
         found = [self.catalog.get(name) for name in columns]
         self._columns = tuple(column for column in found if column is not None)
+        self._signals = frozenset(signals)
         self._want()
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
@@ -105,7 +107,7 @@ class Session:
         self._want()
 
     def _want(self) -> None:
-        wanted = signals_of((*self._columns, *self.spied), self.census) | self._also
+        wanted = signals_of((*self._columns, *self.spied), self.census, self._signals) | self._also
         wanted |= compared_with(wanted, self.census, self._sampler.interval)
         # A counter that wraps, once it was shown, is read on while its column is hidden: shown again it has its number
         # at once, and no wrap is lost in between. It is a register or two a package.

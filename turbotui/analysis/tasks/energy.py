@@ -115,6 +115,20 @@ def _plus(old: Mapping[int, float], more: Mapping[int, float]) -> dict[int, floa
     return {**old, **{key: old.get(key, 0.0) + value for key, value in more.items()}}
 
 
+ENERGY_SOURCES: Final = frozenset({
+    "clock-start", "perf-msr", "perf-power", "platform-constants", "msr", "amd-energy", "powercap", "proc-stat",
+    "clock-end",
+})
+"""Ids of the sources that can give what energy is shared out by: who wants nothing else need not ask the others."""
+
+
+def energy_signals(census: Census) -> frozenset[SignalId]:
+    """The signals that `EnergyMeter` reads; empty where there is no energy."""
+    if _ENERGY not in census.signals:
+        return frozenset()
+    return frozenset(name for name in (_ENERGY, _CYCLES, *_TIMES) if name in census.signals)
+
+
 def energy_columns(catalog: Catalog, census: Census) -> tuple[CounterColumn, ...]:
     """Columns by which the signals for `EnergyMeter` are read; empty where there is no energy."""
     if _ENERGY not in census.signals:
