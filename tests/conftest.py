@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 import sys
 import time
@@ -16,6 +17,13 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "ui")]
 # how long an example takes says something of what else the machine does, and nothing of the code
 settings.register_profile("turbotui", deadline=None)
 settings.load_profile("turbotui")
+
+# A suite that a shell began in the background, or nohup(1), ignores these, and what is ignored stays so across exec:
+# the programs of tests could not be interrupted. What is caught is as usual in them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
 _LOOKS, _REST = 5, 0.02
 _EVERY = 20.0  # seconds for which a look holds
