@@ -15,6 +15,7 @@ TEXT_COMES_IN = {
     "machine/linux.py": "the host: files and names of the machine",
     "machine/identity.py": "the numbers in /proc/self/task/*/status",
     "machine/libpfm/library.py": "the path of the library in /proc/self/maps",
+    "machine/code/isas.py": "the architecture of this process, which is only compared",
     "machine/own_files.py": "opens what it writes",
     "analysis/score_history.py": "names of the files of scores",
     "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",

@@ -50,7 +50,7 @@ class Draining:
         self.size = self._left
         """Bytes that there are at first."""
 
-    def decode(self, piece: int) -> int | None:
+    def parse(self, piece: int) -> int | None:
         """Have records ready; returns the time of the last one where the ring has more behind it, else None."""
         while self._left and not self._records:
             data = self._ring.look(min(self._left, piece))
@@ -81,7 +81,7 @@ def in_order(rings: Sequence[Draining]) -> Iterator[list[Taken]]:
     full = [one for one in rings if one.size]
     piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))
     while full:
-        reached = [one.decode(piece) for one in full]
+        reached = [one.parse(piece) for one in full]
         first = min((time for time in reached if time is not None), default=None)
         batch = [taken for one in full if (taken := one.until(first)) is not None]
         if batch:
