@@ -1,4 +1,4 @@
-"""README.md carries tables made from the code: they must be what the code says."""
+"""docs/ carries tables made from the code: they must be what the code says."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
     parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
     add_format_arguments(parser)
-    parser.add_argument("--markdown", action="store_true", help="the glossary of README.md: all columns, any machine")
+    parser.add_argument("--markdown", action="store_true", help="docs/columns.md: all columns, any machine")
 
 
 def run(arguments: argparse.Namespace) -> int:

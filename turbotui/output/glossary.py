@@ -1,4 +1,4 @@
-"""The column glossary as Markdown, from the catalog itself: README.md carries it and a test keeps it true."""
+"""The column glossary as Markdown, from the catalog itself: docs/columns.md carries it and a test keeps it true."""
 
 from __future__ import annotations
 

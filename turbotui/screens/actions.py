@@ -280,7 +280,7 @@ CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def key_lines() -> list[str]:
-    """The key table as Markdown, for README.md."""
+    """The key table as Markdown, for docs/keys.md."""
     lines = ["| key | does | where |", "|---|---|---|"]
     for action in ACTIONS:
         places = ", ".join(where.value for where in action.where)
