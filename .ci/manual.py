@@ -1,0 +1,214 @@
+"""Man pages and completions of every verb, from the parsers that the program itself uses."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from turbotui import __version__
+from turbotui.cli import Parser
+from turbotui.commands import COMMANDS, Command
+from turbotui.commands.stat_options import OPTIONS as STAT_OPTIONS
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An option: its spellings, its argument ("" for none), the words it takes, and what it does."""
+
+    names: tuple[str, ...]
+    argument: str
+    choices: tuple[str, ...]
+    help: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether its argument is a path."""
+        return self.argument in ("FILE", "DIR")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb, or a verb of a verb ("events list"); "" is the program without one."""
+
+    name: str
+    summary: str
+    flags: tuple[Flag, ...]
+    operands: tuple[tuple[str, str], ...]
+    under: tuple[Verb, ...] = ()
+
+
+def verbs() -> list[Verb]:
+    """Every verb, the one without a name first."""
+    return [_of_stat(command) if command.name == "stat" else _of(command) for command in COMMANDS]
+
+
+def _of(command: Command) -> Verb:
+    parser = Parser(prog=f"turbotui {command.name}".strip())
+    if not command.name:
+        parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
+    importlib.import_module(command.module).add_arguments(parser)
+    return _of_parser(command.name, command.summary, parser)
+
+
+def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb:
+    flags, operands, under = [], [], []
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+        text = "" if action.help in (None, argparse.SUPPRESS) else " ".join((action.help or "").split())
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            told = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
+            under += [_of_parser(f"{name} {word}", told.get(word, ""), one) for word, one in action.choices.items()]
+        elif action.option_strings:
+            takes = action.nargs != 0
+            word = (action.metavar or action.dest.upper()) if takes else ""
+            flags.append(Flag(tuple(action.option_strings), str(word), tuple(map(str, action.choices or ())),
+                              text.replace("%%", "%")))
+        else:
+            operands.append((str(action.metavar or action.dest), text))
+    return Verb(name, summary, tuple(flags), tuple(operands), tuple(under))
+
+
+def _of_stat(command: Command) -> Verb:
+    from turbotui.output.formats import NAMES  # noqa: PLC0415
+
+    flags = tuple(
+        Flag((*([f"-{letter}"] if (letter := one.letter or one.prefix) else []), f"--{one.name}"), one.argument,
+             NAMES if one.name == "format" else (), " ".join(one.help.split()))
+        for one in STAT_OPTIONS if one.name not in ("", "IPC"))
+    return Verb(command.name, command.summary, flags,
+                (("command", "run this, and print one interval over it; its exit status is handed on"),))
+
+
+def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
+    """A page in man(7)."""
+    title = f"turbotui-{verb.name.replace(' ', '-')}" if verb.name else "turbotui"
+    lines = [f'.TH "{title.upper()}" 1 "" "turbotui {__version__}" "User Commands"', ".SH NAME",
+             f"{_roff(title)} \\- {_roff(verb.summary)}", ".SH SYNOPSIS",
+             f"\\fBturbotui{' ' + _roff(verb.name) if verb.name else ''}\\fR [options]"
+             + "".join(f" [\\fI{_roff(name)}\\fR]" for name, _help in verb.operands)]
+    for one in (verb, *verb.under):
+        head = "OPTIONS" if one is verb else f"turbotui {one.name}".upper()
+        if one.flags or one.operands:
+            lines += [f'.SH "{_roff(head)}"', *([_roff(one.summary) + "."] if one is not verb else [])]
+        for flag in one.flags:
+            names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.names)
+            argument = f" \\fI{_roff('|'.join(flag.choices) or flag.argument)}\\fR" if flag.argument else ""
+            lines += [".TP", names + argument, _roff(flag.help) or "."]
+        for name, text in one.operands:
+            if text:
+                lines += [".TP", f"\\fI{_roff(name)}\\fR", _roff(text)]
+    if not verb.name:
+        lines += [".SH COMMANDS"]
+        for one in all_verbs:
+            if one.name:
+                lines += [".TP", f"\\fB{_roff(one.name)}\\fR", f"{_roff(one.summary)}; see turbotui\\-{_roff(one.name)}(1)"]
+        lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 a word on the command line, 3 the machine cannot be read, "
+                  "4 no usable terminal, 70 a fault of turbotui itself."]
+    lines += [".SH SEE ALSO", "turbotui(1), turbostat(8), perf(1)"]
+    return "\n".join(lines) + "\n"
+
+
+def _roff(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+def bash(all_verbs: Sequence[Verb]) -> str:
+    """For bash-completion: verbs, options, words that options take, files."""
+    lines = ["# bash completion for turbotui(1); made by .ci/docs", "_turbotui() {",
+             '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb="" options="" one',
+             "    COMPREPLY=()",
+             '    for one in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+             '        case "$verb $one" in', *_bash_verbs(all_verbs), "        esac", "    done",
+             '    case "$verb" in']
+    for verb in _flat(all_verbs):
+        words = " ".join(name for flag in verb.flags for name in flag.names)
+        first = " ".join(one.name.split()[-1] for one in (all_verbs if not verb.name else verb.under) if one.name)
+        lines += [f'    "{verb.name}")', f'        options="{" ".join(filter(None, (words, first)))}"',
+                  '        case "$before" in']
+        for flag in verb.flags:
+            pattern = "|".join(flag.names)
+            if flag.choices:
+                lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"{' '.join(flag.choices)}\" -- \"$word\")); return;;"]
+            elif flag.is_file:
+                lines += [f'        {pattern}) COMPREPLY=($(compgen -f -- "$word")); return;;']
+            elif flag.names[-1] == "--machine":
+                lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"$(turbotui machines --format csv 2>/dev/null"
+                          " | cut -d, -f6 | tail -n +2)\" -- \"$word\")); return;;"]
+            elif flag.argument:
+                lines += [f"        {pattern}) return;;"]
+        lines += ["        esac;;"]
+    lines += ["    esac", '    COMPREPLY=($(compgen -W "$options" -- "$word"))', "}",
+              "complete -o default -F _turbotui turbotui"]
+    return "\n".join(lines) + "\n"
+
+
+def _bash_verbs(all_verbs: Sequence[Verb]) -> Iterator[str]:
+    for verb in _flat(all_verbs):
+        if verb.name:
+            above, _, last = verb.name.rpartition(" ")
+            yield f'            "{above} {last}") verb="{verb.name}";;'
+
+
+def _flat(all_verbs: Sequence[Verb]) -> Iterator[Verb]:
+    for verb in all_verbs:
+        yield verb
+        yield from _flat(verb.under)
+
+
+def zsh(all_verbs: Sequence[Verb]) -> str:
+    """For zsh's compinit."""
+    lines = ["#compdef turbotui", "# made by .ci/docs", "_turbotui() {", "    local -a verbs", "    verbs=("]
+    lines += [f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in all_verbs if verb.name]
+    lines += ["    )", "    local verb=${words[2]}", "    if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then",
+              "        _describe verb verbs", "        return", "    fi", "    case $verb in"]
+    for verb in (*all_verbs[1:], all_verbs[0]):
+        lines += [f"    {verb.name or '*'})", "        _arguments \\"]
+        for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
+            for name in flag.names:
+                argument = "" if not flag.argument else f":{flag.argument}:" + (
+                    f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.is_file else "")
+                lines += [f"            {_quoted(f'*{name}[{_plain(flag.help)}]{argument}')} \\"]
+        if verb.under:
+            lines += [f"            {_quoted('2:what:(' + ' '.join(one.name.split()[-1] for one in verb.under) + ')')} \\"]
+        lines += ["            '*:file:_files';;"]
+    lines += ["    esac", "}", '_turbotui "$@"']
+    return "\n".join(lines) + "\n"
+
+
+def fish(all_verbs: Sequence[Verb]) -> str:
+    """For fish."""
+    names = " ".join(verb.name for verb in all_verbs if verb.name)
+    lines = ["# fish completion for turbotui(1); made by .ci/docs", f"set -l verbs {names}"]
+    for verb in all_verbs:
+        seen = f"__fish_seen_subcommand_from {verb.name}" if verb.name else "not __fish_seen_subcommand_from $verbs"
+        if verb.name:
+            lines += [f"complete -c turbotui -f -n 'not __fish_seen_subcommand_from {names}' -a {verb.name} "
+                      f"-d {_quoted(verb.summary)}"]
+        for one in verb.under:
+            lines += [f"complete -c turbotui -f -n {_quoted(seen)} -a {one.name.split()[-1]} -d {_quoted(one.summary)}"]
+        for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
+            words = [f"-{'s' if len(name) == 2 else 'l'} {name.lstrip('-')}" for name in flag.names]
+            takes = "" if not flag.argument else f" -x -a {_quoted(' '.join(flag.choices))}" if flag.choices else " -r"
+            lines += [f"complete -c turbotui -n {_quoted(seen)} {' '.join(words)}{takes} -d {_quoted(flag.help)}"]
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")").replace(":", ";")
+
+
+def pages() -> dict[str, str]:
+    """Every file, by its path below share/."""
+    found = verbs()
+    made = {f"man/man1/turbotui{'-' + verb.name if verb.name else ''}.1": man_page(verb, found) for verb in found}
+    return made | {
+        "bash-completion/completions/turbotui": bash(found),
+        "zsh/site-functions/_turbotui": zsh(found),
+        "fish/vendor_completions.d/turbotui.fish": fish(found),
+    }

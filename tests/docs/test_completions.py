@@ -1,0 +1,54 @@
+"""Completions and man pages are read by the programs that they are for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SHARE = Path(__file__).parents[2] / "share"
+BASH = SHARE / "bash-completion" / "completions" / "turbotui"
+
+
+@pytest.mark.parametrize(("line", "offered"), [
+    (["turbotui", ""], {"stat", "tasks", "events", "--machine"}),
+    (["turbotui", "tasks", "--by", ""], {"thread", "process", "command"}),
+    (["turbotui", "events", ""], {"encode", "list", "sets"}),
+    (["turbotui", "events", "encode", "--eng"], {"--engine"}),
+    (["turbotui", "stat", "--format", "j"], {"json"}),
+    (["turbotui", "score", "run", "--sl"], {"--slower"}),
+])
+def test_bash_completes(line: list[str], offered: set[str]) -> None:
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("the package bash is not installed")
+    words = " ".join(f"'{word}'" for word in line)
+    script = (f". '{BASH}'; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _turbotui; "
+              "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run([shell, "--norc", "-c", script], capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    found = set(done.stdout.split())
+    assert offered <= found
+    assert all(word.startswith(line[-1]) for word in found)
+
+
+@pytest.mark.parametrize(("shell", "file"), [
+    ("bash", BASH), ("zsh", SHARE / "zsh/site-functions/_turbotui"),
+    ("fish", SHARE / "fish/vendor_completions.d/turbotui.fish"),
+])
+def test_a_shell_understands_its_file(shell: str, file: Path) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"the package {shell} is not installed")
+    subprocess.run([program, "-n", str(file)], check=True, capture_output=True)  # noqa: S603 - ours
+
+
+@pytest.mark.parametrize("page", sorted((SHARE / "man" / "man1").glob("*.1")), ids=lambda page: page.stem)
+def test_a_page_is_formatted_without_a_warning(page: Path) -> None:
+    groff = shutil.which("groff")
+    if groff is None:
+        pytest.skip("the package groff-base is not installed")
+    done = subprocess.run([groff, "-man", "-ww", "-Tutf8", str(page)], capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    assert done.stderr == ""
+    assert page.stem.upper() in done.stdout
