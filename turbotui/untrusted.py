@@ -14,7 +14,7 @@ UTF-8 as ⟪xNN⟫. A text that holds such marks itself has these marked too, so
 
 from __future__ import annotations
 
-import json
+import functools
 import math
 import re
 from collections.abc import Callable
@@ -37,16 +37,16 @@ _BYTES: Final = range(0xDC80, 0xDD00)  # surrogateescape (PEP 383): byte 0x80 is
 
 T = TypeVar("T")
 
-_UNSAFE: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}]")
-_UNSAFE_OR_BREAK: Final = re.compile(f"[\t\n{_CONTROLS}{_UNSEEN}]")
-_UNSAFE_OR_MARK: Final = re.compile(f"[{_CONTROLS}{_UNSEEN}{_MARKS}]")
-_UNSAFE_OR_COLOUR: Final = re.compile(f"\x1b\\[[0-9;:]*m|[{_CONTROLS}{_UNSEEN}]")
+_UNSAFE: Final = f"[{_CONTROLS}{_UNSEEN}]"
+_UNSAFE_OR_BREAK: Final = f"[\t\n{_CONTROLS}{_UNSEEN}]"
+_UNSAFE_OR_MARK: Final = f"[{_CONTROLS}{_UNSEEN}{_MARKS}]"
+_UNSAFE_OR_COLOUR: Final = f"\x1b\\[[0-9;:]*m|[{_CONTROLS}{_UNSEEN}]"
 _MARK: Final = re.compile("[\u2400-\u241f\u2421]|\u27ea(x?)([0-9a-f]{2,6})\u27eb")
 
 
 def visible(text: str) -> str:
     """A text from outside with everything that a terminal would obey or hide marked; TABs and line breaks stay."""
-    return _UNSAFE_OR_MARK.sub(_mark, text) if _may_hold(_UNSAFE_OR_MARK, text) else text
+    return _compiled(_UNSAFE_OR_MARK).sub(_mark, text) if _may_hold(_UNSAFE_OR_MARK, text) else text
 
 
 def decoded(data: bytes) -> str:
@@ -68,12 +68,12 @@ def in_cell(text: str) -> str:
     """A piece of a line that is about to be drawn: as `one_line`, with the blanks around it."""
     if text.isprintable() and text.isascii():  # nearly always, and this is asked of every piece of a screen
         return text
-    return _UNSAFE_OR_BREAK.sub(_mark, text)
+    return _compiled(_UNSAFE_OR_BREAK).sub(_mark, text)
 
 
 def guarded(text: str) -> str:
     """What is about to be written, maybe to a terminal: marks what was not yet, except colours, TABs and line ends."""
-    return _UNSAFE_OR_COLOUR.sub(_mark_but_colours, text) if _may_hold(_UNSAFE, text) else text
+    return _compiled(_UNSAFE_OR_COLOUR).sub(_mark_but_colours, text) if _may_hold(_UNSAFE, text) else text
 
 
 def original(text: str) -> str:
@@ -87,6 +87,8 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
 
     A number that is not finite, for which JSON has no word, is null.
     """
+    import json  # noqa: PLC0415 - what prints text does without it
+
     separators = (",", ":") if compact else None
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=default,
@@ -97,7 +99,7 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
     if not _may_hold(_UNSAFE_OR_MARK, text):
         return text
     # A mark holds none of the characters that mean something in JSON, and none that need an escape.
-    return _UNSAFE.sub(_json_escape, _MARK.sub(_json_original, text))
+    return _compiled(_UNSAFE).sub(_json_escape, _MARK.sub(_json_original, text))
 
 
 def visible_in(value: T) -> T:
@@ -115,16 +117,22 @@ def visible_in(value: T) -> T:
 def toml_text(text: str) -> str:
     """A basic string of TOML 1.0 that a parser reads as this visible text; no byte of it is unsafe."""
     escaped = original(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_UNSAFE_OR_BREAK.sub(_toml_escape, escaped)}"'
+    return f'"{_compiled(_UNSAFE_OR_BREAK).sub(_toml_escape, escaped)}"'
 
 
-def _may_hold(pattern: re.Pattern[str], text: str) -> bool:
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first needed: half a millisecond each, and most texts are plain."""
+    return re.compile(pattern)
+
+
+def _may_hold(pattern: str, text: str) -> bool:
     """Whether a pattern of single characters is in a text; a no, the usual answer, takes two nanoseconds a character.
 
     A pattern of this size takes eighty: only what is left without plain ASCII is given to it.
     """
     left = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
-    return bool(left) and pattern.search(left.decode("utf-8", "surrogatepass")) is not None
+    return bool(left) and _compiled(pattern).search(left.decode("utf-8", "surrogatepass")) is not None
 
 
 def _finite(value: Any) -> Any:
@@ -161,10 +169,14 @@ def _unmark(found: re.Match[str]) -> str:
 
 
 def _json_original(found: re.Match[str]) -> str:
+    import json  # noqa: PLC0415 - loaded by json_text
+
     return json.dumps(_unmark(found), ensure_ascii=False)[1:-1]
 
 
 def _json_escape(found: re.Match[str]) -> str:
+    import json  # noqa: PLC0415 - loaded by json_text
+
     return json.dumps(found[0])[1:-1]
 
 

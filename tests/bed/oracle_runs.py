@@ -19,7 +19,7 @@ from turbotui.analysis.configuration import configuration
 from turbotui.commands.stat_opening import open_stat
 from turbotui.commands.stat_options import parse_options
 from turbotui.machine.simulated import ManualClock
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.frame_formats import make_frame_format
 from turbotui.sampling.frame import Frame
 
 THEIRS = shutil.which("turbostat") or "/usr/sbin/turbostat"

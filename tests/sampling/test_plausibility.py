@@ -13,7 +13,7 @@ from scripted import FakeHost, FakeSource, census_of, column, counter, machine_o
 
 from turbotui.analysis.doctor import diagnose
 from turbotui.machine.topology import Topology, topology_of
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.frame_formats import make_frame_format
 from turbotui.output.layout import Layout
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import CounterColumn

@@ -14,7 +14,7 @@ from statscripts import SERVER, Script, signal
 from turbotui.errors import UsageError
 from turbotui.machine.host import HostKind
 from turbotui.output.formats import NAMES as FORMATS
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.frame_formats import make_frame_format
 from turbotui.output.layout import Layout
 from turbotui.output.openmetrics import metric_names
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for

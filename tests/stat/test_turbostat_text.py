@@ -10,7 +10,7 @@ import pytest
 from statscripts import PAIR, SERVER, Script, signal
 
 from turbotui.machine.host import HostKind
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.frame_formats import make_frame_format
 from turbotui.output.layout import Layout
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog import catalog_for

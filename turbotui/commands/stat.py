@@ -17,11 +17,10 @@ from turbotui.commands.stat_opening import Opened, open_stat
 from turbotui.commands.stat_options import StatOptions, Task, help_text, parse_options
 from turbotui.commands.stat_streams import Streams, warn
 from turbotui.errors import InternalError, TurbotuiError
-from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
 from turbotui.machine.launching import Held
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.output.extremes import Extremes
-from turbotui.output.frame_table import make_frame_format
+from turbotui.output.frame_formats import make_frame_format
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import Every
@@ -136,6 +135,8 @@ def _run_command(opened: Opened, options: StatOptions, streams: Streams) -> int:
 
 
 def _without_root() -> None:
+    from turbotui.machine.identity import forbid_new_privileges, give_up_privileges  # noqa: PLC0415 - few ask for it
+
     forbid_new_privileges()
     give_up_privileges(os.environ)
 

@@ -9,7 +9,6 @@ from typing import TextIO
 
 from turbotui.commands.stat_options import StatError, StatOptions
 from turbotui.errors import TurbotuiError
-from turbotui.machine.own_files import open_output
 from turbotui.untrusted import one_line
 
 
@@ -24,6 +23,8 @@ class Streams:
     def __init__(self, options: StatOptions) -> None:
         self._file: TextIO | None = None
         if options.out:
+            from turbotui.machine.own_files import open_output  # noqa: PLC0415 - most runs write no file
+
             try:
                 self._file = open_output(options.out)
             except OSError as error:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from turbotui.output.envelope import Envelope
-from turbotui.output.formats import TEXT, Format, make_format
+from turbotui.output.formats import Format
 from turbotui.output.layout import PLACES, Layout, place_of
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
@@ -77,17 +76,7 @@ def envelope_of(frame: Frame, layout: Layout) -> Envelope:
     return Envelope(layout.machine, layout.kind, frame.newer.wall_ns, frame.seconds, layout.said)
 
 
-class FrameFormat(Protocol):
-    """One way to write frames. It may keep state from one frame to the next."""
-
-    def lines(self, frame: Frame) -> Iterator[str]:
-        """One interval, as lines without their ends."""
-
-    def end(self) -> Iterator[str]:
-        """The lines after the last interval."""
-
-
-class _TableOfFrame:
+class TableOfFrames:
     """Frames in a format that knows tables."""
 
     def __init__(self, layout: Layout, written: Format) -> None:
@@ -95,22 +84,9 @@ class _TableOfFrame:
         self._format = written
 
     def lines(self, frame: Frame) -> Iterator[str]:
-        """See `FrameFormat.lines`."""
+        """See `frame_formats.FrameFormat.lines`."""
         yield from self._format.lines(envelope_of(frame, self._layout), FrameTable(frame, self._layout))
 
     def end(self) -> Iterator[str]:
-        """See `FrameFormat.end`."""
+        """See `frame_formats.FrameFormat.end`."""
         yield from self._format.end()
-
-
-def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, marks: bool = False) -> FrameFormat:
-    """A format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
-
-    Raises:
-        UsageError: there is no such format.
-    """
-    if name == TEXT:
-        from turbotui.output.turbostat_text import TurbostatText  # noqa: PLC0415 - only where it is used
-
-        return TurbostatText(layout)
-    return _TableOfFrame(layout, make_format(name, intervals, marks=marks))

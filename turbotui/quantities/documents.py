@@ -8,22 +8,26 @@ Texts are made visible.
 
 from __future__ import annotations
 
-import json
+import functools
 import math
 import re
-import tomllib
 
 from turbotui.untrusted import visible_in
 
 _BITS = 63  # TOML 1.0, "Integer": arbitrary 64-bit signed integers; more is an error
 _LONGEST_INTEGER = 4300  # characters; Python's own limit for int(), whose time grows with the square
 _DEEPEST = 64  # parts of a dotted key: tomllib's time grows with the square of them (8 s for 20,000)
-_LONG_KEY = re.compile(rf"""(?<![\w.\-"'])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{_DEEPEST}}}""", re.ASCII)
+_LONG_KEY = rf"""(?<![\w.\-"'])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{_DEEPEST}}}"""
 _TOO_DEEP = "it is nested too deeply"
 
 
 class DocumentError(ValueError):
     """Why a text is not a document that can be used: "it is not TOML: ...", without the name of its file."""
+
+
+@functools.cache
+def _long_key() -> re.Pattern[str]:
+    return re.compile(_LONG_KEY, re.ASCII)
 
 
 def parse_toml(text: str) -> dict[str, object]:
@@ -32,7 +36,9 @@ def parse_toml(text: str) -> dict[str, object]:
     Raises:
         DocumentError: it is not TOML (with the line), a number is not finite or too large, or it is nested too deeply.
     """
-    if _LONG_KEY.search(text):
+    import tomllib  # noqa: PLC0415 - most runs read no document
+
+    if _long_key().search(text):
         raise DocumentError(_TOO_DEEP)
     try:
         found = tomllib.loads(text, parse_float=_finite)
@@ -52,6 +58,8 @@ def parse_json(text: str | bytes) -> object:
     Raises:
         DocumentError: it is not JSON (with the line), a number is not finite or too large, or it is nested too deeply.
     """
+    import json  # noqa: PLC0415 - most runs read no document
+
     try:
         found: object = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
         _check(found)

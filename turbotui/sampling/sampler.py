@@ -11,6 +11,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
@@ -28,10 +29,12 @@ from turbotui.sampling.crew import NO_HURRY, Crew
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
-from turbotui.sampling.relinquishing import Relinquished, relinquish
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.turns import Turns
 from turbotui.sources.source import Source
+
+if TYPE_CHECKING:  # few give root up: loaded where one does
+    from turbotui.sampling.relinquishing import Relinquished
 
 _LATE_SHARE = 0.5  # a worker that has not answered after this share of the interval is late
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
@@ -181,6 +184,8 @@ class Sampler:
         give_up()
         self._machine = replace(self._machine, privileges=self._machine.host.privileges())
         found = take_census(self._machine, before.sources)
+        from turbotui.sampling.relinquishing import relinquish  # noqa: PLC0415 - few give root up
+
         self._relinquished = relinquish(before, found, read)
         self._offered = self._relinquished.offered(found)
         self._replan()

@@ -14,7 +14,6 @@ from turbotui.errors import UsageError
 from turbotui.machine.allocator import spare_memory
 from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.identity import forbid_new_privileges, give_up_privileges
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -293,6 +292,8 @@ class Session:
                 self._on_end()
             return
         if self._gives_up:
+            from turbotui.machine.identity import forbid_new_privileges  # noqa: PLC0415 - few ask for it
+
             forbid_new_privileges()  # before there are threads, which have it from here
         self._sampler.hold = hold
         sys.setswitchinterval(_SWITCH_SECONDS)
@@ -303,6 +304,8 @@ class Session:
 
     def give_up_privileges(self) -> None:
         """Have root given up for good once every counter is open; before `start`."""
+        from turbotui.machine.identity import give_up_privileges  # noqa: PLC0415 - few ask for it
+
         self._gives_up = True
         self._sampler.give_up(lambda: give_up_privileges(os.environ))
 

@@ -22,7 +22,6 @@ from importlib import resources
 from turbotui.errors import UsageError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.given_files import GivenFileError, read_given
-from turbotui.machine.own_files import config_folder
 from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.grammar import ExpressionError
@@ -143,6 +142,8 @@ def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, Even
     Raises:
         SetError: a file cannot be used.
     """
+    from turbotui.machine.own_files import config_folder  # noqa: PLC0415 - most runs have no sets of their own
+
     users = os.path.join(config_folder(environment), _USERS) if environment.keys() & {"HOME", "XDG_CONFIG_HOME"} else ""
     found = shipped_sets()
     if os.path.exists(users):
