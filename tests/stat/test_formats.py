@@ -195,3 +195,10 @@ def test_one_interval_is_written_without_its_time() -> None:
     layout = Layout(catalog_for(script.signals).select(NAMES), machine="m")
     series = make_frame_format("openmetrics", layout, 1)
     assert list(series.lines(seen[0])) == list(make_frame_format("openmetrics", layout).lines(seen[0]))
+
+
+def test_a_recorded_machine_passes_for_no_real_one_in_openmetrics() -> None:
+    samples = [line for line in written("openmetrics", kind=HostKind.RECORDED) if not line.startswith("#")]
+    assert samples
+    assert all('kind="RECORDED"' in line for line in samples)
+    assert not any("kind=" in line for line in written("openmetrics"))

@@ -60,7 +60,7 @@ def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
-    """The same of one interval that was not printed."""
+    """What the tables of one interval say, as `intervals` gives it, without a program that prints them."""
     (found,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
     return found
 

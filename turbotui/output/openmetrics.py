@@ -50,6 +50,8 @@ class OpenMetricsText:
         """The families of one interval; the exposition is not ended yet."""
         common = {"machine": envelope.machine,
                   "simulated": "true" if envelope.kind is HostKind.SIMULATED else "false"}
+        if envelope.kind is HostKind.RECORDED:  # neither simulated nor of the machine in front of anybody
+            common["kind"] = envelope.kind.value
         columns = measures(table)
         prefix = "" if table.name == _CPUS else f"{_WORD.sub('_', table.name.lower())}_"
         names = {at: name.replace(_PREFIX, f"{_PREFIX}_{prefix}".rstrip("_"), 1)
