@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from turbotui import __version__
 from turbotui.cli import Parser
-from turbotui.commands import COMMANDS, Command
-from turbotui.commands.stat_options import OPTIONS as STAT_OPTIONS
+from turbotui.feature import Command
+from turbotui.features import COMMANDS
+from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
 
 
 def _of_stat(command: Command) -> Verb:
-    from turbotui.output.formats import NAMES  # noqa: PLC0415
+    from turbotui.tables.formats import NAMES  # noqa: PLC0415
 
     flags = tuple(
         Flag((*([f"-{letter}"] if (letter := one.letter or one.prefix) else []), f"--{one.name}"), one.argument,

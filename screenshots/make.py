@@ -1,11 +1,13 @@
 """Draws the pictures of the README: `python screenshots/make.py` writes screenshots/*.svg.
 
-Every picture is of a simulated machine whose clock is moved by hand, so that the same program gives the same pictures.
+Every picture is of a simulated machine. Scenes have a clock that is moved by hand, so that the same program gives the
+same pictures; live scenes are of what watches with threads and counters of its own, over seconds of real time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,18 +15,20 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from turbotui.app import TurbotuiApp
+from turbotui.app.dashboard import TurbotuiApp
 from turbotui.errors import UsageError
+from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.catalog import catalog_for
-from turbotui.quantities.columns import CounterColumn, ColumnId
-from turbotui.sampling.census import take_census
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
-from turbotui.sampling.session import OwnCost
+from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
 
 HERE = Path(__file__).parent
@@ -44,6 +48,17 @@ class Scene:
     theme: str = "calm"
 
 
+@dataclass(frozen=True, slots=True)
+class LiveScene:
+    """One picture of a dashboard that ran: its name, machine, terminal, each key with the seconds before it, a rest."""
+
+    name: str
+    machine: str
+    size: tuple[int, int]
+    keys: Sequence[tuple[float, str]]
+    rest: float = 8.0
+
+
 SCENES: tuple[Scene, ...] = (
     Scene("cpus-120x36", "sapphire-2s", (120, 36)),
     Scene("cpus-200x60", "turin-2s", (200, 60), frames=31),
@@ -61,6 +76,15 @@ SCENES: tuple[Scene, ...] = (
 )
 
 
+LIVE: tuple[LiveScene, ...] = (
+    LiveScene("power-120x36", "laptop", (120, 36), ((1.0, "4"),), rest=24.0),
+    LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),)),
+    LiveScene("roofline-120x36", "laptop-old+calculix", (120, 36), ((1.0, "6"),), rest=12.0),
+    LiveScene("tasks-120x36", "sapphire-2s", (120, 36), ((1.0, "7"),)),
+    LiveScene("timeline-120x36", "laptop", (120, 36), ((1.0, "7"), (2.0, "v"))),
+)
+
+
 class Stills:
     """A session that hands out frames taken before (`screens.watch.WatchedSession`)."""
 
@@ -69,16 +93,16 @@ class Stills:
         host = simulated_host(machine, clock, seed=SEED)
         clock.advance(WARM_UP)
         self.machine = read_machine(host)
-        self.census = take_census(self.machine, SOURCES)
-        self.catalog = catalog_for(self.census.signals)
+        self.capabilities = probe_sources(self.machine, SOURCES)
+        self.catalog = catalog_for(self.capabilities.signals)
         self.latest: Frame | None = None
         self.added: tuple[AddedCounter, ...] = ()
         self.interval = 1.0
         self.frames: list[Frame] = []
-        columns = available_columns(self.catalog, self.census, self.machine.topology)
+        columns = available_columns(self.catalog, self.capabilities, self.machine.topology)
         # The host's clock stands still between readings, so the sampler's own deadline never comes: every interval is
         # ended by hand.
-        sampler = Sampler(self.machine, self.census, signals_of(columns, self.census), self.interval)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(columns, self.capabilities), self.interval)
         frames = self.frames
 
         class Box:
@@ -114,6 +138,21 @@ class Stills:
         """Nothing was added."""
 
     def want(self, columns: Iterable[ColumnId]) -> None:
+        """Everything was read."""
+
+    find_sets: Callable[[], dict[str, object]] = staticmethod(dict)
+    spied: tuple[CounterColumn, ...] = ()
+    spy_note = ""
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Nothing was added."""
+        return ()
+
+    def typed(self) -> tuple[str, ...]:
+        """Nothing was added."""
+        return ()
+
+    def read_also(self, sources: object, signals: object) -> None:
         """Everything was read."""
 
     def end_interval(self) -> None:
@@ -160,11 +199,40 @@ async def _press(pilot: Pilot[int], keys: Sequence[str]) -> None:
         await pilot.pause()
 
 
+class LiveSession(Session):
+    """A session whose own cost is unknown: the model's is a part of it, and it would not be the same twice."""
+
+    def own_cost(self) -> OwnCost:
+        """Unknown."""
+        return OwnCost(None, None, 0.0, 0, 0)
+
+
+async def draw_live(scene: LiveScene) -> None:
+    """Write one picture of a dashboard that runs for a while."""
+    machine = read_machine(simulated_host(scene.machine, seed=SEED))
+    session = LiveSession(machine, SOURCES, 1.0, LinuxHost())
+    app = TurbotuiApp(session, available_columns(session.catalog, session.capabilities, machine.topology))
+    async with app.run_test(size=scene.size) as pilot:
+        for seconds, key in scene.keys:
+            await pilot.pause(seconds)
+            await pilot.press(key)
+        await pilot.pause(scene.rest)
+        picture = app.export_screenshot(title=f"turbotui --machine {scene.machine}")
+        (HERE / f"{scene.name}.svg").write_text(picture, encoding="utf-8")
+    session.stop()
+    print(scene.name)
+
+
 def main() -> None:
-    """Draw every scene."""
+    """Draw every scene, or those that are named."""
+    named = set(sys.argv[1:])
     for scene in SCENES:
-        stills(scene.machine, scene.frames)
-        asyncio.run(draw(scene))
+        if not named or scene.name in named:
+            stills(scene.machine, scene.frames)
+            asyncio.run(draw(scene))
+    for live in LIVE:
+        if not named or live.name in named:
+            asyncio.run(draw_live(live))
 
 
 if __name__ == "__main__":

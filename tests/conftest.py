@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import statistics
 import sys
@@ -12,11 +13,17 @@ import pytest
 from hypothesis import settings
 
 # what every folder's tests share, and the screens' tests, is found whatever pytest's import mode is
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "ui")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "app")]
+
+# Images of containers often forbid bytecode. Then each of the programs that tests start, and each of xdist's processes,
+# compiles all of turbotui anew: more than half of what `turbotui stat` costs.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.dont_write_bytecode = False
 
 # how long an example takes says something of what else the machine does, and nothing of the code
-settings.register_profile("turbotui", deadline=None)
-settings.load_profile("turbotui")
+settings.register_profile("turbotui", deadline=None, database=None)
+settings.register_profile("thorough", deadline=None, database=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "turbotui"))
 
 # A suite that a shell began in the background, or nohup(1), ignores these, and what is ignored stays so across exec:
 # the programs of tests could not be interrupted. What is caught is as usual in them.
@@ -64,3 +71,19 @@ def _the_pilot_knows_what_idle_is_here(idle: _Idle, monkeypatch: pytest.MonkeyPa
     if waiting is not None:
         usual = vars(waiting)["SLEEP_IDLE"]
         monkeypatch.setattr(waiting, "SLEEP_IDLE", min(_MOST, max(usual, 4 * idle.look())))
+
+
+_WAITING = ("e2e", "guest", "bed")
+"""Folders whose tests wait minutes for terminals and emulated machines: begun first, they end while others compute."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that wait longest; the order within a folder stays (xdist: --no-loadscope-reorder)."""
+    here = Path(__file__).parent
+    items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in _WAITING)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are CPUs for `-n auto`: at any time one of them waits for a terminal or a machine."""
+    return len(os.sched_getaffinity(0)) + 1

@@ -1,3 +1,3 @@
 """turbotui: what a machine's CPUs and uncore really do, live in a terminal."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from turbotui import __version__
-from turbotui.commands import COMMANDS, Command
 from turbotui.errors import InternalError, TurbotuiError, UsageError
-from turbotui.output.terminal_text import terminal_texts
+from turbotui.feature import Command
+from turbotui.features import COMMANDS
+from turbotui.tables.terminal_text import terminal_texts
 from turbotui.untrusted import one_line, visible
 
 if TYPE_CHECKING:

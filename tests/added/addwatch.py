@@ -11,14 +11,14 @@ from patience import PATIENCE
 
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
-from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated.truth import CpuTruth, PackageTruth
 from turbotui.sources import SOURCES
 
 SECOND = 1_000_000_000
@@ -51,7 +51,7 @@ class Adding:
         return found
 
     def why(self, column: CounterColumn) -> Unavailable | None:
-        return why_absent(column, self.session.census, self.session.machine.topology)
+        return why_absent(column, self.session.capabilities, self.session.machine.topology)
 
     def moment(self) -> Moment:
         topology = self.session.machine.topology

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from textual.widgets import Input, Static
 
-from turbotui.app import TurbotuiApp
+from turbotui.app.add import AddCounter
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.picker import Picker
 from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import ManualClock, simulated_host
 from turbotui.sampling.session import Session
-from turbotui.screens.add import AddCounter
-from turbotui.screens.picker import Picker
+from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
 from turbotui.widgets.listing import Listing
 

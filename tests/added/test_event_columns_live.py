@@ -10,12 +10,12 @@ from addwatch import SYSTEM_ROW, Adding, adding, cell, cpu_row, package
 from countinghost import CountingHost
 
 from turbotui.machine.host import Host
-from turbotui.machine.simulated import SimulatedHost
 from turbotui.quantities.added import AddError
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.plan import make_plan
+from turbotui.simulated import SimulatedHost
 
 NEAR = 1e-6
 
@@ -281,8 +281,8 @@ def test_no_descriptor_left_costs_a_column_with_its_reason() -> None:
 def test_descriptors_are_planned_for_every_counter_of_every_pmu() -> None:
     with adding("sapphire-2s") as here:
         here.add("{uncore_imc/cas_count_read/,uncore_imc/cas_count_write/}")
-        wanted = frozenset(name for name in here.session.census.signals if name.startswith("added."))
-        plan = make_plan(here.session.machine, here.session.census, wanted)
+        wanted = frozenset(name for name in here.session.capabilities.signals if name.startswith("added."))
+        plan = make_plan(here.session.machine, here.session.capabilities, wanted)
         assert plan.descriptors == 2 * 8 * 2
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from turbotui.machine.events.set_files import shipped_sets
-from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.events.set_files import shipped_sets
 from turbotui.quantities.event_columns import parse_requests
 from turbotui.sampling.event_completion import complete_events
+from turbotui.simulated import ManualClock, simulated_host
 
 INTEL = simulated_host("sapphire-2s", ManualClock())
 VERA = simulated_host("vera-2s", ManualClock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turbotui.machine.events import EncodedEvent
+from turbotui.events import EncodedEvent
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.scope import Scope

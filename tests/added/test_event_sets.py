@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.errors import UsageError
+from turbotui.events.set_files import SetError, known_sets, model_id, parse_sets, shipped_sets
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.events.set_files import SetError, known_sets, model_id, parse_sets, shipped_sets
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.unavailable import Reason
 
@@ -180,18 +180,19 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     ("[mine]\ntitle = 'x\n", "line 2"),
     ("mine = 3\n", "line 1: 'mine' is no set"),
     ("[mine]\ntitle = 'x'\n", "has no [[mine.column]]"),
-    (GOOD.replace("formula", "formul"), "line 6: the column Sw has no formul"),
+    (GOOD.replace("formula", "formul"), "line 6: 'formul' means nothing here; did you mean formula?"),
     (GOOD.replace("cs / dt", "cs / "), "line 6: The expression"),
-    (GOOD.replace('"cs / dt"', "7"), "formula of Sw is no text"),
-    (GOOD.replace("decimals = 1", "decimals = 12"), "decimals of the column Sw"),
-    (GOOD.replace('"Sw"', '""'), "has no name"),
+    (GOOD.replace('"cs / dt"', "7"), "line 6: formula is 7, and has to be a text"),
+    (GOOD.replace("decimals = 1", "decimals = 12"), "line 8: decimals is 12, and has to be a whole number from 0 to 9"),
+    (GOOD.replace('"Sw"', '""'), "line 5: name is '', and has to be the name of a column"),
     (GOOD + '[[mine.column]]\nname = "Sw"\n', "two columns Sw"),
-    (GOOD + '[[mine.column]]\nname = "X"\nalternative = 3\n', "are written [[mine.column.alternative]]"),
+    (GOOD + '[[mine.column]]\nname = "X"\nalternative = 3\n',
+     "alternative is 3, and has to be tables, written [[mine.column.alternative]]"),
     (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\nmodels = ["("]\nformula = "cs"\n',
      "line 12: '(' is no pattern"),
     (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\nmodels = "x"\nformula = "cs"\n',
-     "are a list of patterns"),
-    (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\ndocument = "x"\n', "has no formula"),
+     "line 12: models is 'x', and has to be a list of texts"),
+    (GOOD + '[[mine.column]]\nname = "X"\n[[mine.column.alternative]]\ndocument = "x"\n', "formula is missing"),
 ])
 def test_a_file_that_is_wrong_is_one_sentence_with_its_line(text: str, part: str) -> None:
     with pytest.raises(SetError) as caught:

@@ -29,7 +29,7 @@ def test_switches_clocks_and_formulas_of_this_machine() -> None:
     columns = [column for text in ("cs", "{cpu-clock,faults}", "Rate=cs/dt", "msr/tsc/", "mem:0x10:rw,name=bp")
                for column in session.add_all(text)]
     for column in columns:
-        why = why_absent(column, session.census, session.machine.topology)
+        why = why_absent(column, session.capabilities, session.machine.topology)
         if why is not None:
             pytest.skip(why.sentence())
     session.want([column.id for column in columns])

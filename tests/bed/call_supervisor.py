@@ -19,7 +19,7 @@ from served_tree import ServedTree
 
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.perf_abi import PerfEventAttr
-from turbotui.machine.simulated import ManualClock, SimulatedHost
+from turbotui.simulated import ManualClock, SimulatedHost
 
 _RECEIVE, _SEND, _ADD = 0xC050_2100, 0xC018_2101, 0x4018_2103  # SECCOMP_IOCTL_NOTIF_RECV, _SEND, _ADDFD
 _NOTICE: Final = struct.Struct("<QIIiIQ6Q")  # id pid flags, nr arch ip args

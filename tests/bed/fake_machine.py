@@ -26,9 +26,9 @@ from instruction_tracer import InstructionTracer
 from patience import PATIENCE
 from served_tree import ServedTree
 
-from turbotui.machine.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
-from turbotui.machine.simulated.cpuid import leaves
-from turbotui.machine.simulated.truth import CpuTruth, PackageTruth
+from turbotui.simulated import SHAPES, ManualClock, RealClock, SimulatedHost
+from turbotui.simulated.cpuid import leaves
+from turbotui.simulated.truth import CpuTruth, PackageTruth
 
 _PROJECT: Final = Path(__file__).parents[2]
 

@@ -14,18 +14,18 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1]))  # it is a script, which no conftest.py prepares
 from fake_machine import FakeMachine, shape_of, why_not
 
-from turbotui.machine.simulated import SimulatedHost
+from turbotui.simulated import SimulatedHost
 
 _DASHBOARD = """
 import json, sys
-from turbotui.bench.dashboard import cost_of_dashboard
+from bench.dashboard import cost_of_dashboard
 cost = cost_of_dashboard("", sys.argv[2:], float(sys.argv[1]))
 json.dump({name: getattr(cost, name) for name in ("all", "screen", "sampler", "reading", "rss_mb")}, sys.stdout)
 """
 
 _TEXT = """
 import json, sys
-from turbotui.bench.beside_turbostat import text_costs
+from bench.beside_turbostat import text_costs
 json.dump({one.name: one.refused or [round(one.start_ms, 1), round(one.interval_ms, 2)]
            for one in text_costs(float(sys.argv[1]), int(sys.argv[2]))}, sys.stdout)
 """

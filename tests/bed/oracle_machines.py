@@ -8,7 +8,7 @@ from typing import Final
 
 from recorded_registers import RecordedRegisters
 
-from turbotui.machine.simulated import SHAPES, ManualClock, SimulatedHost
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 
 WARM_UP: Final = 20.0
 """Seconds that a machine has run before it is looked at."""

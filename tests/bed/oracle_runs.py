@@ -15,12 +15,12 @@ from instruction_tracer import cannot_trace
 from oracle_machines import Case
 from patience import PATIENCE
 
-from turbotui.analysis.configuration import configuration
-from turbotui.commands.stat_opening import open_stat
-from turbotui.commands.stat_options import parse_options
-from turbotui.machine.simulated import ManualClock
-from turbotui.output.frame_formats import make_frame_format
+from turbotui.features.info.model import configuration
+from turbotui.features.stat.opening import open_stat
+from turbotui.features.stat.options import parse_options
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import ManualClock
+from turbotui.tables.frame_formats import make_frame_format
 
 THEIRS = shutil.which("turbostat") or "/usr/sbin/turbostat"
 INTERVALS = 3

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from turbotui.machine.simulated import SHAPES, ManualClock, SimulatedHost
-from turbotui.machine.simulated.layout import Place
-from turbotui.machine.simulated.model import Model
-from turbotui.machine.simulated.registers import Read
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
+from turbotui.simulated.layout import SimulatedCpu
+from turbotui.simulated.model import Model
+from turbotui.simulated.registers import Read
 
 FOLDER = Path(__file__).parents[3] / "shared" / "machines" / "registers"
 _TSC = 0x10
@@ -40,7 +40,7 @@ def _reader(address: int, samples: Sequence[int]) -> Read:
     first, step = samples[0], samples[1] - samples[0] if len(samples) > 1 else 0
     each = int(address in _CLOCKS)  # every CPU at another pace
 
-    def read(model: Model, place: Place, now: float) -> int:
+    def read(model: Model, place: SimulatedCpu, now: float) -> int:
         return first + max(0, step) * (1 + each * place.cpu) * round(max(0.0, now - _SINCE))
 
     return read

@@ -11,10 +11,10 @@ import time
 
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.sparing import SparingHost
+from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.signals import Behavior
 from turbotui.sampling.answers import Work
-from turbotui.sampling.census import take_census
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.workers import Worker
 from turbotui.sources import SOURCES
@@ -43,16 +43,16 @@ def main() -> None:
     """One argument: how many signals; a second one keeps perf away."""
     count, spare = int(sys.argv[1]), len(sys.argv) > 2
     host = LinuxHost()
-    machine = read_machine(SparingHost(host, msr=True, perf=False) if spare else host)
-    census = take_census(machine, SOURCES)
+    machine = read_machine(RestrictedHost(host, msr=True, perf=False) if spare else host)
+    capabilities = probe_sources(machine, SOURCES)
     per_cpu = [
-        signal.id for source in census.sources if not source.shared for signal in census.signals.values()
-        if census.provider[signal.id] is source and signal.behavior is not Behavior.CONSTANT
+        signal.id for source in capabilities.sources if not source.shared for signal in capabilities.signals.values()
+        if capabilities.provider[signal.id] is source and signal.behavior is not Behavior.CONSTANT
         and not signal.id.startswith(("clock.", "cpufreq.", "limit."))
     ]
     # a CPU that is not the reading one of its package reads its own and its core's signals only
     wanted = frozenset(per_cpu[:count])
-    plan = make_plan(machine, census, wanted)
+    plan = make_plan(machine, capabilities, wanted)
     work = Work(plan.tasks[0], (), machine, lambda _answer: None)
     worker = Worker("measured", ())
     worker._serve(work)

@@ -12,8 +12,8 @@ from typing import Final
 from fuse_wire import Answer, Node
 
 from turbotui.machine.host import HostError
-from turbotui.machine.simulated import SimulatedHost
-from turbotui.machine.simulated.tree import Device, File, Folder, find
+from turbotui.simulated import SimulatedHost
+from turbotui.simulated.tree import Device, File, Folder, find
 
 _MACHINE: Final = "/machine"
 _PERF: Final = "/perf"

@@ -9,8 +9,8 @@ import pytest
 from fake_machine import FakeMachine, Running, shape_of, why_not
 
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.simulated import SimulatedHost
-from turbotui.machine.simulated.tree import File, place
+from turbotui.simulated import SimulatedHost
+from turbotui.simulated.tree import File, place
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is everything")
 
@@ -47,7 +47,7 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
     # the page cache would go on showing what a file said when it was read first: as the kernel's, ours has no memory
     fake = FakeMachine(host, plugging=True)
     sets: list[tuple[int, ...]] = []
-    settled: list[float | None] = []
+    unsettled: list[str] = []
     before: dict[int, float] = {}
     with fake.told(*words, "--show", f"Busy%,IRQ,PkgWatt,{_TIME}") as told:
         for number in range(12):
@@ -59,14 +59,16 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
             sets.append(_check(report, before))
             before = {one["cpu"]: one["values"][_TIME] for one in report["rows"] if one.get("cpu") is not None}
             if number not in _CHANGING:
-                settled += [value for one in report["rows"] for value in one["values"].values()]
+                unsettled += [one.get("why", {}).get(name, "no reason") for one in report["rows"]
+                              for name, value in one["values"].items() if value is None]
         ended = told.ended()
         assert ended.status == 0, ended.errors
     every, few = tuple(_EVERY), _FEW
     assert sets[:3] == [every] * 3
     assert sets[4:8] == [few] * 4, "the interval in which it happened may still have them all"
     assert sets[9:] == [every] * 3
-    assert None not in settled, "where nothing changes everything is known"
+    # where nothing changes everything is known, but of a CPU that is late, or read at two moments of a short interval
+    assert [why for why in unsettled if not why.startswith(("late", "out of range"))] == []
     assert host.open_descriptors == 0
 
 
@@ -80,13 +82,15 @@ def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ..
     rows = [one for one in report["rows"] if one.get("cpu") is not None]
     total = next(one["values"] for one in report["rows"] if one.get("cpu") is None)
     known = {name: [one["values"][name] for one in rows if one["values"][name] is not None] for name in total}
-    if known["Busy%"]:
-        # each CPU counts by the time between its own two readings, which differ on a machine that is busy itself
-        began = {one["cpu"]: one["values"][_TIME] - report["seconds"] for one in rows} | dict(before)
-        spans = [(one["values"]["Busy%"], one["values"][_TIME] - began[one["cpu"]]) for one in rows
+    if known["Busy%"] and {one["cpu"] for one in rows} <= before.keys():
+        # each CPU counts by the time between its own two readings, which differ on a machine that is busy itself: most
+        # of all in a first interval, which begins with each CPU when its counters are open
+        spans = [(one["values"]["Busy%"], one["values"][_TIME] - before[one["cpu"]]) for one in rows
                  if one["values"]["Busy%"] is not None]
         expected = sum(busy * span for busy, span in spans) / sum(span for _busy, span in spans)
         assert total["Busy%"] == pytest.approx(expected, abs=1.0)
+    elif len(known["Busy%"]) == len(rows):  # a CPU whose own share is out of range is in the summary's counters
+        assert min(known["Busy%"]) - 0.01 <= total["Busy%"] <= max(known["Busy%"]) + 0.01
     if known["IRQ"]:
         assert total["IRQ"] == sum(known["IRQ"])
     watts = {one["package"]: one["values"]["PkgWatt"] for one in rows}

@@ -10,8 +10,8 @@ import pytest
 from fake_machine import FakeMachine, Rights, shape_of, why_not
 from jsontables import by, table
 
-from turbotui.machine.simulated import SimulatedHost
-from turbotui.machine.simulated.basis import CPU_CYCLES, KINDS, PKG_JOULES
+from turbotui.simulated import SimulatedHost
+from turbotui.simulated.basis import CPU_CYCLES, KINDS, PKG_JOULES
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is everything")
 

@@ -12,7 +12,7 @@ from fake_machine import FakeMachine, shape_of, why_not
 from instruction_tracer import cannot_trace
 from patience import PATIENCE
 
-from turbotui.bench.beside_turbostat import OURS
+from bench.beside_turbostat import OURS
 
 THEIRS = shutil.which("turbostat") or ""
 pytestmark = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench import Given, Row, energy_pmu, file_counters, gauges, measure, own_registers, pmu, registers, texts
+from catalogbench import Given, Row, energy_pmu, file_counters, gauges, measure, own_registers, pmu, registers, texts
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 import pytest
-from bench import Given, energy_pmu, file_counters, gauges, measure, pmu, registers, texts
+from catalogbench import Given, energy_pmu, file_counters, gauges, measure, pmu, registers, texts
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
@@ -80,7 +80,7 @@ def test_defect_unknown_tsc_clock_makes_tsc_tweak_infinite() -> None:
     cpuid = Given(files={"/dev/cpu/0/cpuid": ""}, leaves={0: (0x16, 0, 0, 0), 0x15: (0, 0, 0, 0)})
     measured = measure(SKYLAKE, CYCLES | cpuid | gauges({0xCE: 20 << 8}))
     assert measured.cpu("Busy%") == pytest.approx(30.0)  # of the TSC as it is, with the reason why not better
-    assert "tsc_tweak" in measured.census.missing
+    assert "tsc_tweak" in measured.capabilities.missing
     assert measured.cpu("Bzy_MHz") == pytest.approx(3000.0)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench import Given, Measured, energy_pmu, file_counters, gauges, measure, pmu, registers, texts
+from catalogbench import Given, Measured, energy_pmu, file_counters, gauges, measure, pmu, registers, texts
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace

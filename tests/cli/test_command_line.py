@@ -87,7 +87,7 @@ def test_help_names_every_command_and_exit_status() -> None:
         (["columns", "--frob"], 2, "--frob"),
         (["columns", "--machine", "nowhere"], 2, "nowhere"),
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
-        # `turbotui stat` has turbostat's statuses (turbostat-spec 1.12)
+        # `turbotui stat` has turbostat's statuses (docs/specs/turbostat.md 1.12)
         (["stat", "--frob"], 1, "--frob"),
         (["stat", "--show"], 1, "--show"),
         (["stat", "--show", "Buzy%"], 234, "'Buzy%' can not be added: there is no such column here; did you mean"),

@@ -237,7 +237,7 @@ def test_a_signal_ends_the_interval_prints_it_and_leaves(number: signal.Signals)
 def test_end_of_stdin_changes_nothing() -> None:
     done = stat("-i", "0.05", "-n", "3", "-S", "--show", "IRQ")
     assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 1 + 3  # the header of a summary comes once (turbostat-spec 1.3)
+    assert len(done.stdout.splitlines()) == 1 + 3  # the header of a summary comes once (docs/specs/turbostat.md 1.3)
 
 
 def test_a_reader_of_stdout_that_leaves_is_no_traceback() -> None:

@@ -6,7 +6,7 @@ import re
 
 from key_promises import ESC, Place, Promise, moves, pages, there_and_back
 
-from turbotui.screens.actions import Where
+from turbotui.app.actions import Where
 
 _SAPPHIRE = ("sapphire-2s", "--cpu", "0-7,56-63")
 _MANY = ("sapphire-2s", "--cpu", "0-19,56-75")
@@ -35,6 +35,7 @@ _TABLE = {
     "tag": Promise("Σ 1", undo=("V",)),
     "untag": Promise(gone="Σ 1", first=("v",), now="Σ 1"),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     "follow": Promise("follow off", undo=("F", "F", "F", "F")),
 }
 
@@ -113,7 +114,7 @@ def _unit(name: str, number: int = 0) -> str:
 
 UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
     "(?m)^ nvidia_scf_pmu_0 · pkg 0 · cmem wr"), {
-    **_MENU,
+    **_MENU, **_GRAPH,
     **moves(_unit("scf", 1), _unit("cnvlink", 1)),
     **pages(_unit("cnvlink", 1), _unit("pcie"), _unit("nvlink_c2c1"), keys=("panel_previous", "panel_next")),
     **there_and_back("panel_left", "panel_right", "· gmem wr bandwidth"),
@@ -241,36 +242,42 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
 
 def _task(row: str) -> str:
     """The cursor on the row so far down: its name, its CPU and what it ran stand below, too."""
-    return (r"[▲▼]CPU%.*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +(\d+) +[\d.]+ +([\d.]+) "
-            r"[\s\S]*\n \1 · ran .* · \3 s in all, on (?:CPU (?:\d+, )*\2\b|\d+ CPUs)")
+    return (r"CPU%[▲▼].*\n" + rf"(?:.*\n){{{row}}}" + r" +\d+ +\d+ (\S.*?) +│ +(\d+) +[\d.]+ +([\d.]+) "
+            r"[\s\S]*\n (?:CPU% [\d.]+ % · )?\1 · ran .* · \3 s in all, on (?:CPU (?:\d+, )*\2\b|\d+ CPUs)")
 
 
 def _paged_up(before: str, after: str) -> bool:
-    """Whether the cursor is on the first of the same rows, and these are not those of the first page."""
+    """Whether the cursor is a page up: on the row above those that were shown."""
     rows = [re.findall(r"(?m)^ +\d+ +(\d+) \S.*\d\.\d{3} ", picture) for picture in (before, after)]
-    return rows[0][0] == rows[1][0] and bool(re.search(_task("0"), after))
+    return rows[0][0] == rows[1][1] and bool(re.search(_task("0"), after))
 
 
 def _next_streaming(before: str, after: str) -> bool:
     """Whether the cursor is on another row of the same name."""
-    lines = [re.search(r"(?m)^ streaming · ran .*", picture) for picture in (before, after)]
+    lines = [re.search(r"(?m)^ .*streaming · ran .*", picture) for picture in (before, after)]
     return all(lines) and lines[0][0] != lines[1][0]  # type: ignore[index]  # none of them is None
 
 
 _BOTTOM = _task("7,9")
 TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* threads ran [\s\S]*" + _task("0"), {
-    **_MENU,
-    "sort_menu": Promise("sort tasks by", undo=ESC),
-    "search": Promise("(?m)^ streaming · ran", typed=("streaming",), undo=ESC),
-    "search_next": Promise(compared=_next_streaming, first=("/", "streaming", "Enter"), now="(?m)^ streaming · ran"),
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "search": Promise(r"(?m)^ .*streaming · ran", typed=("streaming",), undo=ESC),
+    "search_next": Promise(compared=_next_streaming, first=("/", "streaming", "Enter"), now=r"(?m)^ .*streaming · ran"),
     "filter": Promise(r"filter streaming: \d+ rows", typed=("streaming",), undo=ESC),
-    **there_and_back("sort_previous", "sort_next", "[▲▼]Run_s", ">", "<"),
-    "reverse": Promise("▲CPU%", undo=("I",)),
+    **there_and_back("sort_previous", "sort_next", "Run_s[▲▼]", ">", "<"),
+    **there_and_back("left", "right", "(?m)^ Run_s .* s · .* · ran"),
+    **there_and_back("column_left", "column_right", "(?m)^ Run_s .* s · .* · ran"),
+    "reverse": Promise("CPU%▲", undo=("I",)),
+    "tag_row": Promise(r"(?m)^• +\d+ +\d+ ", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^• +\d+ +\d+ ", first=("x",), now=r"(?m)^• +\d+ +\d+ "),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     "watch": Promise("(?m)^ watch all .*Enter: watch$", undo=ESC),
     "start_stop": Promise("stopped: every counter is closed", undo=("s",)),
     "rows": Promise(r"\d processes ran", undo=("t", "t")),
     "timeline": Promise(r"\|-10 s", undo=("v",)),
-    "explain_task": Promise(r"· PID \d+ · TID \d+ ─", undo=ESC),
+    "explain": Promise(r"· PID \d+ · TID \d+ · [\d.]+ % ─", undo=ESC),
     "window_longer": Promise("timeline of 20 s", undo=("[",)),
     "window_shorter": Promise("timeline of 5 s", undo=("]",)),
     **moves(_task("1"), _BOTTOM), **pages(_BOTTOM, _BOTTOM, ""),
@@ -281,15 +288,41 @@ TASKS = Place("7", Where.TASKS, _MANY, (160, 18), r"watching everything · .* th
 # Info and doctor
 
 _LAST = r"(?m)MSR_MISC_FEATURE_CONTROL.*\n from MSR 0x1a4"
-_PROGRAM = r"(?m)^ program$"
-INFO = Place("8", Where.LIST, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
+_PROGRAM = r"(?m)^ program +│ turbotui version"
+INFO = Place("8", Where.INFO, _SAPPHIRE, (160, 24), _PROGRAM + r"[\s\S]*^ from turbotui", {
+    **_MENU,
+    "columns": Promise("type to search", undo=ESC),
+    "search": Promise("(?m)^ from CPUID", typed=("cpuid",), undo=ESC),
+    "search_next": Promise(gone="(?m)^ from CPUID.0x15", first=("/", "cpuid(0x", "Enter"), now="(?m)^ from CPUID.0x15"),
+    "filter": Promise(r"filter cmdline: 1 rows", typed=("cmdline",), undo=ESC),
+    **there_and_back("sort_previous", "sort_next", "section▲", ">", "<"),
+    **there_and_back("left", "right", "(?m)^ source · program 1"),
+    **there_and_back("column_left", "column_right", "(?m)^ source · program 1"),
+    "reverse": Promise(r"(?m)│ text.*\n prefetch", undo=("I",)),
+    "explain": Promise("text · program 1 · turbotui version", undo=ESC),
+    "tag_row": Promise("(?m)^•program", undo=("V",)),
+    "untag": Promise(gone="(?m)^•program", first=("x",), now="(?m)^•program"),
+    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     **moves("(?m)^ from /proc/cmdline", _LAST),
     "page_up": Promise(gone=_LAST, first=("End",), now=_LAST),
     "page_down": Promise(gone=_PROGRAM),
 })
 
-DOCTOR = Place("9", Where.LIST, _SAPPHIRE, (160, 18), (
-    r"(?m)^ source +state[\s\S]*─\n machine +sapphire-2s\n[\s\S]*^ \d+ ready ·"), {
+DOCTOR = Place("9", Where.DOCTOR, _SAPPHIRE, (160, 18), (
+    r"(?m)^ source +│ state[\s\S]*─\n machine +sapphire-2s\n[\s\S]*^ \d+ ready ·"), {
+    **_MENU,
+    "columns": Promise("type to search", undo=ESC),
+    "search": Promise(r"─\n perf msr:", typed=("msr",), undo=ESC),
+    "search_next": Promise(gone=r"─\n perf msr:", first=("/", "msr", "Enter"), now=r"─\n perf msr:"),
+    "filter": Promise(r"filter partial: \d+ rows", typed=("partial",), undo=ESC),
+    **there_and_back("sort_previous", "sort_next", "source▲", ">", "<"),
+    **there_and_back("left", "right", "(?m)^ gives · the machine"),
+    **there_and_back("column_left", "column_right", "(?m)^ gives · the machine"),
+    "reverse": Promise(r"why *\n clock after", undo=("I",)),
+    "explain": Promise("ready, partial or absent", undo=ESC),
+    "tag_row": Promise("(?m)^•the machine", undo=("V",)),
+    "untag": Promise(gone="(?m)^•the machine", first=("x",), now="(?m)^•the machine"),
+    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     **moves(r"─\n clock before:", r"─\n clock after:"),
     **there_and_back("page_up", "page_down", r"─\n virtual machine +no\n", "NPage", "PPage"),
 }, calm=("PPage", "Home"))

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from turbotui.screens.actions import Action, Where
-from turbotui.screens.screen_table import SCREENS
+from turbotui.app.actions import Action, Where
+from turbotui.app.screen_table import SCREENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,9 @@ class Place:
 
 MARKS = {"1": r"(?m)^ Package  CPU │|^ +CPU │", "2": r"(?m)^ machine +│", "3": r"(?m)below \S+ .*unknown",
          "4": r"┌ package 0|nothing holds", "5": r"\d x (uncore|nvidia)|No uncore PMU",
-         "6": r"arithmetic intensity|No point can be placed", "7": "watching everything", "8": r"(?m)^ program$",
-         "9": r"(?m)^ source +state"}
+         "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
+         "8": r"(?m)^ program +│ turbotui version",
+         "9": r"(?m)^ source +│ state"}
 """What stands on each screen and on no other."""
 
 ESC = ("Escape",)

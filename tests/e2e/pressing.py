@@ -20,7 +20,7 @@ import pytest
 from key_promises import MARKS, Place, Promise
 from patience import PATIENCE
 
-from turbotui.screens.actions import ACTIONS, Action, Where
+from turbotui.app.actions import ACTIONS, Action, Where
 
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
 

@@ -8,9 +8,10 @@ import pytest
 from key_places import PLACES
 from key_promises import EVERYWHERE, LEAVING, Place
 
-from turbotui.screens.actions import ACTIONS, Where
-from turbotui.screens.base import WatchScreen
-from turbotui.screens.screen_table import SCREENS, ScreenSpec
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.base import WatchScreen
+from turbotui.app.screen_table import SCREENS
+from turbotui.feature import ScreenSpec
 
 
 def where_of(spec: ScreenSpec) -> Where:

@@ -11,8 +11,8 @@ import pytest
 from key_promises import LEAVING, MARKS
 from pressing import NEEDS_TMUX, dashboard, named
 
-from turbotui.screens.actions import ACTIONS, Action
-from turbotui.screens.screen_table import SCREENS
+from turbotui.app.actions import ACTIONS, Action
+from turbotui.app.screen_table import SCREENS
 
 pytestmark = NEEDS_TMUX
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from turbotui.machine.libpfm import Libpfm, PfmError
+from turbotui.events.libpfm import Libpfm, PfmError
 
 MODIFIERS = (
     "u", "k", "e=1", "i", "c=1", "c=256", "period=7", "freq=9", "precise=2", "excl", "pinned", "cpu=1", "mg", "x",

@@ -5,13 +5,13 @@ import platform
 
 import pytest
 
-from turbotui.machine.events.encoded import FLAGS, flag_names, precise_of
+from turbotui.events.encoded import FLAGS, flag_names, precise_of
+from turbotui.events.libpfm import structures
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.libpfm import structures
 from turbotui.machine.perf_abi import PerfEventAttr, structure_of
 
 LAST_FIELD = {
-    # perf-spec 2: size of each version -> the last field it has
+    # docs/specs/perf.md 2: size of each version -> the last field it has
     64: "config1", 72: "config2", 80: "branch_sample_type", 96: "clockid", 104: "sample_regs_intr", 112: "reserved_2",
     120: "aux_action", 128: "sig_data", 136: "config3", 144: "config4",
 }  # fmt: skip
@@ -49,7 +49,7 @@ def test_the_size_is_the_longest_only_where_it_must_be() -> None:
 
 
 def test_flag_bits() -> None:
-    # perf-spec 2
+    # docs/specs/perf.md 2
     numbers = {
         "disabled": 0, "inherit": 1, "pinned": 2, "exclusive": 3, "exclude_user": 4, "exclude_kernel": 5,
         "exclude_hv": 6, "exclude_idle": 7, "freq": 10, "enable_on_exec": 12, "precise_ip": 15, "mmap_data": 17,
@@ -63,7 +63,7 @@ def test_flag_bits() -> None:
 
 @pytest.mark.skipif(platform.architecture()[0] != "64bit", reason="the sizes are those of 64-bit machines")
 def test_libpfms_structures() -> None:
-    # libpfm-spec 2
+    # docs/specs/libpfm.md 2
     sizes = {
         structures.RawArgument: 32, structures.PerfArgument: 40, structures.PmuInformation: 56,
         structures.EventInformation: 64, structures.AttributeInformation: 64,

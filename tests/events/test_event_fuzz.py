@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from trees import INTEL, pmu, tree, xeon
 
-from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.events import EncodedEvent, EventEncoder
 from turbotui.machine.pmus import EventError
 
 PIECES = (

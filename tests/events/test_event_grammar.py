@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from trees import hybrid, xeon
 
-from turbotui.machine.events import EncodedEvent, EventEncoder, encode_event
-from turbotui.machine.events import errors as faults
-from turbotui.machine.events.encoded import flag_names, precise_of
+from turbotui.events import EncodedEvent, EventEncoder, encode_event
+from turbotui.events import errors as faults
+from turbotui.events.encoded import flag_names, precise_of
 from turbotui.machine.pmus import EventError
 
 
@@ -40,7 +40,7 @@ def words(event: EncodedEvent) -> tuple[int, ...]:
         ("branches", (0, 4)),
         ("cs", (1, 3)),
         ("cgroup-switches", (1, 11)),
-        # perf-spec 11: [run with perf 6.1]
+        # docs/specs/perf.md 11: [run with perf 6.1]
         ("L1-dcache-load-misses", (3, 0x10000)),
         ("LLC-stores", (3, 0x102)),
         ("dTLB-loads", (3, 3)),

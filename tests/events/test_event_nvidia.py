@@ -1,11 +1,11 @@
-"""The reference tables of the Tegra410 and Tegra241 documents (nvidia-spec 2, 3 and 6) on the simulated machines."""
+"""Tables of the Tegra410 and Tegra241 documents (docs/specs/nvidia.md 2, 3 and 6) on the simulated machines."""
 
 from __future__ import annotations
 
 import pytest
 
-from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.simulated import ManualClock, simulated_host
+from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.simulated import ManualClock, simulated_host
 
 CYCLES = 0x1_0000_0000
 PCIE = {"rd_bytes": 0, "wr_bytes": 1, "rd_req": 2, "wr_req": 3, "rd_cum_outs": 4, "cycles": CYCLES}
@@ -63,7 +63,7 @@ def test_every_event_of_tegra410_in_both_spellings(vera: EventEncoder, pmu: str)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # nvidia-spec 3, "Examples"
+        # docs/specs/nvidia.md 3
         ("nvidia_ucf_pmu_0/event=0,src_loc_cpu=1,dst_loc_cmem=1/", (0, 0x102, 0)),
         ("nvidia_ucf_pmu_0/event=0,src_loc_noncpu=0x1,dst_rem=0x1/", (0, 0x801, 0)),
         ("nvidia_pcie_pmu_0_rc_4/event=1,src_rp_mask=3,dst_loc_cmem=1/", (1, 3, 1)),
@@ -98,11 +98,11 @@ def test_encoded_events_count(vera: EventEncoder) -> None:
     opened = host.perf_event_open(event.attr, -1, event.cpus[0], -1)
     clock.advance(0.1)
     count = int.from_bytes(host.read_counter(opened, 64)[24:32], "little")
-    assert count == pytest.approx(2.5e8, rel=1e-6)  # nvidia-spec: 2.5 GHz
+    assert count == pytest.approx(2.5e8, rel=1e-6)  # docs/specs/nvidia.md 1: 2.5 GHz
 
 
 def test_names_do_not_reach_too_far(vera: EventEncoder, grace: EventEncoder) -> None:
-    # nvidia-spec 7
+    # docs/specs/nvidia.md 7
     both = ["nvidia_pcie_pmu_0", "nvidia_pcie_pmu_1"]
     assert [event.pmu for event in grace.encode("nvidia_pcie_pmu/cycles/")] == both
     assert [event.pmu for event in grace.encode("nvidia_pcie_pmu_0/cycles/")] == ["nvidia_pcie_pmu_0"]

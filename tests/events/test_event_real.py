@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
+from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.engines import OwnEngine
+from turbotui.events.listing import opens, own_listing
 from turbotui.machine import perf_abi
-from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.events.engines import OwnEngine
-from turbotui.machine.events.listing import opens, own_listing
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -75,7 +75,7 @@ def test_a_group_is_read_at_once_per_cpu_and_per_task(host: LinuxHost, encoder: 
 
 
 def test_user_mode_alone_sees_no_context_switch(host: LinuxHost, encoder: EventEncoder) -> None:
-    # perf-spec 8: the switch happens in kernel mode
+    # docs/specs/perf.md 8: the switch happens in kernel mode
     _, after = counts(host, encoder.encode("cs:u"), 0, -1)
     assert after == [0]
 
@@ -130,7 +130,7 @@ EXHAUST = """
 import resource, sys
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, hard))
-from turbotui.machine.events import EventEncoder
+from turbotui.events import EventEncoder
 from turbotui.machine.host import HostError
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine

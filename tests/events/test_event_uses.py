@@ -7,17 +7,17 @@ import threading
 import pytest
 from patience import PATIENCE
 
-from turbotui.machine.events import EventEncoder
-from turbotui.machine.events.listing import try_open
+from turbotui.events import EventEncoder
+from turbotui.events.listing import try_open
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
 from turbotui.sources.added import added_source
 
@@ -117,4 +117,4 @@ def test_a_fabric_of_one_socket_fills_only_that_sockets_row() -> None:
     assert session.failure is None
     first, second = (frame.cell(column, row) for row in frame.rows(Scope.PACKAGE))
     assert first is None
-    assert second == pytest.approx(2.5e8, rel=1e-6)  # nvidia-spec: 2.5 GHz over 0.1 s
+    assert second == pytest.approx(2.5e8, rel=1e-6)  # docs/specs/nvidia.md 1: 2.5 GHz over 0.1 s

@@ -16,8 +16,8 @@ from jsontables import table
 from patience import PATIENCE
 from trees import AMD, INTEL, pmu, tree
 
-from turbotui.machine.events import EventEncoder
-from turbotui.machine.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_names
+from turbotui.events import EventEncoder
+from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_names
 
 MODELS = (
     "nhm", "wsm", "snb", "ivb", "hsw", "bdw", "skl", "skx", "clx", "icl", "icx", "spr", "adl_glc", "core", "atom",
@@ -127,7 +127,7 @@ def run(*words: str, **environment: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-# libpfm-spec 5, "Samples"
+# docs/specs/libpfm.md 5
 @pytest.mark.parametrize(
     ("model", "string", "codes"),
     [
@@ -186,7 +186,7 @@ def test_lists_are_split_and_rings_are_the_callers() -> None:
     assert all(row["exclude_kernel"] == 1 for row in rows)
 
 
-# libpfm-spec 3: string -> class and the library's text
+# docs/specs/libpfm.md 3: string -> class and the library's text
 FAULTS = {
     "skx::NO_SUCH": ("PfmNotFoundError", "event not found"),
     "": ("PfmNotFoundError", "event not found"),
@@ -213,9 +213,9 @@ def test_every_refusal_has_its_class_and_the_librarys_text() -> None:
 
 
 EDGES = """
-from turbotui.machine.libpfm import Libpfm
-from turbotui.machine.libpfm.errors import *
-from turbotui.machine.libpfm.structures import PLM
+from turbotui.events.libpfm import Libpfm
+from turbotui.events.libpfm.errors import *
+from turbotui.events.libpfm.structures import PLM
 library = Libpfm(force="skx")
 def fails(kind, call, *args, **more):
     try:
@@ -256,8 +256,8 @@ def test_none_of_the_known_crashes() -> None:
 
 HOSTILE = """
 import random, sys
-from turbotui.machine.libpfm import Libpfm, PfmError
-from turbotui.machine.libpfm.errors import PfmTooManyError
+from turbotui.events.libpfm import Libpfm, PfmError
+from turbotui.events.libpfm.errors import PfmTooManyError
 library = Libpfm(force=sys.argv[1])
 chance = random.Random(7)
 events = [event for pmu in library.pmus() for event in library.events(pmu) if event.attributes]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turbotui.machine.linux import LinuxHost
 
-# formats of perf-spec section 10
+# formats of docs/specs/perf.md 10
 INTEL = {
     "event": "config:0-7", "umask": "config:8-15", "edge": "config:18", "pc": "config:19", "any": "config:21",
     "inv": "config:23", "cmask": "config:24-31", "in_tx": "config:32", "in_tx_cp": "config:33",

@@ -9,12 +9,16 @@ commands second, made for every run (kernel Documentation/driver-api/early-users
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import py_compile
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 _SOURCES = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
@@ -23,7 +27,20 @@ _PACKAGES = (
     "zlib1g", "libexpat1", "libffi8", "libssl3", "liblzma5", "libbz2-1.0", "libuuid1", "libtinfo6", "libncursesw6",
     "libreadline8", "libcrypt1", "libcap-ng0",
 )  # fmt: skip
+_PYTHON = (3, 11)
+_UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
+_SERVER = Path(__file__).parent / "guestfork.py"
 _BEGIN, _END = "=== begin ", "=== end "
+_SERVING = """unset PYTHONDONTWRITEBYTECODE
+/bin/busybox mkfifo /tmp/requests
+{ python3 /guestfork.py /tmp/requests VERBS || /bin/busybox poweroff -f; } &
+"""
+_CLIENT = b"""#!/bin/busybox sh
+/bin/busybox mkfifo /tmp/status.$$
+echo $$ > /tmp/requests
+read -r status < /tmp/status.$$
+exit $status
+"""
 _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs none /dev
 /bin/busybox mount -t proc none /proc
@@ -45,6 +62,7 @@ class DebianGuest:
         machine: QEMU's options.
         console: the serial console, as the kernel names it.
         recipe: module that makes it, as a person runs it.
+        words: further words of the kernel's command line.
         builds_module: whether `finish` needs the kernel's headers.
         finish: puts into the root what else the guest needs; given the folder of all unpacked packages and the root.
     """
@@ -55,6 +73,7 @@ class DebianGuest:
     machine: tuple[str, ...]
     console: str
     recipe: str
+    words: str = ""
     builds_module: bool = False
     finish: Callable[[Path, Path], None] | None = None
 
@@ -78,6 +97,8 @@ class DebianGuest:
     ) -> list[str]:
         """Boot, run shell commands with the tree on PYTHONPATH, and give what each of them printed.
 
+        The word `turbotui` in commands is that of the tree, in one process for all (guestfork.py).
+
         Args:
             tree: folder of the turbotui package.
             commands: one line of shell each.
@@ -88,20 +109,27 @@ class DebianGuest:
             RuntimeError: the guest did not come to its end.
         """
         lines = list(commands)
-        script = "".join(f"echo '{_BEGIN}{n}'\n{line} 2>&1\necho '{_END}{n}'\n" for n, line in enumerate(lines))
+        verbs = [verb for word, verb in pairwise(" ".join(lines).split()) if word == "turbotui"]
+        first = next((number for number, line in enumerate(lines) if "turbotui " in line), None)
+        script = "".join(
+            (_SERVING.replace("VERBS", " ".join(verbs)) if number == first else "")  # nothing runs beside those before
+            + f"echo '{_BEGIN}{number}'\n{line} 2>&1\necho '{_END}{number}'\n"
+            for number, line in enumerate(lines)
+        )
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder) / "initrd"
             shutil.copyfile(self.cache / "root.cpio", archive)
             with archive.open("ab") as out:
                 out.writelines(_archive([
                     ("commands", script.encode(), 0o100644),
-                    *((file.name, file.read_bytes(), 0o100644) for file in files),
+                    ("bin/turbotui", _CLIENT, 0o100755),
+                    *((file.name, file.read_bytes(), 0o100644) for file in (_SERVER, *files)),
                     *_package(tree),
                 ]))  # fmt: skip
             machine = [
                 self.emulator[0], *self.machine, "-nographic", "-no-reboot", "-nic", "none",
                 "-kernel", str(self.cache / "kernel"), "-initrd", str(archive),
-                "-append", f"console={self.console} quiet panic=-1",
+                "-append", f"console={self.console} quiet panic=-1 {self.words}",
             ]  # fmt: skip
             try:
                 done = subprocess.run(  # noqa: S603 - our own words
@@ -182,12 +210,25 @@ def _answers(text: str, count: int, errors: bytes) -> list[str]:
 
 
 def _package(tree: Path) -> Iterator[tuple[str, bytes, int]]:
+    """The tree, compiled where this interpreter's bytecode is the guest's: an emulated CPU compiles it for 10 s."""
     yield "turbotui", b"", 0o040755
     for path in [tree, *sorted(tree.rglob("*"))]:
-        if "__pycache__" in path.parts:
-            continue
         name = f"turbotui/turbotui/{path.relative_to(tree)}".removesuffix("/.")
-        yield (name, b"", 0o040755) if path.is_dir() else (name, path.read_bytes(), 0o100644)
+        if path.is_dir():
+            if path.name != "__pycache__":
+                yield name, b"", 0o040755
+                yield f"{name}/__pycache__", b"", 0o040755
+        elif "__pycache__" not in path.parts:
+            yield name, path.read_bytes(), 0o100644
+            if path.suffix == ".py" and sys.version_info[:2] == _PYTHON:
+                yield _compiled(path, name)
+
+
+def _compiled(path: Path, name: str) -> tuple[str, bytes, int]:
+    """Bytecode of a module that nothing compares with its source: the archive knows no times."""
+    with tempfile.NamedTemporaryFile() as out:
+        py_compile.compile(str(path), out.name, f"/{name}", doraise=True, invalidation_mode=_UNCHECKED)
+        return importlib.util.cache_from_source(name), Path(out.name).read_bytes(), 0o100644
 
 
 def _archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:

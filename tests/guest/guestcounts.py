@@ -7,10 +7,10 @@ import struct
 import sys
 from dataclasses import replace
 
+from turbotui.events import EventEncoder
 from turbotui.machine.code import a64
 from turbotui.machine.code.mapping import CodePage
-from turbotui.machine.code.shapes import Shape
-from turbotui.machine.events import EventEncoder
+from turbotui.machine.code.shapes import LoopShape
 from turbotui.machine.linux import LinuxHost
 
 UNROLL = 64
@@ -29,7 +29,7 @@ def main() -> None:
     for attr in attrs:
         descriptors.append(host.perf_event_open(replace(attr, flags=attr.flags & ~1), 0, -1, leader))
         leader = descriptors[0]
-    kernel = a64.clock(Shape(1, UNROLL))
+    kernel = a64.clock(LoopShape(1, UNROLL))
     counted: dict[int, list[list[int]]] = {rounds: [] for rounds in ROUNDS}
     with CodePage(kernel.code) as page:
         page.run(1, 0, 0)

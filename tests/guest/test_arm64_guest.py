@@ -18,11 +18,11 @@ import turbotui
 _HERE = Path(__file__).parent
 _COMMANDS = {
     "counts": "python3 /guestcounts.py",
-    "encoding": "python3 -m turbotui events encode armv8_pmuv3/inst_retired/ --json",
+    "encoding": "turbotui events encode armv8_pmuv3/inst_retired/ --json",
     "type": "cat /sys/bus/event_source/devices/armv8_pmuv3/type",
-    "columns": "python3 -m turbotui stat -q -i 0.5 -n 2 --format json --show IPC "
+    "columns": "turbotui stat -q -i 0.5 -n 2 --format json --show IPC "
     "--add perf/armv8_pmuv3/inst_retired,ins --add perf/armv8_pmuv3/cpu_cycles,cyc",
-    "task": "python3 -m turbotui tasks --json -- "
+    "task": "turbotui tasks --json -- "
     "/bin/busybox sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' 2>/dev/null",
 }
 _LOOP = 66  # instructions of one iteration of guestcounts.py's loop: 64 additions, subs, b.ne

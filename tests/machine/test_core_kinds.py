@@ -14,7 +14,7 @@ from treehost import TreeHost
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology, read_topology
-from turbotui.machine.topology_kinds import Answer
+from turbotui.machine.topology_kinds import KindsAnswer
 
 CPU = "/sys/devices/system/cpu"
 INTEL_HYBRID = ("GenuineIntel", 6, 0xBA)  # Raptor Lake P
@@ -102,7 +102,7 @@ def test_several_kinds_without_pmu_folders(
 ) -> None:
     count = len(next(iter(each.values())))
     topology = read_topology(TreeHost(files(count, model, each)), None)
-    assert topology.kinds.answer is Answer.SEVERAL
+    assert topology.kinds.answer is KindsAnswer.SEVERAL
     assert kinds_of(topology) == list(kinds)
     assert by in topology.kinds.by
     assert topology.kinds.by in topology.kinds.sentence()
@@ -130,7 +130,7 @@ def test_several_kinds_without_pmu_folders(
 def test_cores_of_one_kind_that_differ(model: Model | None, each: dict[str, list[int | str]]) -> None:
     count = len(next(iter(each.values())))
     topology = read_topology(TreeHost(files(count, model, each)), None)
-    assert topology.kinds.answer is Answer.ONE, topology.kinds
+    assert topology.kinds.answer is KindsAnswer.ONE, topology.kinds
     assert topology.core_types == ()
     assert topology.kinds.by
 
@@ -146,7 +146,7 @@ def test_cores_of_one_kind_that_differ(model: Model | None, each: dict[str, list
 )
 def test_what_nothing_tells_is_unknown(model: Model | None, each: dict[str, list[int | str]], flags: str) -> None:
     topology = read_topology(TreeHost(files(3, model, each, flags)), None)
-    assert topology.kinds.answer is Answer.UNKNOWN
+    assert topology.kinds.answer is KindsAnswer.UNKNOWN
     assert topology.core_types == ()
     assert "unknown" in topology.kinds.sentence()
 
@@ -158,7 +158,7 @@ def test_leaves_of_amd() -> None:
     assert kinds_of(topology) == ["P", "P", "E", "E"]
     assert topology.kinds.by == "CPUID 0x80000026"
     alike = {cpu: {**top, 0x8000_0026: (0, 2, 0, 0)} for cpu in range(4)}
-    assert read_topology(LeafHost(files(4, STRIX), alike), None).kinds.answer is Answer.ONE
+    assert read_topology(LeafHost(files(4, STRIX), alike), None).kinds.answer is KindsAnswer.ONE
 
 
 def test_leaves_of_intel() -> None:
@@ -170,7 +170,7 @@ def test_leaves_of_intel() -> None:
     assert kinds_of(topology) == ["P", "P", "E", "E"]
     assert topology.kinds.by == "CPUID 0x1a"
     alike = {cpu: leaf(0, hybrid=False) for cpu in range(4)}
-    assert read_topology(LeafHost(files(4, INTEL_HYBRID), alike), None).kinds.answer is Answer.ONE
+    assert read_topology(LeafHost(files(4, INTEL_HYBRID), alike), None).kinds.answer is KindsAnswer.ONE
 
 
 def test_the_stronger_evidence_wins() -> None:
@@ -196,7 +196,7 @@ def test_rankings_without_a_step_are_never_kinds(highest: list[int], nominal: in
     near = all(upper < 1.2 * lower for lower, upper in pairwise(order))
     each = {"acpi_cppc/highest_perf": highest, "acpi_cppc/nominal_perf": [nominal] * len(highest)}
     kinds = read_topology(TreeHost(files(len(highest), STRIX, each)), None).kinds
-    assert (kinds.answer is Answer.ONE) == near
+    assert (kinds.answer is KindsAnswer.ONE) == near
     if kinds.several:
         assert min(highest[cpu] for cpu, kind in kinds.of.items() if kind == "P") >= 1.2 * max(
             highest[cpu] for cpu, kind in kinds.of.items() if kind == "E")

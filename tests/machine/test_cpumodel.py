@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
-from turbotui.machine.arm_parts import ARM_IMPLEMENTERS, ARM_PARTS
 from turbotui.machine.cpumodel import CpuModel, parse_cpu_model, read_cpu_model, short_name
+from turbotui.machine.processors import ARM, processors
 
 X86 = """processor\t: 0
 vendor_id\t: GenuineIntel
@@ -210,7 +210,8 @@ def test_no_cpuinfo_makes_it_fail(lines: list[str]) -> None:
     assert parse_cpu_model("\n".join(lines)).title
 
 
-def test_arm_parts_have_known_implementers() -> None:
-    assert {implementer for implementer, _ in ARM_PARTS} <= ARM_IMPLEMENTERS.keys()
-    assert ARM_PARTS[0x41, 0xD4F] == "Neoverse-V2"
-    assert ARM_PARTS[0x4E, 0x010] == "Olympus"
+def test_arm_cores_have_known_implementers() -> None:
+    rows = processors(ARM)
+    assert {key.partition("-")[0] for key in rows} <= rows.keys()
+    assert rows["0x41-0xd4f"].name == "Neoverse-V2"
+    assert rows["0x4e-0x010"].name == "Olympus"

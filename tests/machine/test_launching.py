@@ -63,8 +63,8 @@ def test_a_command_that_cannot_be_run_says_why() -> None:
 
 def test_held_commands_are_given_up_in_any_order() -> None:
     first, second = Held(["true"]), Held(["true"])
-    first.give_up()
-    second.give_up()
+    first.close()
+    second.close()
 
 
 def test_what_ended_a_command_is_told_by_signal() -> None:

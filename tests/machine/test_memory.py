@@ -15,7 +15,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
 from turbotui.machine.memory import Module, channels_named, parse_module, read_memory
 from turbotui.machine.memory_families import family_memory
-from turbotui.machine.simulated import simulated_host
+from turbotui.simulated import simulated_host
 
 
 def _raw(*, bits: int = 64, size: int = 16384, speed: int = 4800, extended: int = 0, texts: tuple[str, ...] = (),
@@ -92,16 +92,16 @@ def _edac(*places: tuple[int, str, int], name: str = "Intel_10nm Socket#0 IMC#0"
     ({}, 0),
 ])
 def test_channels_that_the_kernel_counts(files: dict[str, str], channels: int) -> None:
-    told = read_memory(TreeHost(files))
-    assert told.channels == channels
-    assert "SMBIOS" in told.why
+    facts = read_memory(TreeHost(files))
+    assert facts.channels == channels
+    assert "SMBIOS" in facts.why
 
 
 def test_modules_that_only_root_may_read_say_so() -> None:
     entry = "/sys/firmware/dmi/entries/17-0/raw"
-    told = read_memory(LockedHost({entry: ""}))
-    assert told.modules == ()
-    assert told.why == f"{entry} cannot be read (EACCES); root can"
+    facts = read_memory(LockedHost({entry: ""}))
+    assert facts.modules == ()
+    assert facts.why == f"{entry} cannot be read (EACCES); root can"
 
 
 class LockedHost(TreeHost):

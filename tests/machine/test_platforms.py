@@ -7,24 +7,32 @@ from typing import Any
 import pytest
 
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.platforms import (
-    FEATURE_SETS,
-    L2_EVENTS,
-    MODELS,
-    PACKAGE_LIMITS,
+from turbotui.machine.platform_features import (
     SILVERMONT_MHZ,
     BusClock,
     CoreState,
+    FeatureSet,
     L2Events,
     PackageLimit,
     PackageState,
-    RaplDomain,
     RaplRegister,
     TurboLayout,
+)
+from turbotui.machine.platforms import (
+    CSTATE_LIMITS,
+    cstate_limits,
+    feature_set,
+    kernel_events,
+    l2_events,
     platform_of,
 )
+from turbotui.machine.platforms import FEATURE_SETS as FEATURE_FILE
+from turbotui.machine.processors import INTEL, processors
 
 REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-platforms.json"
+FEATURE_SETS = {name: feature_set(name) for name in FEATURE_FILE.names()}
+PACKAGE_LIMITS = {name: cstate_limits(name) for name in CSTATE_LIMITS.names()}
+MODELS = tuple(processors(INTEL).values())
 
 
 def intel(family: int, model: int) -> CpuModel:
@@ -33,6 +41,11 @@ def intel(family: int, model: int) -> CpuModel:
 
 def amd(family: int, flags: set[str], vendor: str = "AuthenticAMD") -> CpuModel:
     return CpuModel(architecture="x86_64", vendor=vendor, family=family, model=1, flags=frozenset(flags))
+
+
+def energies(features: FeatureSet) -> set[RaplRegister]:
+    """The registers that count joules."""
+    return set(features.rapl) & set(DOMAINS.values())
 
 
 def test_sapphire_rapids() -> None:
@@ -44,11 +57,10 @@ def test_sapphire_rapids() -> None:
     assert features.pkg_cstates == (PackageState.C2, PackageState.C6)
     assert features.cst_limit[2] is PackageLimit.PC6N
     assert features.bclk is BusClock.MHZ_100
-    assert set(features.rapl_domains) == {RaplDomain.PACKAGE, RaplDomain.RAM, RaplDomain.PSYS}
+    assert energies(features) == {DOMAINS["pkg"], DOMAINS["dram"], DOMAINS["psys"]}
     assert (features.psys_unit_joule, features.dram_unit_joule) == (1.0, None)
     assert features.turbo == TurboLayout.BASE | TurboLayout.CORECOUNT
     assert features.has_core_c1_res
-    assert not features.derives_c1
     assert platform.kernel is not None
     assert platform.kernel.power == ("cores", "pkg", "ram", "psys")
     assert platform.l2 == (L2Events(references=0xFF24, hits=0xDF24),)
@@ -57,7 +69,8 @@ def test_sapphire_rapids() -> None:
 def test_haswell_server_has_a_fixed_dram_unit() -> None:
     features = platform_of(intel(6, 0x3F)).features
     assert features.dram_unit_joule == 2.0**-16
-    assert features.derives_c1
+    assert CoreState.C1 in features.core_cstates
+    assert not features.has_core_c1_res
 
 
 def test_skylake_client_tweaks_the_tsc() -> None:
@@ -85,7 +98,7 @@ def test_families_beyond_6() -> None:
 def test_amd_is_chosen_by_capability(vendor: str) -> None:
     platform = platform_of(amd(0x1A, {"rapl"}, vendor))
     assert (platform.known, platform.features.name, platform.features.quirk_tdp_watt) == (True, "amd_rapl", 280)
-    assert set(platform.features.rapl_domains) == {RaplDomain.PACKAGE, RaplDomain.CORE}
+    assert energies(platform.features) == {DOMAINS["amd_pkg"], DOMAINS["amd_core(per physical core)"]}
     assert platform.features.has_per_core_rapl
 
 
@@ -122,9 +135,8 @@ def test_package_limits_order_by_depth() -> None:
 
 def test_tables_are_whole() -> None:
     assert len(MODELS) == 71
-    assert len({(row.family, row.model) for row in MODELS}) == 71
+    assert len({row.symbol for row in MODELS}) == 71
     assert {row.features for row in MODELS} == FEATURE_SETS.keys() - {"default", "amd_rapl"}
-    assert L2_EVENTS.keys() <= {row.symbol for row in MODELS}
     assert all(len(table) == 16 for table in PACKAGE_LIMITS.values())
 
 
@@ -158,13 +170,13 @@ FLAGS = {
     "tcc_offset_bits": "tcc_offset_bits",
 }
 DOMAINS = {
-    "pkg": RaplDomain.PACKAGE,
-    "cores(pp0)": RaplDomain.CORES,
-    "gfx(pp1)": RaplDomain.GPU,
-    "dram": RaplDomain.RAM,
-    "psys": RaplDomain.PSYS,
-    "amd_pkg": RaplDomain.PACKAGE,
-    "amd_core(per physical core)": RaplDomain.CORE,
+    "pkg": RaplRegister.PKG_ENERGY_STATUS,
+    "cores(pp0)": RaplRegister.CORE_ENERGY_STATUS,
+    "gfx(pp1)": RaplRegister.GFX_ENERGY_STATUS,
+    "dram": RaplRegister.DRAM_ENERGY_STATUS,
+    "psys": RaplRegister.PLATFORM_ENERGY_STATUS,
+    "amd_pkg": RaplRegister.AMD_PKG_ENERGY_STAT,
+    "amd_core(per physical core)": RaplRegister.AMD_CORE_ENERGY_STAT,
 }
 CLOCKS = {
     "BCLK_100MHZ": BusClock.MHZ_100,
@@ -184,7 +196,7 @@ def test_feature_sets_are_the_reference_row_by_row() -> None:
         assert [f"C{state.value.upper()}" for state in features.core_cstates] == row["core_cstates"], name
         assert [f"P{state.value.upper()}" for state in features.pkg_cstates] == row["pkg_cstates"], name
         assert {f"RAPL_{register.name}" for register in features.rapl} == set(row["rapl_regs"]), name
-        assert set(features.rapl_domains) == {DOMAINS[domain] for domain in row["rapl_domains"]}, name
+        assert energies(features) == {DOMAINS[domain] for domain in row["rapl_domains"]}, name
         assert features.bclk is CLOCKS[row["bclk_freq"]], name
         limits = PACKAGE_LIMITS[row["cst_limit"].removeprefix("CST_LIMIT_")] if row["cst_limit"] else ()
         assert features.cst_limit == limits, name
@@ -203,7 +215,8 @@ def test_feature_sets_are_the_reference_row_by_row() -> None:
         assert row.keys() == mapped, name
         assert (row["energy_unit"] == "2^ESU microjoule (divisor form)") == features.rapl_divisor, name
         if features.core_cstates:
-            assert row["cc1_source"].endswith("MSR 0x660") != features.derives_c1, name
+            derived = CoreState.C1 in features.core_cstates and not features.has_core_c1_res
+            assert row["cc1_source"].endswith("MSR 0x660") != derived, name
 
 
 def test_models_are_the_reference_row_by_row() -> None:
@@ -212,18 +225,19 @@ def test_models_are_the_reference_row_by_row() -> None:
     assert {f"INTEL_{symbol}" for symbol in ours} == {row["symbol"] for row in rows}
     for row in rows:
         model = ours[row["symbol"].removeprefix("INTEL_")]
-        assert (model.family, model.model, model.features) == (row["family"], row["model"], row["feature_set"])
-        assert model.microarchitecture == row["uarch_comment"]
+        assert model.key == f"GenuineIntel-{row['family']}-{row['model']:02X}"
+        assert model.features == row["feature_set"]
+        assert model.name == row["uarch_comment"]
         states, power = row["kernel_perf_cstate"], row["kernel_perf_power_msr"]
         if states is None and power is None:
-            assert model.kernel is None, model.symbol
+            assert model.kernel == "", model.symbol
             continue
-        assert model.kernel is not None, model.symbol
-        assert list(model.kernel.cstate_core) == (states or {}).get("cstate_core", []), model.symbol
-        assert list(model.kernel.cstate_pkg) == (states or {}).get("cstate_pkg", []), model.symbol
-        assert list(model.kernel.cstate_module) == (states or {}).get("cstate_module", []), model.symbol
-        assert [f"energy-{domain}" for domain in model.kernel.power] == (power or {}).get("events", []), model.symbol
-        assert (model.kernel.power_quirk or None) == (power or {}).get("quirk"), model.symbol
+        kernel = kernel_events(model.kernel)
+        assert list(kernel.cstate_core) == (states or {}).get("cstate_core", []), model.symbol
+        assert list(kernel.cstate_pkg) == (states or {}).get("cstate_pkg", []), model.symbol
+        assert list(kernel.cstate_module) == (states or {}).get("cstate_module", []), model.symbol
+        assert [f"energy-{domain}" for domain in kernel.power] == (power or {}).get("events", []), model.symbol
+        assert (kernel.power_quirk or None) == (power or {}).get("quirk"), model.symbol
 
 
 def test_limit_tables_are_the_reference() -> None:
@@ -236,13 +250,13 @@ def test_limit_tables_are_the_reference() -> None:
 
 def test_l2_events_are_the_reference() -> None:
     rows = reference()["l2_perf_events_event0x24"]
-    assert {f"INTEL_{symbol}" for symbol in L2_EVENTS} == {row["symbol"] for row in rows}
+    ours = {f"INTEL_{row.symbol}": [l2_events(name) for name in row.l2] for row in MODELS if row.l2}
+    assert ours.keys() == {row["symbol"] for row in rows}
     for row in rows:
-        events = L2_EVENTS[row["symbol"].removeprefix("INTEL_")]
         theirs = [
             (int(one["refs_config"], 16), int(one["hits_config"], 16)) for one in row["pmus_in_order_pcore_ecore_lcore"]
         ]
-        assert [(one.references, one.hits) for one in events] == theirs, row["symbol"]
+        assert [(one.references, one.hits) for one in ours[row["symbol"]]] == theirs, row["symbol"]
 
 
 def test_register_addresses_are_the_reference() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
-from turbotui.machine.events.encoder import attr_of
-from turbotui.machine.pmus import EventError, Format, Pmu, PmuEvent, list_pmus, parse_format, read_pmu
+from turbotui.events.encoder import attr_of
+from turbotui.machine.pmus import EventError, Pmu, PmuEvent, TermFormat, list_pmus, parse_format, read_pmu
 
 BASE = "/sys/bus/event_source/devices"
 
@@ -16,13 +16,13 @@ AMD = Pmu(
     name="cpu",
     type=4,
     formats={
-        "event": Format("event", 0, (*range(8), *range(32, 36))),
-        "umask": Format("umask", 0, tuple(range(8, 16))),
-        "edge": Format("edge", 0, (18,)),
-        "inv": Format("inv", 0, (23,)),
-        "cmask": Format("cmask", 0, tuple(range(24, 32))),
-        "ldlat": Format("ldlat", 1, tuple(range(16))),
-        "threshold": Format("threshold", 3, tuple(range(5, 17))),
+        "event": TermFormat("event", 0, (*range(8), *range(32, 36))),
+        "umask": TermFormat("umask", 0, tuple(range(8, 16))),
+        "edge": TermFormat("edge", 0, (18,)),
+        "inv": TermFormat("inv", 0, (23,)),
+        "cmask": TermFormat("cmask", 0, tuple(range(24, 32))),
+        "ldlat": TermFormat("ldlat", 1, tuple(range(16))),
+        "threshold": TermFormat("threshold", 3, tuple(range(5, 17))),
     },
     events={
         "misses": PmuEvent("misses", "event=0x64,umask=0x9"),
@@ -87,7 +87,7 @@ def test_what_cannot_be_encoded_is_said(event: str, says: str) -> None:
     ],
 )
 def test_formats(text: str, word: int, bits: tuple[int, ...]) -> None:
-    assert parse_format("f", text) == Format("f", word, bits)
+    assert parse_format("f", text) == TermFormat("f", word, bits)
 
 
 @pytest.mark.parametrize("text", ["", "config", "config:", "config:64", "config:7-0", "config9:0", "attr:0-7"])
@@ -97,7 +97,7 @@ def test_formats_that_are_none(text: str) -> None:
 
 @given(st.sets(st.integers(0, 63), min_size=1), st.data())
 def test_a_value_can_be_read_back_from_its_bits(bits: set[int], data: st.DataObject) -> None:
-    place = Format("f", 0, tuple(sorted(bits)))
+    place = TermFormat("f", 0, tuple(sorted(bits)))
     value = data.draw(st.integers(0, (1 << len(bits)) - 1))
     word = place.place(value)
     assert sum((word >> bit & 1) << index for index, bit in enumerate(place.bits)) == value
@@ -107,7 +107,7 @@ def test_a_value_can_be_read_back_from_its_bits(bits: set[int], data: st.DataObj
 @given(st.sets(st.integers(0, 63), min_size=1, max_size=63))
 def test_one_more_than_the_largest_value_is_refused(bits: set[int]) -> None:
     with pytest.raises(EventError):
-        Format("f", 0, tuple(sorted(bits))).place(1 << len(bits))
+        TermFormat("f", 0, tuple(sorted(bits))).place(1 << len(bits))
 
 
 POWER = {

@@ -17,13 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from turbotui.analysis.configuration import configuration
+from turbotui.features.info.model import configuration
 from turbotui.machine.calibration import RaplUnits, package_limit, rapl_units
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.machine.platforms import PackageLimit, platform_of
+from turbotui.machine.platform_features import PackageLimit
+from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable

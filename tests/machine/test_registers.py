@@ -9,17 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.platforms import FEATURE_SETS, Platform
-from turbotui.machine.registers import REGISTERS, Register, decode, present_registers
+from turbotui.machine.platforms import FEATURE_SETS as FEATURE_FILE
+from turbotui.machine.platforms import Platform, feature_set
+from turbotui.machine.registers import COUNTERS, Register, decode, present_registers, registers_of
 from turbotui.quantities.units import Unit
 
 REFERENCE = Path(__file__).parents[2] / "../shared/reference/turbostat-msrs.json"
+FEATURE_SETS = {name: feature_set(name) for name in FEATURE_FILE.names()}
+REGISTERS = registers_of(COUNTERS)
 FLAGS = frozenset({"tsc", "aperfmperf", "dtherm", "pts"})
 
 
 def present(name: str) -> tuple[Register, ...]:
     model = CpuModel(architecture="x86_64", flags=FLAGS)
-    return present_registers(Platform(True, "", "", FEATURE_SETS[name]), model)
+    return present_registers(Platform(True, "", "", FEATURE_SETS[name]), model, REGISTERS)
 
 
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from treehost import TreeHost
 
 from turbotui.errors import MachineError, UsageError
-from turbotui.machine.cpulist import format_cpulist, format_cpumask, parse_cpulist, parse_cpumask
+from turbotui.machine.cpulist import format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.topology import CpuPlace, Topology, read_topology, topology_of
 from turbotui.machine.topology_groups import all_groups
 from turbotui.machine.topology_sysfs import CpuFacts
@@ -281,8 +281,8 @@ def test_sockets_of_books_without_package_ids() -> None:
         "physical_package_id": dict.fromkeys(sockets, -1),
         "book_id": {1: 3, 2: 3, 3: 3, 8: 4, 9: 4},
         "core_id": {1: 1, 2: 1, 3: 2, 8: 1, 9: 1},
-        "core_siblings": {cpu: format_cpumask(mask) for cpu, mask in sockets.items()},
-        "thread_siblings": {cpu: format_cpumask({cpu}) for cpu in sockets},
+        "core_siblings": {cpu: f"{sum(1 << one for one in mask):x}" for cpu, mask in sockets.items()},
+        "thread_siblings": {cpu: f"{1 << cpu:x}" for cpu in sockets},
     }
     topology = read_topology(TreeHost(tree(list(sockets), facts, **{f"{CPUS}/present": "0-9\n"})), None)
     assert sets(topology, Scope.PACKAGE) == [(1, 2), (3,), (8, 9)]

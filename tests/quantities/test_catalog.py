@@ -13,13 +13,13 @@ from rowinputs import Row
 
 from turbotui.errors import UsageError
 from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import simulated_host
 from turbotui.quantities.catalog import STATIC_COLUMNS, Catalog, catalog_for, idle
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
+from turbotui.simulated import simulated_host
 from turbotui.sources import SOURCES
 
 GOLDEN = Path(__file__).with_name("columns.txt")

@@ -28,11 +28,11 @@ def test_a_narrow_counter_that_wraps_at_most_once_gives_its_increase(
 
 
 @given(width=WIDTHS, start=st.integers(0, 2**64 - 1), increase=st.integers(0, 2**52))
-def test_with_turns_counted_any_number_of_wraps_gives_the_increase(width: int, start: int, increase: int) -> None:
+def test_with_wraps_counted_any_number_of_them_gives_the_increase(width: int, start: int, increase: int) -> None:
     signal = replace(COUNTER, width_bits=width)
     start %= 1 << width
-    turns, newer = divmod(start + increase, 1 << width)
-    assert signal.delta(start, newer, turns) == increase
+    wraps, newer = divmod(start + increase, 1 << width)
+    assert signal.delta(start, newer, wraps) == increase
 
 
 @given(
@@ -62,7 +62,7 @@ def test_nothing_and_texts_have_no_delta(pair: tuple[int | str | None, int | str
 
 
 def test_a_temperature_field_is_taken_out_and_subtracted_from_its_offset() -> None:
-    # turbostat-spec 13: MSR 0x1B1 = 0x88200800 with tj_max 100 is 68 °C; the readout is bits 22:16
+    # docs/specs/turbostat.md 13: MSR 0x1B1 = 0x88200800 with tj_max 100 is 68 °C; the readout is bits 22:16
     readout = replace(COUNTER, behavior=Behavior.GAUGE, width_bits=7, low_bit=16, scale=-1.0, offset=100.0)
     assert readout.value(0x88200800) == 68.0
     assert readout.value(None) is None
@@ -75,6 +75,6 @@ def test_a_whole_register_is_scaled_and_offset(raw: int, scale: float, offset: f
 
 
 def test_energy_of_one_interval_in_the_units_of_the_manual() -> None:
-    # turbostat-spec 13: 0x606 = 0x000A0E03 is 2**-14 J; from 0xFFFFFF00 up over zero to 0x100 are 0x200 units
+    # docs/specs/turbostat.md 13: 0x606 = 0x000A0E03 is 2**-14 J; from 0xFFFFFF00 up over zero to 0x100 are 0x200 units
     energy = replace(COUNTER, width_bits=32, scale=2.0**-14)
     assert energy.delta(0xFFFFFF00, 0x100) == 0x200 * 6.103515625e-05

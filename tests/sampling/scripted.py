@@ -20,7 +20,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
@@ -259,11 +259,11 @@ async def sample(sampler: Sampler, intervals: int | None, act: Callable[[Frame],
     return box.frames
 
 
-def census_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,
-              source: FakeSource | None = None) -> Census:
-    """A census of these signals, all from one source."""
+def capabilities_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,
+              source: FakeSource | None = None) -> Capabilities:
+    """Capabilities of these signals, all from one source."""
     one = source or FakeSource(signals, lambda _cpu, _name: None)
-    return Census((one,), {}, {signal.id: signal for signal in signals}, {signal.id: one for signal in signals},
+    return Capabilities((one,), {}, {signal.id: signal for signal in signals}, {signal.id: one for signal in signals},
                   missing or {})
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import census_of, column, counter, place, snapshot
+from scripted import capabilities_of, column, counter, place, snapshot
 
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -68,7 +68,7 @@ def test_a_row_reduces_the_instances_inside_it_and_only_those(
     first = snapshot(topology, {"x": older}, {"x": [0 if item is None else SECOND for item in older]})
     second = snapshot(topology, {"x": newer}, {
         "x": [0 if item is None else SECOND * (1 + span) for item, span in zip(newer, spans, strict=True)]}, seq=1)
-    frame = Frame(first, second, census_of(signal))
+    frame = Frame(first, second, capabilities_of(signal))
     delta = {key: None if a is None or b is None else b - a for key, a, b in zip(keys, older, newer, strict=True)}
     rate = {key: None if gain is None else gain / span
             for (key, gain), span in zip(delta.items(), spans, strict=True)}
@@ -95,7 +95,7 @@ def test_a_ratio_of_a_row_is_recomputed_and_never_averaged(data: st.DataObject, 
     frame = Frame(
         snapshot(topology, {"part": zeros, "whole": zeros}, {"part": stamps, "whole": stamps}),
         snapshot(topology, {"part": parts, "whole": wholes}, {"part": later, "whole": later}, seq=1),
-        census_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
+        capabilities_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
     )
     share = column("share", ("part", "whole"))
     assert frame.cell(share, SYSTEM_ROW) == pytest.approx(100 * sum(parts) / sum(wholes))
@@ -117,7 +117,7 @@ def test_a_ratio_of_a_row_is_of_the_cpus_for_which_both_are_known(data: st.DataO
     frame = Frame(
         snapshot(topology, {"part": [0] * size, "whole": [0] * size}, {"part": stamps, "whole": stamps}),
         snapshot(topology, {"part": parts, "whole": wholes}, {"part": later, "whole": later}, seq=1),
-        census_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
+        capabilities_of(counter("part", reduce=Reduce.MEAN), counter("whole", reduce=Reduce.MEAN)),
     )
     share = column("share", ("part", "whole"))
     if not any(parts) or not any(wholes):  # what is unknown everywhere leaves nobody out: the cell has its own reason
@@ -138,7 +138,7 @@ def test_a_count_that_steps_back_past_zero_is_unknown_and_does_not_spoil_the_mac
     frame = Frame(
         snapshot(PAIR, {name: older for name, (older, _) in values.items()}, stamps),
         snapshot(PAIR, {name: newer for name, (_, newer) in values.items()}, later, seq=1),
-        census_of(*(counter(name, reduce=Reduce.MEAN) for name in values)),
+        capabilities_of(*(counter(name, reduce=Reduce.MEAN) for name in values)),
     )
     ratio = column("ratio", ("aperf", "mperf"))
     assert [frame.cell(ratio, cpu_row(cpu)) for cpu in (0, 1)] == [150.0, None]
@@ -161,7 +161,7 @@ def test_tagged_cpus_count_what_they_share_once(data: st.DataObject, places: lis
     frame = Frame(
         snapshot(topology, {"e": [0] * size}, {"e": [SECOND] * size}),
         snapshot(topology, {"e": steps}, {"e": [2 * SECOND] * size}, seq=1),
-        census_of(counter("e", Scope.CORE)),
+        capabilities_of(counter("e", Scope.CORE)),
     )
     tags = data.draw(st.sets(st.sampled_from(topology.cpus)))
     by_cpu = {one.cpu: one for one in places}
@@ -183,7 +183,7 @@ def test_cpus_may_come_and_go_between_two_snapshots(data: st.DataObject, places:
 
     old, new = read(before, 0), read(after, 1)
     frame = Frame(snapshot(before, {"x": old[0]}, {"x": old[1]}), snapshot(after, {"x": new[0]}, {"x": new[1]}, seq=1),
-                  census_of(counter("x")))
+                  capabilities_of(counter("x")))
     staying = set(before.cpus) & set(after.cpus)
     assert frame.inputs(SYSTEM_ROW).delta("x") == (sum(gain[cpu] for cpu in staying) if staying else None)
     column_x = column("x", ("x",))
@@ -210,7 +210,7 @@ def pair(older: Sequence[Raw], newer: Sequence[Raw], signal: Signal | None = Non
     """Two CPUs, one second."""
     end = snapshot(PAIR, {"x": newer}, {"x": [0 if item is None else 2 * SECOND for item in newer]}, seq=1)
     begin = snapshot(PAIR, {"x": older}, {"x": [0 if item is None else SECOND for item in older]})
-    return Frame(begin, replace(end, **facts), census_of(signal or counter("x")))  # type: ignore[arg-type]
+    return Frame(begin, replace(end, **facts), capabilities_of(signal or counter("x")))  # type: ignore[arg-type]
 
 
 def reason(frame: Frame, row: RowId = SECOND_CPU) -> Reason | None:
@@ -231,12 +231,12 @@ def test_why_tells_the_kinds_of_absence_apart() -> None:
     assert reason(pair([1, 1], [2, 2]), cpu_row(7)) is Reason.OFFLINE
     narrow = counter("x", width_bits=32, wrap_seconds=60.0)
     assert reason(pair([1, 1], [2, 2], narrow, unsure={"x": frozenset({1})})) is Reason.OUT_OF_RANGE
-    first = Frame(None, pair([1, 1], [2, 2]).newer, census_of(counter("x")))
+    first = Frame(None, pair([1, 1], [2, 2]).newer, capabilities_of(counter("x")))
     assert reason(first) is Reason.FIRST_TICK
-    unread = Frame(None, snapshot(PAIR, {}, {}), census_of(counter("x")))
+    unread = Frame(None, snapshot(PAIR, {}, {}), capabilities_of(counter("x")))
     assert reason(unread) is Reason.NOT_READ
     absent = Unavailable(Reason.NO_DRIVER, "no driver here", "modprobe it")
-    missing = Frame(None, snapshot(PAIR, {}, {}), census_of(missing={"x": absent}))
+    missing = Frame(None, snapshot(PAIR, {}, {}), capabilities_of(missing={"x": absent}))
     assert missing.why(COLUMN, cpu_row(1)) == absent
 
 
@@ -264,8 +264,8 @@ def test_a_narrow_counter_wraps_once_or_as_often_as_was_seen() -> None:
     narrow = counter("x", width_bits=8)
     older = snapshot(PAIR, {"x": [250, 250]}, {"x": [SECOND] * 2})
     newer = snapshot(PAIR, {"x": [4, 4]}, {"x": [2 * SECOND] * 2}, seq=1)
-    assert Frame(older, newer, census_of(narrow)).deltas("x") == [10, 10]
-    counted = Frame(replace(older, turns={"x": (5, 5)}), replace(newer, turns={"x": (6, 8)}), census_of(narrow))
+    assert Frame(older, newer, capabilities_of(narrow)).deltas("x") == [10, 10]
+    counted = Frame(replace(older, wraps={"x": (5, 5)}), replace(newer, wraps={"x": (6, 8)}), capabilities_of(narrow))
     assert counted.deltas("x") == [10, 10 + 2 * 256]
 
 
@@ -276,13 +276,13 @@ def test_a_multiplexed_count_is_scaled_by_its_own_times_and_marked() -> None:
     later = {name: [2 * SECOND] * 2 for name in stamps}
     older = snapshot(PAIR, {"x": [0, 0], "ran": [10, 10], "on": [10, 10]}, stamps)
     newer = snapshot(PAIR, {"x": [30, 30], "ran": [35, 10], "on": [110, 110]}, later, seq=1)
-    frame = Frame(older, newer, census_of(*signals))
+    frame = Frame(older, newer, capabilities_of(*signals))
     assert frame.cell(COLUMN, cpu_row(0)) == 30 * 100 / 25
     assert frame.estimated(COLUMN, cpu_row(0))
     assert frame.cell(COLUMN, cpu_row(1)) is None
     assert reason(frame) is Reason.NEVER_RAN
     whole = snapshot(PAIR, {"x": [30, 30], "ran": [110, 110], "on": [110, 110]}, later, seq=1)
-    assert not Frame(older, whole, census_of(*signals)).estimated(COLUMN, SYSTEM_ROW)
+    assert not Frame(older, whole, capabilities_of(*signals)).estimated(COLUMN, SYSTEM_ROW)
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -313,8 +313,8 @@ def test_every_way_to_ask_gives_what_the_signal_says_of_each_instance(
         if multiplexed and delta is not None:
             delta = delta * enabled / counted if counted else None
         expected.append(delta)
-    census = census_of(signal, counter("ran"), counter("on"))
-    every, some, total = (Frame(first, second, census) for _ in range(3))
+    capabilities = capabilities_of(signal, counter("ran"), counter("on"))
+    every, some, total = (Frame(first, second, capabilities) for _ in range(3))
     positions = data.draw(st.lists(st.integers(0, size - 1)))
     assert list(every.deltas("x")) == expected
     for frame in (some, every):
@@ -331,7 +331,7 @@ def test_texts_are_shown_where_all_agree() -> None:
     signal = counter("x", behavior=Behavior.GAUGE)
 
     def text(*items: Raw) -> str | None:
-        frame = Frame(None, snapshot(PAIR, {"x": items}, {"x": [SECOND] * 2}), census_of(signal))
+        frame = Frame(None, snapshot(PAIR, {"x": items}, {"x": [SECOND] * 2}), capabilities_of(signal))
         return frame.inputs(SYSTEM_ROW).text("x")
 
     assert text("a", "a") == "a"
@@ -345,7 +345,7 @@ def test_a_row_finer_than_the_column_shows_its_instance_and_says_which_row_print
     frame = Frame(
         snapshot(smt, {"x": [0, 0]}, {"x": [SECOND] * 2}),
         snapshot(smt, {"x": [3, 4]}, {"x": [2 * SECOND] * 2}, seq=1),
-        census_of(counter("x", Scope.CORE)),
+        capabilities_of(counter("x", Scope.CORE)),
     )
     core = column("x", ("x",), Scope.CORE)
     assert [frame.cell(core, cpu_row(cpu)) for cpu in (0, 1, 2)] == [3, 3, 4]
@@ -382,7 +382,7 @@ def test_the_cost_of_asking_why_grows_with_the_cpus_and_not_by_their_square(*, c
         stamps = {name: [SECOND] * size for name in values}
         first = snapshot(before, {name: [0] * size for name in values}, stamps)
         second = snapshot(topology, values, {name: [2 * SECOND] * size for name in values}, seq=1, late=range(size))
-        frame, share = Frame(first, second, census_of(*signals)), column("share", ("part", "whole"))
+        frame, share = Frame(first, second, capabilities_of(*signals)), column("share", ("part", "whole"))
         rows = frame.rows(Scope.CPU)
         frame.cell(share, rows[0])
         return _calls(lambda: [(frame.why(share, row), frame.inputs(row).delta("whole")) for row in rows])

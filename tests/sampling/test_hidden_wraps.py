@@ -8,11 +8,11 @@ import pytest
 from patience import PATIENCE
 
 from turbotui.machine.machine import read_machine
-from turbotui.machine.simulated import ManualClock, simulated_host
-from turbotui.machine.sparing import SparingHost
+from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
 
 
@@ -20,10 +20,10 @@ def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden() 
     clock = ManualClock(0)
     host = simulated_host("sapphire-2s", clock, seed=7)
     clock.advance(30.0)
-    machine = read_machine(SparingHost(host, msr=True, perf=False))
+    machine = read_machine(RestrictedHost(host, msr=True, perf=False))
     session = Session(machine, SOURCES, 60.0, host)
     joules = session.catalog.by_id["Pkg_J"]
-    energy = session.census.signals[joules.needs[0]]
+    energy = session.capabilities.signals[joules.needs[0]]
     assert energy.wrap_seconds, "this machine's energy is read from a register"
     session.want(["CPU", "Pkg_J"])
     frames: list[Frame] = []

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import FakeHost, census_of, column, counter, machine_of, place, snapshot
+from scripted import FakeHost, capabilities_of, column, counter, machine_of, place, snapshot
 
 from turbotui.machine.topology import topology_of
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.sampling.answers import Answer, Readings
 from turbotui.sampling.carrying import empty_places, filled
-from turbotui.sampling.collector import Alarm, Collector
+from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.unheard import Unheard
@@ -21,13 +21,13 @@ from turbotui.sampling.unheard import Unheard
 SECOND = 1_000_000_000
 SIZE = 3
 TOPOLOGY = topology_of([place(cpu) for cpu in range(SIZE)])
-CENSUS = census_of(counter("x"))
+CAPABILITIES = capabilities_of(counter("x"))
 X = column("x", ("x",))
 
 
 def sampler() -> Sampler:
     host = FakeHost([place(cpu) for cpu in range(SIZE)])
-    return Sampler(machine_of(host), CENSUS, frozenset({"x"}), 1.0)
+    return Sampler(machine_of(host), CAPABILITIES, frozenset({"x"}), 1.0)
 
 
 def tick(number: int, late: frozenset[int]) -> Snapshot:
@@ -63,7 +63,7 @@ def test_where_cpus_came_or_went_nothing_is_carried_over() -> None:
     other = topology_of([place(cpu) for cpu in range(SIZE)])
     before = snapshot(other, {"x": [1] * SIZE}, {"x": [SECOND] * SIZE})
     now = tick(1, frozenset({1}))
-    assert filled(now, before, empty_places(now, CENSUS)).values == now.values
+    assert filled(now, before, empty_places(now, CAPABILITIES)).values == now.values
 
 
 @dataclass(eq=False)
@@ -80,20 +80,20 @@ def answer(worker: Hand, value: int, began: Sequence[tuple[str, int]] = ()) -> A
 
 def test_an_answer_after_its_tick_is_heard_in_the_next_and_what_began_is_never_forgotten() -> None:
     worker, unheard = Hand(), Unheard()
-    collector = Collector(Alarm(), unheard.take)
+    collector = Collector(WakeUp(), unheard.take)
     collector.expect(worker)
     assert not collector.complete()
-    assert unheard.with_answers(collector.close(), beats=False) == []
+    assert unheard.with_answers(collector.close(), ticks=False) == []
     collector.receive(answer(worker, 5, [("s", 0)]))
     assert not worker.busy
-    (stood_in,) = unheard.with_answers([], beats=False)
+    (stood_in,) = unheard.with_answers([], ticks=False)
     assert stood_in.late
     assert stood_in.began == {("s", 0)}
     assert list(stood_in.readings.raws) == [[5]]
-    assert unheard.with_answers([], beats=False) == []
+    assert unheard.with_answers([], ticks=False) == []
     for later in (5, 6):
         unheard.take(answer(worker, later, [("s", later)]))
-    (own,) = unheard.with_answers([answer(worker, 7)], beats=False)
+    (own,) = unheard.with_answers([answer(worker, 7)], ticks=False)
     assert not own.late
     assert own.began == {("s", 5), ("s", 6)}
     assert list(own.readings.raws) == [[7]]
@@ -103,14 +103,14 @@ def test_after_a_change_of_what_is_read_only_what_began_is_kept() -> None:
     worker, unheard = Hand(), Unheard()
     unheard.take(answer(worker, 5, [("s", 0)]))
     unheard.forget_readings()
-    assert unheard.with_answers([], beats=False) == []
-    (own,) = unheard.with_answers([answer(worker, 7)], beats=False)
+    assert unheard.with_answers([], ticks=False) == []
+    (own,) = unheard.with_answers([answer(worker, 7)], ticks=False)
     assert own.began == {("s", 0)}
 
 
-def test_beats_take_over_what_began_with_their_first_reading() -> None:
+def test_ticks_take_over_what_began_with_their_first_reading() -> None:
     worker, unheard = Hand(), Unheard()
-    unheard.take(Answer(worker, beats={3: answer(worker, 1, [("s", 0)]), 4: answer(worker, 2, [("t", 0)])}))
-    (own,) = unheard.with_answers([Answer(worker, beats={1: answer(worker, 3), 2: answer(worker, 4)})], beats=True)
-    assert own.beats[1].began == {("s", 0), ("t", 0)}
-    assert not own.beats[2].began
+    unheard.take(Answer(worker, ticks={3: answer(worker, 1, [("s", 0)]), 4: answer(worker, 2, [("t", 0)])}))
+    (own,) = unheard.with_answers([Answer(worker, ticks={1: answer(worker, 3), 2: answer(worker, 4)})], ticks=True)
+    assert own.ticks[1].began == {("s", 0), ("t", 0)}
+    assert not own.ticks[2].began

@@ -18,7 +18,7 @@ from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Answer, Readings, Work
-from turbotui.sampling.census import take_census
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.layout import Layouts
@@ -66,7 +66,7 @@ print(libc.mallinfo2().word3 - before > 100)
 async def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
     host = FakeHost()
     source = FakeSource([counter("x")], lambda cpu, _name: (cpu + 1) * host.now)
-    sampler = Sampler(machine_of(host), take_census(machine_of(host), [source]), frozenset(["x"]), 0.05, None)
+    sampler = Sampler(machine_of(host), probe_sources(machine_of(host), [source]), frozenset(["x"]), 0.05, None)
     plain = column("x", ("x",))
 
     def ask(frame: Frame) -> None:
@@ -103,7 +103,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
     host = FakeHost()
     source = FakeSource([counter("x")], lambda _cpu, _name: 1)
     machine = machine_of(host)
-    census = take_census(machine, [source])
+    capabilities = probe_sources(machine, [source])
     answered = threading.Event()
     seen: list[weakref.ref[Work]] = []
     worker = Worker("cpu0", ())
@@ -114,7 +114,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
     # a second request shows that the first has been let go: a queue hands over in order
     for _ in range(2):
         answered.clear()
-        work = _WeakWork((), ((census.sources[0], frozenset(["x"])),), machine, reply)
+        work = _WeakWork((), ((capabilities.sources[0], frozenset(["x"])),), machine, reply)
         seen.append(weakref.ref(work))
         worker.ask(work)
         del work

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from scripted import FakeHost, FakeSource, counter, machine_of
 
-from turbotui.analysis.doctor import diagnose
+from turbotui.features.doctor.model import diagnose
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sources.source import Probe
 
 
@@ -27,8 +27,8 @@ def machine(*, guest: bool) -> Machine:
     return replace(found, model=replace(found.model, hypervisor=guest))
 
 
-def census(here: Machine, *offers: Sequence[Signal]) -> Census:
-    return take_census(here, [FakeSource(offer, lambda _cpu, _name: 0, id=f"source{number}")
+def capabilities(here: Machine, *offers: Sequence[Signal]) -> Capabilities:
+    return probe_sources(here, [FakeSource(offer, lambda _cpu, _name: 0, id=f"source{number}")
                               for number, offer in enumerate(offers)])
 
 
@@ -37,7 +37,7 @@ PSYS = energy("energy.psys", Scope.SYSTEM)
 
 def test_platform_energy_alone_is_no_offer_in_a_guest() -> None:
     here = machine(guest=True)
-    found = census(here, (PSYS, counter("tsc")), (PSYS,))
+    found = capabilities(here, (PSYS, counter("tsc")), (PSYS,))
     assert set(found.signals) == {"tsc"}
     why = found.why_missing("energy.psys")
     assert why.reason is Reason.VIRTUALISED
@@ -49,18 +49,18 @@ def test_platform_energy_alone_is_no_offer_in_a_guest() -> None:
 
 @pytest.mark.parametrize("other", ["energy.pkg", "energy.ram", "energy.core"])
 def test_platform_energy_beside_another_is_an_offer(other: str) -> None:
-    found = census(machine(guest=True), (PSYS,), (energy(other),))
+    found = capabilities(machine(guest=True), (PSYS,), (energy(other),))
     assert set(found.signals) == {"energy.psys", other}
     assert not found.disbelieved
 
 
 def test_platform_energy_of_a_real_machine_is_an_offer() -> None:
-    assert set(census(machine(guest=False), (PSYS,)).signals) == {"energy.psys"}
+    assert set(capabilities(machine(guest=False), (PSYS,)).signals) == {"energy.psys"}
 
 
 def test_smis_of_a_guest_are_said_to_be_the_guests() -> None:
     smi = counter("smi")
-    guest, real = (diagnose(here, census(here, (smi,))) for here in (machine(guest=True), machine(guest=False)))
+    guest, real = (diagnose(here, capabilities(here, (smi,))) for here in (machine(guest=True), machine(guest=False)))
     assert [note for note in guest.notes if note.startswith("smi is of the guest:")]
     assert not [note for note in real.notes if "smi" in note]
 
@@ -77,9 +77,9 @@ def test_the_doctor_tells_of_the_permission_before_the_hardware() -> None:
         def probe(self, machine: Machine) -> Probe:
             return Probe(absent | driver | refused)
 
-    (source,) = diagnose(here, take_census(here, [Refusing((), lambda _cpu, _name: 0)])).sources
+    (source,) = diagnose(here, probe_sources(here, [Refusing((), lambda _cpu, _name: 0)])).sources
     assert source.detail == "without p0, p1: not permitted: perf p0: paranoid is 3"
     assert source.remedy == "ask"
     refused.clear()
-    (source,) = diagnose(here, take_census(here, [Refusing((), lambda _cpu, _name: 0)])).sources
+    (source,) = diagnose(here, probe_sources(here, [Refusing((), lambda _cpu, _name: 0)])).sources
     assert (source.detail, source.remedy) == ("no driver: perf d: not loaded", "modprobe d")

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import FakeHost, census_of, machine_of, snapshot
+from scripted import FakeHost, capabilities_of, machine_of, snapshot
 
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import Meter, OwnCost, Usage, missed_words
 
 TOPOLOGY = machine_of(FakeHost()).topology
-CENSUS = census_of()
+CAPABILITIES = capabilities_of()
 
 
 def frame(seq: int, behind: int) -> Frame:
-    return Frame(None, replace(snapshot(TOPOLOGY, {}, {}, seq=seq), behind=behind, span_ns=seq), CENSUS)
+    return Frame(None, replace(snapshot(TOPOLOGY, {}, {}, seq=seq), behind=behind, span_ns=seq), CAPABILITIES)
 
 
 def costs_of(batches: Sequence[tuple[int, Usage, int, int]]) -> list[OwnCost]:
@@ -70,9 +70,9 @@ def test_all_lines_together_are_what_was_used(steps: list[tuple[int, int, int, i
 
 def test_missed_deadlines_are_said_with_their_number() -> None:
     last = replace(snapshot(TOPOLOGY, {}, {}, seq=11_999), overruns=250)
-    said = missed_words(Frame(None, last, CENSUS), 0.05)
+    said = missed_words(Frame(None, last, CAPABILITIES), 0.05)
     assert said.startswith("250 of 12,249 deadlines were missed")
     assert "0.05 s" in said
-    assert "3 answers" in missed_words(Frame(None, replace(last, overruns=0, late_total=3), CENSUS), 1.0)
-    assert not missed_words(Frame(None, replace(last, overruns=0), CENSUS), 1.0)
+    assert "3 answers" in missed_words(Frame(None, replace(last, overruns=0, late_total=3), CAPABILITIES), 1.0)
+    assert not missed_words(Frame(None, replace(last, overruns=0), CAPABILITIES), 1.0)
     assert not missed_words(None, 1.0)

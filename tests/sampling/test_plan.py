@@ -12,7 +12,7 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.selection import signals_of
 
@@ -21,15 +21,15 @@ def nothing(_cpu: int, _name: SignalId) -> None:
     """The value of what is only planned."""
 
 
-def census(host: FakeHost, *sources: FakeSource) -> Census:
-    return take_census(machine_of(host), sources)
+def capabilities(host: FakeHost, *sources: FakeSource) -> Capabilities:
+    return probe_sources(machine_of(host), sources)
 
 
 def test_each_instance_is_read_once_by_the_cpu_its_pmu_names() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"), counter("p", Scope.PACKAGE), counter("q", Scope.PACKAGE, readers=(1, 3)),
                          counter("s", Scope.SYSTEM)), nothing)
-    plan = make_plan(machine_of(host), census(host, source), frozenset("xpqs"))
+    plan = make_plan(machine_of(host), capabilities(host, source), frozenset("xpqs"))
     wanted = {cpu: {name for task in tasks for name in task.wanted} for cpu, tasks in plan.tasks.items()}
     assert wanted == {0: {"x", "p", "s"}, 1: {"x", "q"}, 2: {"x", "p"}, 3: {"x", "q"}}
     assert plan.signals() == frozenset("xpqs")
@@ -38,7 +38,7 @@ def test_each_instance_is_read_once_by_the_cpu_its_pmu_names() -> None:
 def test_constants_are_never_read() -> None:
     host = FakeHost()
     constant = replace(counter("c", Scope.SYSTEM, behavior=Behavior.CONSTANT), constant=7)
-    plan = make_plan(machine_of(host), census(host, FakeSource((constant,), nothing)), frozenset("c"))
+    plan = make_plan(machine_of(host), capabilities(host, FakeSource((constant,), nothing)), frozenset("c"))
     assert plan.signals() == frozenset()
 
 
@@ -48,7 +48,7 @@ def test_the_plan_keeps_within_the_descriptors_and_names_what_it_gave_up(sizes: 
     host = FakeHost()
     host.limit = limit
     sources = [FakeSource((counter(f"x{at}"),), nothing, id=f"s{at}", each=size) for at, size in enumerate(sizes)]
-    plan = make_plan(machine_of(host), census(host, *sources), frozenset(f"x{at}" for at in range(len(sizes))))
+    plan = make_plan(machine_of(host), capabilities(host, *sources), frozenset(f"x{at}" for at in range(len(sizes))))
     assert plan.descriptors <= max(0, limit - 64)
     assert plan.signals() | plan.dropped.keys() == {f"x{at}" for at in range(len(sizes))}
     assert not plan.signals() & plan.dropped.keys()
@@ -73,14 +73,14 @@ def test_of_several_reasons_the_one_that_can_be_acted_on_is_shown(
     reasons: tuple[Unavailable, ...], shown: Unavailable
 ) -> None:
     sources = [FakeSource((), nothing, id=f"s{at}", absent={"x": why}) for at, why in enumerate(reasons)]
-    assert census(FakeHost(), *sources).why_missing("x") == shown
+    assert capabilities(FakeHost(), *sources).why_missing("x") == shown
 
 
 def test_the_first_source_that_works_provides_a_signal() -> None:
     host = FakeHost()
     refused = FakeSource((), nothing, id="first", absent={"x": RIGHTS})
     second, third = (FakeSource((counter("x"),), nothing, id=name) for name in ("second", "third"))
-    found = census(host, refused, second, third)
+    found = capabilities(host, refused, second, third)
     assert found.provider["x"] is second
     assert "x" not in found.missing
     assert found.why_missing("y").reason is Reason.NO_HARDWARE
@@ -91,7 +91,7 @@ def test_the_first_source_that_works_provides_a_signal() -> None:
 def test_columns_want_what_they_need_and_the_times_that_scale_it() -> None:
     host = FakeHost()
     times = [counter(name) for name in ("on", "ran")]
-    found = census(host, FakeSource((counter("x", enabled="on", running="ran"), counter("y"), *times), nothing))
+    found = capabilities(host, FakeSource((counter("x", enabled="on", running="ran"), counter("y"), *times), nothing))
     assert signals_of([column("x", ("x",))], found) == {"x", "on", "ran"}
     assert signals_of([column("x/z", ("x", "z"))], found) == frozenset(), "a column without its needs reads nothing"
 
@@ -100,7 +100,7 @@ def test_counters_that_are_divided_by_each_other_are_read_side_by_side() -> None
     host = FakeHost()
     names = ("clock-start", "perf-msr", "perf-cstate", "perf-power", "perf-hardware", "msr", "cpuidle", "clock-end")
     sources = [FakeSource((counter(name),), nothing, id=name) for name in names]
-    plan = make_plan(machine_of(host), census(host, *sources), frozenset(names))
+    plan = make_plan(machine_of(host), capabilities(host, *sources), frozenset(names))
     for tasks in plan.tasks.values():
         assert [task.source.id for task in tasks] == [
             "clock-start", "perf-msr", "perf-cstate", "msr", "perf-power", "perf-hardware", "cpuidle", "clock-end"]

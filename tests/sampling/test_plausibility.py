@@ -9,23 +9,24 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import FakeHost, FakeSource, census_of, column, counter, machine_of, place, sample, snapshot
+from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, place, sample, snapshot
 
-from turbotui.analysis.doctor import diagnose
+from turbotui.features.doctor.model import diagnose
 from turbotui.machine.topology import Topology, topology_of
-from turbotui.output.frame_formats import make_frame_format
-from turbotui.output.layout import Layout
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason
 from turbotui.quantities.units import Unit
-from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.disagreement import _beyond
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import MUST_MOVE, STILL_SECONDS, Liveness
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with
+from turbotui.tables.frame_formats import make_frame_format
+from turbotui.tables.layout import Layout
 from turbotui.widgets.explanation import explanation
 
 SECOND = 1_000_000_000
@@ -58,7 +59,7 @@ def frame_of(signals: Mapping[Signal, Sequence[Raw]], topology: Topology = SMT,
     older = {one.id: [10 if isinstance(item, int) else None for item in items] for one, items in signals.items()}
     newer = {one.id: [10 + item if isinstance(item, int) else None for item in items] for one, items in signals.items()}
     return Frame(snapshot(topology, older, begin), snapshot(topology, newer, end, seq=1),
-                 census_of(*signals, *constants))
+                 capabilities_of(*signals, *constants))
 
 
 def shown(name: str, scope: Scope) -> CounterColumn:
@@ -102,18 +103,18 @@ def test_a_counter_that_is_opened_anew_has_not_moved() -> None:
 
 
 async def test_energy_that_stands_still_is_unknown_asked_for_on_and_shown_when_it_moves() -> None:
-    host, beat = FakeHost(), [0]
+    host, step = FakeHost(), [0]
     moves = [0, 0, 0, 5, 9, 9, 9, 9]  # of package 1; package 0 always moves
 
     def script(cpu: int, name: str) -> Raw:
-        return 100 * beat[0] if cpu == 0 or name == "energy.gpu" else moves[beat[0]]
+        return 100 * step[0] if cpu == 0 or name == "energy.gpu" else moves[step[0]]
 
     source = FakeSource((energy("energy.pkg"), energy("energy.gpu")), script)
     machine = machine_of(host)
-    sampler = Sampler(machine, take_census(machine, [source]), frozenset({"energy.pkg", "energy.gpu"}), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.pkg", "energy.gpu"}), 0.05)
 
     def tick(_frame: Frame) -> None:
-        beat[0] += 1
+        step[0] += 1
         host.now += SECOND // 2
 
     frames = await sample(sampler, len(moves) - 1, tick)
@@ -134,7 +135,7 @@ async def test_graphics_may_use_nothing() -> None:
     host = FakeHost()
     source = FakeSource((energy("energy.gpu"), energy("energy.cores")), lambda _cpu, _name: 7)
     machine = machine_of(host)
-    sampler = Sampler(machine, take_census(machine, [source]), frozenset({"energy.gpu", "energy.cores"}), 0.05)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"energy.gpu", "energy.cores"}), 0.05)
 
     def tick(_frame: Frame) -> None:
         host.now += 2 * SECOND
@@ -241,7 +242,7 @@ def test_states_of_a_cpu_beyond_the_interval_are_disputed() -> None:
 
 
 def test_nothing_is_disputed_before_there_is_an_interval() -> None:
-    first = Frame(None, frame_of({energy("energy.pkg"): [1, 1]}).newer, census_of(energy("energy.pkg")))
+    first = Frame(None, frame_of({energy("energy.pkg"): [1, 1]}).newer, capabilities_of(energy("energy.pkg")))
     assert first.disputed(shown("energy.pkg", Scope.PACKAGE), SYSTEM_ROW) == ()
 
 
@@ -261,8 +262,8 @@ def test_energy_of_a_machine_that_lacks_a_package_is_unknown() -> None:
 
 
 def two_sources(by_perf: Signal, by_msr: Signal,
-                joules: Mapping[str, Sequence[int]]) -> tuple[Census, Sampler, FakeHost]:
-    """A machine whose energy two sources give; each beat they grow by their joules."""
+                joules: Mapping[str, Sequence[int]]) -> tuple[Capabilities, Sampler, FakeHost]:
+    """A machine whose energy two sources give; each step they grow by their joules."""
     host = FakeHost([place(cpu, cpu // 2, die=cpu) for cpu in range(4)])
     machine = machine_of(host)
 
@@ -272,9 +273,9 @@ def two_sources(by_perf: Signal, by_msr: Signal,
 
         return FakeSource((by_perf if source == "perf" else by_msr,), script, id=source, title=source)
 
-    census = take_census(machine, [reading("perf"), reading("msr")])
+    capabilities = probe_sources(machine, [reading("perf"), reading("msr")])
     wanted = frozenset({"energy.pkg"})
-    return census, Sampler(machine, census, wanted | compared_with(wanted, census, 1.0), 0.05), host
+    return capabilities, Sampler(machine, capabilities, wanted | compared_with(wanted, capabilities, 1.0), 0.05), host
 
 
 async def watched(sampler: Sampler, host: FakeHost) -> Frame:
@@ -287,11 +288,11 @@ async def watched(sampler: Sampler, host: FakeHost) -> Frame:
 async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_shown() -> None:
     # both dies of package 0 show the whole package's counter
     joules = {"perf": [115, 0, 50, 0], "msr": [115, 115, 25, 25]}
-    census, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
-    assert census.beside == {"energy.pkg": ("energy.pkg@msr",)}
-    assert census.provider["energy.pkg"].id == "perf"
+    capabilities, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
+    assert capabilities.beside == {"energy.pkg": ("energy.pkg@msr",)}
+    assert capabilities.provider["energy.pkg"].id == "perf"
     frame = await watched(sampler, host)
-    watts = next(one for one in catalog_for(census.signals).columns if one.id == "PkgWatt")
+    watts = next(one for one in catalog_for(capabilities.signals).columns if one.id == "PkgWatt")
     first, second = frame.rows(Scope.PACKAGE)
     said = "energy.pkg of package 0: 115.00 W by perf, 230.00 W by msr"
     assert frame.disputed(watts, first) == frame.disputed(watts, SYSTEM_ROW) == (said,)
@@ -308,18 +309,24 @@ async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_
 
 async def test_sources_that_agree_are_not_disputed() -> None:
     joules = {"perf": [231, 0, 50, 0], "msr": [115, 115, 25, 25]}  # 1 W apart
-    _census, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
+    _capabilities, sampler, host = two_sources(energy("energy.pkg"), energy("energy.pkg", Scope.DIE), joules)
     assert (await watched(sampler, host)).marks() == {}
 
 
 def test_what_is_compared_follows_what_is_read_and_the_interval() -> None:
-    census, _sampler, _host = two_sources(energy("energy.pkg"), energy("energy.pkg"), {})
-    assert compared_with({"energy.pkg", "irq"}, census, 1.0) == {"energy.pkg@msr"}
-    assert compared_with({"irq"}, census, 1.0) == frozenset()
-    assert compared_with({"energy.pkg"}, census, 0.1) == frozenset()
-    again = take_census(machine_of(FakeHost()), census.sources)  # as after CPUs came or went
-    assert again.beside == census.beside
+    capabilities, _sampler, _host = two_sources(energy("energy.pkg"), energy("energy.pkg"), {})
+    assert compared_with({"energy.pkg", "irq"}, capabilities, 1.0) == {"energy.pkg@msr"}
+    assert compared_with({"irq"}, capabilities, 1.0) == frozenset()
+    assert compared_with({"energy.pkg"}, capabilities, 0.1) == frozenset()
+    again = probe_sources(machine_of(FakeHost()), capabilities.sources)  # as after CPUs came or went
+    assert again.beside == capabilities.beside
     assert [source.id for source in again.sources] == ["perf", "msr", "msr-beside"]
-    report = diagnose(machine_of(FakeHost()), census)
+    report = diagnose(machine_of(FakeHost()), capabilities)
     assert [source.id for source in report.sources] == ["perf", "msr"]
     assert [signal.compared for source in report.sources for signal in source.signals] == [False, True]
+
+
+def test_ticks_that_stood_still_are_no_interval_to_be_beyond() -> None:
+    columns = [[60.0, 60.0, 10.0], [60.0, 60.0, 10.0]]
+    assert _beyond(columns, [0.0, 100.0, 100.0]) == [1]
+    assert _beyond(columns, [None, 100.0, 0.0]) == [1]

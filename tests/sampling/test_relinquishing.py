@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.relinquishing import relinquish
 from turbotui.sources.proc_stat import ProcStat
 from turbotui.sources.source import Source
@@ -34,18 +34,18 @@ class _Named(ProcStat):
 MSR, PROC = _Named("msr"), _Named("proc")
 
 
-def census(missing: dict[str, Unavailable] | None = None, **provider: Source) -> Census:
+def capabilities(missing: dict[str, Unavailable] | None = None, **provider: Source) -> Capabilities:
     signals = {name: Signal(name, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "here") for name in provider}
-    return Census((MSR, PROC), {}, signals, provider, missing or {})
+    return Capabilities((MSR, PROC), {}, signals, provider, missing or {})
 
 
 DENIED = Unavailable(Reason.NOT_PERMITTED, "EACCES", "sudo")
 
 
 def test_what_is_open_and_could_not_be_opened_again_stays_as_it_is() -> None:
-    before = census(a=MSR, b=MSR, c=PROC)
-    held = relinquish(before, census({"a": DENIED, "b": DENIED}, c=PROC), frozenset("ac"))
-    offered = held.offered(census({"a": DENIED, "b": DENIED}, c=PROC))
+    before = capabilities(a=MSR, b=MSR, c=PROC)
+    held = relinquish(before, capabilities({"a": DENIED, "b": DENIED}, c=PROC), frozenset("ac"))
+    offered = held.offered(capabilities({"a": DENIED, "b": DENIED}, c=PROC))
     assert offered.provider == {"a": MSR, "c": PROC}
     assert held.wanted(frozenset("c"), offered) == frozenset("ac")  # hidden, but never closed: it could not come back
     assert held.wanted(frozenset("abc"), offered) & offered.signals.keys() == frozenset("ac")
@@ -56,22 +56,22 @@ def test_what_is_open_and_could_not_be_opened_again_stays_as_it_is() -> None:
 
 
 def test_a_source_that_holds_what_is_open_takes_nothing_more() -> None:
-    before = census(a=MSR, b=MSR)
-    held = relinquish(before, census({"a": DENIED}, b=MSR), frozenset("a"))
-    offered = held.offered(census({"a": DENIED}, b=MSR))
+    before = capabilities(a=MSR, b=MSR)
+    held = relinquish(before, capabilities({"a": DENIED}, b=MSR), frozenset("a"))
+    offered = held.offered(capabilities({"a": DENIED}, b=MSR))
     assert offered.provider == {"a": MSR}
     assert "msr was opened without it" in offered.missing["b"].sentence()
 
 
 def test_what_anybody_may_open_is_free() -> None:
-    before = census(a=PROC, b=PROC)
-    held = relinquish(before, census(a=PROC, b=PROC), frozenset("a"))
+    before = capabilities(a=PROC, b=PROC)
+    held = relinquish(before, capabilities(a=PROC, b=PROC), frozenset("a"))
     assert held.wanted(frozenset("b"), held.offered(before)) == frozenset("b")
 
 
 def test_other_reasons_stay_what_they_are() -> None:
     no_hardware = Unavailable(Reason.NO_HARDWARE, "there is none")
-    before = census({"x": no_hardware}, a=PROC)
+    before = capabilities({"x": no_hardware}, a=PROC)
     assert relinquish(before, before, frozenset()).offered(before).missing == {"x": no_hardware}
 
 

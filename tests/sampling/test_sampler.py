@@ -11,14 +11,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted import FakeHost, FakeSource, census_of, column, counter, machine_of, sample
+from scripted import FakeHost, FakeSource, capabilities_of, column, counter, machine_of, sample
 
 from turbotui.errors import InternalError
 from turbotui.machine.host import HostError
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.unavailable import Reason
-from turbotui.sampling.census import take_census
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sources.source import CpuGone
@@ -42,22 +42,22 @@ def tick(host: FakeHost, seconds: float = 1.0) -> Callable[[Frame], None]:
 def sampler_of(host: FakeHost, *sources: FakeSource, wanted: set[SignalId], interval: float = SHORT,
                cpus: frozenset[int] | None = None) -> Sampler:
     machine = machine_of(host, cpus)
-    return Sampler(machine, take_census(machine, sources), frozenset(wanted), interval, cpus)
+    return Sampler(machine, probe_sources(machine, sources), frozenset(wanted), interval, cpus)
 
 
 @settings(deadline=None)  # the machine may be busy
 @given(deadline=st.floats(0, 1e6), interval=st.floats(0.05, 60), behind=st.floats(0, 600))
-def test_a_beat_that_was_missed_is_skipped_and_counted_never_caught_up(
+def test_a_tick_that_was_missed_is_skipped_and_counted_never_caught_up(
     deadline: float, interval: float, behind: float
 ) -> None:
     sampler = sampler_of(FakeHost(), wanted=set(), interval=interval)
     now = deadline + behind
     found = sampler._next_deadline(now, deadline)
-    beats = (found - deadline) / interval
+    ticks = (found - deadline) / interval
     assert found > now
     assert found - now <= interval * (1 + 1e-6)
-    assert math.isclose(beats, round(beats), abs_tol=1e-3), "deadlines stay on one grid"
-    assert sampler._overruns == round(beats) - 1
+    assert math.isclose(ticks, round(ticks), abs_tol=1e-3), "deadlines stay on one grid"
+    assert sampler._overruns == round(ticks) - 1
 
 
 @pytest.mark.parametrize("pins", [True, False])
@@ -102,7 +102,7 @@ async def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -
     assert source.reads.count(2) == 1 + 1 + (len(frames) - 1 - len(late)), "never asked while it had not answered"
     assert frames[-1].cell(X, cpu_row(2)) == 3e9
     assert frames[-1].newer.late_total == len(late)
-    assert frames[-1].newer.overruns > 0, "the first late tick took several beats of 50 ms"
+    assert frames[-1].newer.overruns > 0, "the first late tick took several ticks of 50 ms"
 
 
 async def test_late_files_of_all_cpus_are_late_not_failed() -> None:
@@ -435,7 +435,7 @@ async def test_descriptors_that_do_not_suffice_cost_columns_until_there_is_room_
 @pytest.mark.parametrize("pins", [True, False])
 async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked_at_in_between(pins: bool) -> None:
     host = FakeHost(pins=pins)
-    step = 3 * 2**30  # each reading finds the counter three quarters of a turn further
+    step = 3 * 2**30  # each reading finds the counter three quarters of a wrap further
 
     def value(cpu: int, _name: SignalId) -> Raw:
         return (2**32 - 5 + source.reads.count(cpu) * step) % 2**32
@@ -451,19 +451,19 @@ async def test_a_counter_that_wraps_again_and_again_in_a_long_interval_is_looked
 
     source.on_read = enough
     frames = await sample(sampler, 1)
-    assert len(frames) == 2, "looks publish nothing"
+    assert len(frames) == 2, "wrap checks publish nothing"
     for untouched, readers in ((other, 4), (shared, 1)):
         assert len(untouched.reads) == 2 * readers, "what does not wrap is left alone"
         assert len(untouched.opened) == len(untouched.closed) == readers
     for cpu in range(4):
         readings = source.reads.count(cpu) - 1
-        assert readings >= 4, "three looks and the tick: two wraps at least"
+        assert readings >= 4, "three checks and the tick: two wraps at least"
         assert frames[1].deltas("e")[cpu] == readings * step
 
 
 async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown_again() -> None:
     host = FakeHost()
-    per_second = 2**31  # half a turn
+    per_second = 2**31  # half a wrap
 
     def value(_cpu: int, _name: SignalId) -> Raw:
         return host.now * per_second // 10**9 % 2**32
@@ -473,7 +473,7 @@ async def test_a_counter_that_wraps_while_it_is_hidden_is_right_when_it_is_shown
     hidden = range(2, 6)
 
     def act(frame: Frame) -> None:
-        # long intervals while it is hidden: many turns that nobody needs to see
+        # long intervals while it is hidden: many wraps that nobody needs to see
         host.now += 777_000_000_000 if frame.seq in hidden else 1_500_000_000
         sampler.want(frozenset({"x"} if frame.seq + 1 in hidden else {"e", "x"}))
 
@@ -496,9 +496,9 @@ async def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong
     assert why.reason is Reason.OUT_OF_RANGE
 
 
-def test_a_census_of_nothing_still_has_rows() -> None:
+def test_a_machine_without_signals_still_has_rows() -> None:
     host = FakeHost()
     machine = machine_of(host)
-    sampler = Sampler(machine, census_of(), frozenset(), SHORT)
+    sampler = Sampler(machine, capabilities_of(), frozenset(), SHORT)
     frames = asyncio.run(sample(sampler, 1))
     assert frames[1].rows(Scope.CPU) == tuple(cpu_row(cpu) for cpu in range(4))

@@ -1,9 +1,9 @@
-"""--show, --hide and --enable in the order given (turbostat-spec 1.4), and which columns a machine has."""
+"""--show, --hide and --enable in the order given (docs/specs/turbostat.md 1.4), and which columns a machine has."""
 
 from __future__ import annotations
 
 import pytest
-from scripted import census_of, counter, place
+from scripted import capabilities_of, counter, place
 
 from turbotui.errors import UsageError
 from turbotui.machine.topology import topology_of
@@ -11,9 +11,9 @@ from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.selection import available_columns, choose_columns, default_columns, why_absent
 
-CENSUS = census_of(counter("tsc"), counter("irq.total"), counter("irq.nmi"),
+CAPABILITIES = capabilities_of(counter("tsc"), counter("irq.total"), counter("irq.nmi"),
                    missing={"smi": Unavailable(Reason.VIRTUALISED, "hidden")})
-CATALOG: Catalog = catalog_for(CENSUS.signals)
+CATALOG: Catalog = catalog_for(CAPABILITIES.signals)
 ONE = topology_of([place(0), place(1)])
 TWO = topology_of([place(0, 0), place(1, 1)])
 START = CATALOG.select(["CPU", "TSC_MHz", "IRQ"])
@@ -38,6 +38,16 @@ def test_choices_are_applied_from_left_to_right(choices: list[tuple[str, str]], 
     assert [column.id for column in choose_columns(CATALOG, START, choices)] == shown
 
 
+@pytest.mark.parametrize(("choices", "shown"), [
+    ([("show", "NMI")], ["CPU", "NMI"]),
+    ([("show", "NMI"), ("hide", "CPU")], ["NMI"]),
+    ([("hide", "CPU"), ("show", "NMI")], ["NMI"]),
+    ([("hide", "all"), ("show", "NMI,CPU")], ["CPU", "NMI"]),
+])
+def test_the_first_show_leaves_what_is_kept(choices: list[tuple[str, str]], shown: list[str]) -> None:
+    assert [column.id for column in choose_columns(CATALOG, START, choices, kept=["CPU"])] == shown
+
+
 @pytest.mark.parametrize("words", ["", "CPU,", "Nothing", "cpu"])
 def test_a_word_that_is_no_column_is_refused(words: str) -> None:
     with pytest.raises(UsageError, match="unknown column"):
@@ -45,24 +55,24 @@ def test_a_word_that_is_no_column_is_refused(words: str) -> None:
 
 
 def test_a_column_is_there_when_its_signals_are() -> None:
-    names = [column.id for column in available_columns(CATALOG, CENSUS, ONE)]
+    names = [column.id for column in available_columns(CATALOG, CAPABILITIES, ONE)]
     assert {"Core", "CPU", "TSC_MHz", "IRQ", "NMI", "IRQ/s"} <= set(names)
     assert not {"SMI", "Busy%", "PkgWatt", "Package", "Type"} & set(names)
-    smi = why_absent(CATALOG.by_id["SMI"], CENSUS, ONE)
+    smi = why_absent(CATALOG.by_id["SMI"], CAPABILITIES, ONE)
     assert smi is not None
     assert smi.reason is Reason.VIRTUALISED
 
 
 def test_a_level_of_one_instance_is_not_worth_a_column() -> None:
     package = CATALOG.by_id["Package"]
-    assert why_absent(package, CENSUS, TWO) is None
-    absent = why_absent(package, CENSUS, ONE)
+    assert why_absent(package, CAPABILITIES, TWO) is None
+    absent = why_absent(package, CAPABILITIES, ONE)
     assert absent is not None
     assert "only one package" in absent.detail
 
 
 def test_scripts_of_turbostat_see_only_what_they_know_by_default() -> None:
-    plain = {column.id for column in default_columns(CATALOG, CENSUS, ONE, extras=False)}
+    plain = {column.id for column in default_columns(CATALOG, CAPABILITIES, ONE, extras=False)}
     assert {"Core", "CPU", "TSC_MHz", "IRQ", "NMI"} <= plain
     assert not any(CATALOG.by_id[name].extra for name in plain)
-    assert plain <= {column.id for column in default_columns(CATALOG, CENSUS, ONE, extras=True)}
+    assert plain <= {column.id for column in default_columns(CATALOG, CAPABILITIES, ONE, extras=True)}

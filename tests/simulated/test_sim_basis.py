@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.basis import Basis, Relaxation, form_of, scaled, sum_of
-from turbotui.machine.simulated.tables import core_table
+from turbotui.simulated import SHAPES
+from turbotui.simulated.basis import Basis, Relaxation, form_of, scaled, sum_of
+from turbotui.simulated.tables import core_table
 
 rates = st.lists(st.floats(0, 1e9), min_size=3, max_size=3)
 moments = st.integers(1, 10**8).map(lambda ticks: ticks / 1024)  # exact in binary, so that only the sums round

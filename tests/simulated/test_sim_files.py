@@ -12,11 +12,11 @@ from sim import SMALL, machine, number, refusal
 
 from turbotui.machine.cpulist import parse_cpulist, parse_cpumask
 from turbotui.machine.cpumodel import read_cpu_model
-from turbotui.machine.simulated import SHAPES, SimulatedHost
-from turbotui.machine.simulated.layout import cpu_mask
-from turbotui.machine.simulated.tree import File, Node, Visits, fixed
 from turbotui.machine.topology import read_topology
 from turbotui.quantities.scope import Scope
+from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.simulated.layout import cpu_mask
+from turbotui.simulated.tree import File, Node, Visits, fixed
 
 CPUS = "/sys/devices/system/cpu"
 

@@ -8,8 +8,8 @@ import pytest
 from sim import machine, number, refusal, register
 
 from turbotui.errors import UsageError
-from turbotui.machine.simulated import SHAPES, ManualClock, RealClock, simulated_host
 from turbotui.machine.topology import read_topology
+from turbotui.simulated import SHAPES, ManualClock, RealClock, simulated_host
 
 CPU5 = "/sys/devices/system/cpu/cpu5"
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sim import SMALL, X86, machine, register
 
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.layout import lay_out
+from turbotui.simulated import SHAPES
+from turbotui.simulated.layout import lay_out
 
 
 def cumulative(truth: object) -> dict[str, float]:
@@ -123,6 +123,21 @@ def test_power_stays_within_its_limits_and_energy_adds_up(name: str) -> None:
     for first in range(0, len(watts) - 2 * longest, 7):
         assert sum(watts[first : first + 2 * longest]) / (2 * longest) <= 1.25 * power.tdp
     assert old.joules - start.joules == pytest.approx(sum(watts) * 0.5)
+
+
+@pytest.mark.parametrize("name", [name for name in X86 if "psys" in SHAPES[name].domains])
+def test_the_platform_takes_what_its_packages_and_the_rest_of_it_take(name: str) -> None:
+    host, clock = machine(name)
+
+    def inside() -> float:
+        found = [host.model.package_truth(package) for package in range(SHAPES[name].packages)]
+        return sum(one.joules + one.ram_joules for one in found)
+
+    for _ in range(3):  # the model takes up other rates at every step
+        platform, packages = host.model.system_truth().platform_joules, inside()
+        clock.advance(2.0)
+        expected = (inside() - packages) / 0.92 + 2.0 * SHAPES[name].power.platform
+        assert host.model.system_truth().platform_joules - platform == pytest.approx(expected)
 
 
 def test_a_hot_laptop_throttles_and_says_so_everywhere() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from sim import group, machine, named, refusal, values
 
-from turbotui.machine.events.encoder import attr_of
+from turbotui.events.encoder import attr_of
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.machine.simulated import SimulatedHost
-from turbotui.machine.simulated.nvidia_ports import ROOT_PORTS
+from turbotui.simulated import SimulatedHost
+from turbotui.simulated.nvidia_ports import ROOT_PORTS
 
 
 def count(host: SimulatedHost, clock: object, pmu: str, events: list[str], seconds: float = 3.0) -> list[int]:

@@ -10,9 +10,9 @@ from sim import group, machine, named, refusal, values
 
 from turbotui.machine.host import CAP_PERFMON, PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.machine.simulated import SHAPES, SimulatedHost
-from turbotui.machine.simulated.core_events import CORE_EVENTS
-from turbotui.machine.simulated.events_common import counts
+from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.simulated.core_events import CORE_EVENTS, core_events
+from turbotui.simulated.events_common import counts
 
 HARDWARE, SOFTWARE, TRACEPOINT, CACHE, RAW = range(5)
 CYCLES, INSTRUCTIONS = PerfAttr(HARDWARE, 0), PerfAttr(HARDWARE, 1)
@@ -249,17 +249,17 @@ def test_every_published_event_opens(name: str) -> None:
     assert host.open_descriptors == 0
 
 
-@pytest.mark.parametrize("microarchitecture", CORE_EVENTS)
+@pytest.mark.parametrize("microarchitecture", CORE_EVENTS.names())
 def test_event_tables_name_counts_that_exist(microarchitecture: str) -> None:
     known = {*counts(SHAPES["laptop"].core_types[0]), "reference", "crystal"}
-    table = CORE_EVENTS[microarchitecture]
+    table = core_events(microarchitecture)
     used = {*table.exact.values(), *(name for bits in table.additive.values() for name in bits.values())}
     assert used <= known
     assert table.fixed <= set(table.exact)
 
 
 @pytest.mark.parametrize(
-    ("name", "recipe"),
+    ("name", "definition"),
     [
         ("sapphire-2s", {0x01C7: 1, 0x02C7: 1, 0x04C7: 2, 0x18C7: 4, 0x60C7: 8, 0x80C7: 16}),
         ("laptop", {0x03C7: 1, 0x04C7: 2, 0x18C7: 4, 0x20C7: 8}),
@@ -269,16 +269,16 @@ def test_event_tables_name_counts_that_exist(microarchitecture: str) -> None:
         ("vera-2s", {0x80C4: 1, 0x80C5: 1, 0x80C6: 1, 0x80C7: 1}),
     ],
 )
-def test_flop_recipes_give_the_flops(name: str, recipe: dict[int, int]) -> None:
+def test_flop_metrics_give_the_flops(name: str, definition: dict[int, int]) -> None:
     host, clock = machine(name)
     cpu = max(range(60), key=lambda one: host.model.truth(one).flops) if name != "laptop" else 2
-    leaders = {config: group(host, cpu, [raw(host, config, cpu)]) for config in recipe}
+    leaders = {config: group(host, cpu, [raw(host, config, cpu)]) for config in definition}
     old = host.model.truth(cpu)
     clock.advance(40)
     total = 0.0
     for config, leader in leaders.items():
         enabled, running, (value,) = values(host, leader)
-        total += recipe[config] * value * enabled / running
+        total += definition[config] * value * enabled / running
     flops = host.model.truth(cpu).flops - old.flops
     assert flops > 1e6
     assert total == pytest.approx(flops, rel=1e-5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sim import X86, group, machine, named, number, refusal, register, values
 
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.registers import register_map
+from turbotui.simulated import SHAPES
+from turbotui.simulated.registers import register_map
 
 
 @pytest.mark.parametrize("name", X86)

@@ -8,9 +8,9 @@ import pytest
 from sim import machine
 
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 from turbotui.quantities.signals import Behavior, Raw, Signal
+from turbotui.simulated import SHAPES
+from turbotui.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Source
 
@@ -70,7 +70,7 @@ def compare(name: str, source: Source) -> set[str]:
     checked: set[str] = set()
     for one, before in first.items():
         if one.startswith(("roofline.client-e.", "roofline.skymont.")) and SHAPES[name].hybrid:
-            assert before is None  # CPU 0 is a P core: it has another recipe, and signals of its own
+            assert before is None  # CPU 0 is a P core: it has another definition, and signals of its own
             continue
         delta = signals[one].delta(before, second[one])
         assert delta is not None, one

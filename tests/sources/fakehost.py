@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.machine import Machine
-from turbotui.machine.platforms import FeatureSet, Platform, platform_of
+from turbotui.machine.platform_features import FeatureSet
+from turbotui.machine.platforms import Platform, platform_of
 from turbotui.machine.topology import CpuPlace, topology_of
 
 ROOT = Privileges(0, 1 << CAP_PERFMON | 1 << CAP_SYS_RAWIO, 2, (1024, 1024))

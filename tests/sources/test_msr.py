@@ -8,8 +8,8 @@ from fakehost import GUEST, ROOT, SAPPHIRE_RAPIDS, FakeHost, machine, place, pmu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.analysis.machine_facts import MachineFacts
 from turbotui.errors import InternalError
+from turbotui.features.info.machine_facts import MachineFacts
 from turbotui.machine.calibration import package_limit
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.machine.host import HostError, PerfAttr
-from turbotui.sources.perf_group import Event, PerfGroupReader, Times
+from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times
 from turbotui.sources.source import CpuGone
 
-A, B, C = (Event(name, PerfAttr(9, config), f"perf x/{name}/") for config, name in enumerate("abc"))
-OTHER = Event("other", PerfAttr(10, 0), "perf y/other/")
+A, B, C = (GroupEvent(name, PerfAttr(9, config), f"perf x/{name}/") for config, name in enumerate("abc"))
+OTHER = GroupEvent("other", PerfAttr(10, 0), "perf y/other/")
 ABC = frozenset("abc")
 
 
@@ -207,7 +207,7 @@ def test_another_read_error_loses_one_reading_only() -> None:
 
 @given(st.lists(st.sampled_from([A, B, C, OTHER]), unique=True, min_size=1), st.sets(st.sampled_from([(9, 1), (9, 2)])))
 def test_every_signal_has_its_own_counter_however_the_groups_fall(
-    events: list[Event], lonely: set[tuple[int, int]]
+    events: list[GroupEvent], lonely: set[tuple[int, int]]
 ) -> None:
     fake = host(lonely=lonely)
     reader = PerfGroupReader(fake, 0, [events], frozenset(event.signal for event in events))

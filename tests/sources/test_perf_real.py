@@ -16,7 +16,7 @@ from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.msr import Msr
 from turbotui.sources.perf_cstate import PerfCstate
-from turbotui.sources.perf_group import Event, PerfGroupReader
+from turbotui.sources.perf_group import GroupEvent, PerfGroupReader
 from turbotui.sources.perf_hardware import PerfHardware
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
@@ -95,8 +95,8 @@ def test_events_of_two_pmus_all_count(here: Machine) -> None:
         pytest.skip("there is no msr/tsc/")
     cpu = here.topology.cpus[0]
     events = [
-        Event("switches", PerfAttr(1, 3), "perf context-switches"),
-        Event("tsc", PerfAttr(pmu.type, 0), "perf msr/tsc/"),
+        GroupEvent("switches", PerfAttr(1, 3), "perf context-switches"),
+        GroupEvent("tsc", PerfAttr(pmu.type, 0), "perf msr/tsc/"),
     ]
     reader = PerfGroupReader(here.host, cpu, [events], frozenset({"tsc", "switches"}))
     before = dict(zip(reader.signals, reader.read(), strict=True))

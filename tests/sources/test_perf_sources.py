@@ -145,7 +145,7 @@ def test_amd_counts_energy_of_each_core() -> None:
     assert (signal.scope, signal.readers, signal.origin) == (Scope.CORE, (0, 2), "perf power_core/energy-core/")
 
 
-def test_cstates_have_the_scope_of_their_bank() -> None:
+def test_cstates_have_the_scope_of_their_pmu() -> None:
     def bank(*states: str) -> dict[str, str]:
         events = {f"events/{state}-residency": f"event=0x0{index}\n" for index, state in enumerate(states)}
         return {"format/event": "config:0-63\n", "cpumask": "0,2\n"} | events

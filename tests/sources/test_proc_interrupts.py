@@ -14,7 +14,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.proc_interrupts import PATH, ProcInterrupts
 from turbotui.sources.proc_softirqs import ProcSoftirqs
-from turbotui.sources.source import Adjustable, Following
+from turbotui.sources.source import Adjustable, TopologyFollower
 
 X86 = """\
            CPU0       CPU1       
@@ -256,7 +256,7 @@ def test_totals_go_on_when_a_cpu_leaves_and_when_other_kinds_are_asked_for(
     host, machine = machine_of({path: table((0, 1, 2), 100)}, plain_topology((0, 1, 2)))
     reader = source.open_shared(machine, frozenset({first}))
     before = counts(reader.read()[0])
-    assert isinstance(reader, Following)
+    assert isinstance(reader, TopologyFollower)
     assert isinstance(reader, Adjustable)
     reader.follow((0, 2))
     host.files[path] = table((0, 2), 110)

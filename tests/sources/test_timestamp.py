@@ -17,7 +17,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
-from turbotui.machine.sparing import SparingHost
+from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.timestamp import Timestamp
@@ -60,7 +60,7 @@ def test_a_machine_that_executes_it() -> None:
         (FakeHost(), X86, Reason.NO_HARDWARE),  # a host that executes nothing
         (Stamped(), ARM, Reason.NO_HARDWARE),
         (Stamped(), replace(X86, flags=frozenset()), Reason.NO_HARDWARE),
-        (SparingHost(FakeHost(), msr=False, perf=False), X86, Reason.NO_HARDWARE),
+        (RestrictedHost(FakeHost(), msr=False, perf=False), X86, Reason.NO_HARDWARE),
     ],
 )
 def test_machines_that_do_not(host: FakeHost, model: CpuModel, reason: Reason) -> None:

@@ -18,16 +18,16 @@ from turbotui.cli import main
 sys.exit(main(["--machine", "guest", "-i", "0.2"]))
 """
 _RAISES = "def broken(self, *rest, **more):\n    raise KeyError('lost')\n"
-WINDOW_MOUNTS = _RAISES + "import turbotui.screens.graph as at; at.Graph.on_mount = broken"
-WINDOW_DRAWS = _RAISES + "import turbotui.screens.explain as at; at.Explain.show_frame = broken"
-WINDOW_IS_MADE = _RAISES + "import turbotui.screens.graph as at; at.Graph.__init__ = broken"
-WINDOW_COMPOSES = _RAISES + "import turbotui.screens.graph as at; at.Graph.compose = broken"
-WINDOW_KEY = _RAISES + "import turbotui.screens.graph as at; at.Graph.action_explain = broken"
-SCREEN_DRAWS = _RAISES + "import turbotui.screens.map as at; at.MapScreen.show_frame = broken"
-SCREEN_IS_MADE = _RAISES + "import turbotui.screens.map as at; at.MapScreen.__init__ = broken"
+WINDOW_MOUNTS = _RAISES + "import turbotui.app.graph as at; at.Graph.on_mount = broken"
+WINDOW_DRAWS = _RAISES + "import turbotui.app.explain as at; at.Explain.show_frame = broken"
+WINDOW_IS_MADE = _RAISES + "import turbotui.app.graph as at; at.Graph.__init__ = broken"
+WINDOW_COMPOSES = _RAISES + "import turbotui.app.graph as at; at.Graph.compose = broken"
+WINDOW_KEY = _RAISES + "import turbotui.app.graph as at; at.Graph.action_explain = broken"
+SCREEN_DRAWS = _RAISES + "import turbotui.features.cpus.map_screen as at; at.MapScreen.show_frame = broken"
+SCREEN_IS_MADE = _RAISES + "import turbotui.features.cpus.map_screen as at; at.MapScreen.__init__ = broken"
 WIDGET_RENDERS = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.render_line = broken"
 WIDGET_RESIZES = _RAISES + "import turbotui.widgets.heat_map as at; at.HeatMap.on_resize = broken"
-KEY = _RAISES + "import turbotui.screens.table as at; at.TableScreen.action_joules = broken"
+KEY = _RAISES + "import turbotui.features.cpus.table_keys as at; at.TableScreen.action_joules = broken"
 
 Start = Callable[..., BarePty]
 
@@ -108,7 +108,7 @@ def test_tracebacks_are_shown_on_request(start: Start) -> None:
 
 
 def test_no_more_than_ten_reports_are_kept(tmp_path: Path) -> None:
-    from turbotui.screens.failures import Failures  # noqa: PLC0415 - beside the subprocesses
+    from turbotui.app.failures import Failures  # noqa: PLC0415 - beside the subprocesses
 
     failures = Failures({"XDG_STATE_HOME": str(tmp_path)})
     for number in range(14):

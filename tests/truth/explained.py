@@ -10,7 +10,7 @@ from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
-from turbotui.quantities.traced import Kind
+from turbotui.quantities.traced import ReadingKind
 from turbotui.sampling.frame import Frame
 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d)")
@@ -43,37 +43,37 @@ def same(column: CounterColumn, cell: Value, value: float) -> bool:
 class Numbers:
     """`columns.Inputs` of given numbers, and nothing else."""
 
-    def __init__(self, numbers: Mapping[tuple[SignalId, Kind], float]) -> None:
+    def __init__(self, numbers: Mapping[tuple[SignalId, ReadingKind], float]) -> None:
         self._numbers = numbers
 
     def delta(self, signal: SignalId) -> float | None:
-        return self._numbers.get((signal, Kind.DELTA))
+        return self._numbers.get((signal, ReadingKind.DELTA))
 
     def total(self, signal: SignalId) -> float | None:
-        return self._numbers.get((signal, Kind.TOTAL))
+        return self._numbers.get((signal, ReadingKind.TOTAL))
 
     def rate(self, signal: SignalId) -> float | None:
-        found = self._numbers.get((signal, Kind.RATE))
+        found = self._numbers.get((signal, ReadingKind.RATE))
         increase, seconds = self.delta(signal), self.elapsed(signal)
         return found if increase is None or not seconds else increase / seconds
 
     def total_rate(self, signal: SignalId) -> float | None:
-        found = self._numbers.get((signal, Kind.TOTAL_RATE))
+        found = self._numbers.get((signal, ReadingKind.TOTAL_RATE))
         increase, seconds = self.total(signal), self.elapsed(signal)
         return found if increase is None or not seconds else increase / seconds
 
     def together(self, *signals: SignalId) -> bool:
         return not any((signal, kind) in self._numbers for signal in signals
-                       for kind in (Kind.RATE, Kind.TOTAL_RATE, Kind.ELAPSED))
+                       for kind in (ReadingKind.RATE, ReadingKind.TOTAL_RATE, ReadingKind.ELAPSED))
 
     def each(self, scope: Scope) -> Iterator[Inputs]:
         yield self
 
     def value(self, signal: SignalId) -> float | None:
-        return self._numbers.get((signal, Kind.VALUE))
+        return self._numbers.get((signal, ReadingKind.VALUE))
 
     def elapsed(self, signal: SignalId) -> float | None:
-        return self._numbers.get((signal, Kind.ELAPSED))
+        return self._numbers.get((signal, ReadingKind.ELAPSED))
 
     def text(self, _signal: SignalId) -> str | None:
         return None

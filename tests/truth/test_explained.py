@@ -9,7 +9,6 @@ import pytest
 from explained import Numbers, same, some_rows, value_of
 from watching import Watched
 
-from turbotui.machine.simulated import SHAPES
 from turbotui.quantities.added import parse_added
 from turbotui.quantities.catalog.added import added_column
 from turbotui.quantities.columns import Category, CounterColumn
@@ -19,6 +18,7 @@ from turbotui.quantities.signals import Behavior
 from turbotui.quantities.traced import evaluated, written
 from turbotui.sampling.evidence import evidence, worked
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES
 from turbotui.sources.added import added_source
 from turbotui.widgets.explanation import explanation, substituted
 
@@ -115,7 +115,7 @@ def test_every_cell_can_be_explained(shape: str) -> None:
                 assert any(line.startswith("unknown: ") for line in lines), column.id
             told = " ".join(" ".join(lines).split())
             for name in column.needs if cell is not None else ():
-                assert f"by {frame.census.provider[name].title}" in told, (column.id, name)
+                assert f"by {frame.capabilities.provider[name].title}" in told, (column.id, name)
             assert not [line for line in lines if len(line) > 68 and " " in line.strip()], column.id
 
 
@@ -139,7 +139,7 @@ def test_added_counters_are_explained_by_the_same_rule() -> None:
     watched = Watched("sapphire-2s")
     added = [parse_added(text) for text in ADDED]
     for counter in added:
-        watched.census = watched.census.plus(watched.machine, added_source(counter))
+        watched.capabilities = watched.capabilities.plus(watched.machine, added_source(counter))
     watched.columns = tuple(added_column(counter) for counter in added)
     frame = watched.frames(0.7, 2)[-1]
     for column, text in zip(watched.columns, ADDED, strict=True):

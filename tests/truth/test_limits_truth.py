@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import pytest
 from watching import Watched
 
-from turbotui.analysis.limit_history import KEPT, LimitHistory, Verdict, general
-from turbotui.analysis.limit_sentences import sentence
-from turbotui.analysis.limits import COLUMNS, STAND_INS, Holder, State, Sure
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.truth import PackageTruth
+from turbotui.features.power.limit_history import KEPT, LimitHistory, LimitVerdict, general
+from turbotui.features.power.limit_sentences import sentence
+from turbotui.features.power.limits import COLUMNS, STAND_INS, Holder, LimitState, Sure
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES
+from turbotui.simulated.truth import PackageTruth
 
 SECONDS = 1.0
 HOLDERS = {"heat": Holder.HEAT, "pl1": Holder.PL1, "pl2": Holder.PL2}
@@ -23,7 +23,7 @@ HOLDERS = {"heat": Holder.HEAT, "pl1": Holder.PL1, "pl2": Holder.PL2}
 class Interval:
     """One package in one interval: what is said, and what was so."""
 
-    verdict: Verdict
+    verdict: LimitVerdict
     limited: float
     throttled: float
     begin: str
@@ -65,11 +65,11 @@ def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> N
         most = max(one.limited, one.throttled)
         hold = one.verdict.hold
         if most < 0.2:
-            assert one.verdict.state is not State.HELD, sentence(one.verdict)
+            assert one.verdict.state is not LimitState.HELD, sentence(one.verdict)
             continue
         if most < 0.3:
             continue  # at the border between "is" and "was"
-        assert one.verdict.state is State.HELD, sentence(one.verdict)
+        assert one.verdict.state is LimitState.HELD, sentence(one.verdict)
         assert hold is not None
         assert hold.sure is Sure.COUNTED
         assert hold.share == pytest.approx(most, abs=0.003)
@@ -108,7 +108,7 @@ def test_the_share_of_the_time_is_the_model_s() -> None:
         seconds = sum(frame.seconds or 0.0 for frame in frames[max(0, at + 1 - KEPT) : at + 1])
         assert one.verdict.window == pytest.approx(seconds)
         share = sum(other.limited for other in recent) / seconds
-        if one.verdict.state is State.HELD:
+        if one.verdict.state is LimitState.HELD:
             assert one.verdict.share == pytest.approx(share, abs=0.003)
         elif share > 0.02:
             assert one.verdict.earlier is not None
@@ -118,10 +118,10 @@ def test_the_share_of_the_time_is_the_model_s() -> None:
 
 def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
     found, _ = intervals("turin-2s", 16, 18.0)
-    assert all(one.verdict.state is not State.HELD for one in found)
+    assert all(one.verdict.state is not LimitState.HELD for one in found)
     bound = [one.verdict for one in found if one.limited > 0.95]
     assert len(bound) > 8
-    assert {verdict.state for verdict in bound} == {State.UNTOLD}
+    assert {verdict.state for verdict in bound} == {LimitState.UNTOLD}
     for verdict in bound:
         assert {what for what, _ in verdict.untold()} == {"throttle reasons", "power limits"}
         assert "cannot be told" in sentence(verdict)
@@ -129,16 +129,16 @@ def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
 
 def test_grace_at_its_highest_clock_is_not_called_held() -> None:
     found, _ = intervals("grace-2s", 12, 18.0)
-    assert all(one.verdict.state not in {State.HELD, State.UNTOLD} for one in found)
+    assert all(one.verdict.state not in {LimitState.HELD, LimitState.UNTOLD} for one in found)
     busy = [one.verdict for one in found if (one.verdict.facts.busy or 0) > 99]
     assert busy
-    assert {verdict.state for verdict in busy} == {State.AT_TOP}
+    assert {verdict.state for verdict in busy} == {LimitState.AT_TOP}
 
 
 def test_a_guest_says_why_nothing_can_be_told() -> None:
     found, _ = intervals("guest", 4, 20.0)
     for one in found:
-        assert one.verdict.state is State.UNTOLD
+        assert one.verdict.state is LimitState.UNTOLD
         assert "clock cannot be read" in sentence(one.verdict)
         assert len(one.verdict.untold()) == 5
         assert all(why.detail for _, why in one.verdict.untold())

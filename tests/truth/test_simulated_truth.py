@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import pytest
 from watching import Watched
 
-from turbotui.machine.simulated import SHAPES
-from turbotui.machine.simulated.shapes import Isa
-from turbotui.machine.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES
+from turbotui.simulated.shapes import Isa
+from turbotui.simulated.truth import CpuTruth, PackageTruth, SystemTruth
 
 SECONDS = 1.0
 
@@ -125,7 +125,7 @@ def test_core_states_are_those_of_the_model(seen: Seen) -> None:
             newer = seen.after.cpus[cpu]
             spent = getattr(newer, f"c{state}_seconds") - getattr(older, f"c{state}_seconds")
             if state == 6 and seen.watched.machine.topology.places[cpu].core_type in ("E", "LP"):
-                continue  # the efficiency cores' counter also counts C7 (turbostat-spec 2.3, row 29)
+                continue  # the efficiency cores' counter also counts C7 (docs/specs/turbostat.md 2.3, row 29)
             assert near(seen.cell(name, cpu_row(cpu)), 100.0 * spent / SECONDS, 0.01, 1e-3), (name, cpu)
 
 
@@ -156,7 +156,7 @@ def test_watts_are_those_of_the_model(seen: Seen) -> None:
             assert near(seen.cell(name, SYSTEM_ROW), watts, 0.1, 2e-3), name
     if seen.has("SysWatt"):
         watts = (seen.after.system.platform_joules - seen.before.system.platform_joules) / SECONDS
-        # one joule is the unit of the platform counter on servers (turbostat-spec 2.5)
+        # one joule is the unit of the platform counter on servers (docs/specs/turbostat.md 2.5)
         assert near(seen.cell("SysWatt", SYSTEM_ROW), watts, 1.01)
 
 

@@ -19,7 +19,7 @@ SCOPES = (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM)
 def test_a_column_of_many_rows_gives_what_each_cell_gives(shape: str) -> None:
     watched = Watched(shape)
     one = watched.frames(0.5, 1)[0]
-    levels, some = (Frame(one.older, one.newer, one.census) for _ in range(2))
+    levels, some = (Frame(one.older, one.newer, one.capabilities) for _ in range(2))
     every = [row for scope in SCOPES for row in one.rows(scope)]
     chosen = tuple(random.Random(1).sample(every, min(40, len(every))))
     for column in watched.columns:
@@ -34,7 +34,7 @@ def test_a_column_of_many_rows_gives_what_each_cell_gives(shape: str) -> None:
 def test_a_frame_that_nobody_holds_is_gone_at_once() -> None:
     watched = Watched("guest")
     frame = watched.frames(0.5, 1)[0]
-    copy = Frame(frame.older, frame.newer, frame.census)
+    copy = Frame(frame.older, frame.newer, frame.capabilities)
     for column in watched.columns:
         for scope in SCOPES:
             copy.cells(column, copy.rows(scope))

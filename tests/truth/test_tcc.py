@@ -16,7 +16,7 @@ from turbotui.widgets.explanation import explanation
 
 def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
     """One frame after each target told, and one before any."""
-    sampler = Sampler(watched.machine, watched.census, signals_of(watched.columns, watched.census), 60.0)
+    sampler = Sampler(watched.machine, watched.capabilities, signals_of(watched.columns, watched.capabilities), 60.0)
     found: list[Frame] = []
 
     class Box:
@@ -40,7 +40,7 @@ def raw_of(frame: Frame) -> Raw:
 def test_temperatures_count_down_from_what_was_told_and_back() -> None:
     watched = Watched("laptop-old")
     core = watched.catalog.by_id["CoreTmp"]
-    signal = watched.census.signals["temp.core"]
+    signal = watched.capabilities.signals["temp.core"]
     row = watched.machine.topology.instances(Scope.CORE)[0].row
     before, told, back = frames_told(watched, [90, None])
     for frame, target in ((before, signal.offset), (told, 90), (back, signal.offset)):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_explained import check
 from watching import Watched
 
-from turbotui.machine.events.set_files import shipped_sets
+from turbotui.events.set_files import shipped_sets
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.event_columns import parse_requests
 from turbotui.quantities.scope import RowId, Scope
@@ -31,10 +31,10 @@ def seen(shape: str) -> tuple[Watched, Frame]:
     columns = list(watched.columns)
     for text in FORMULAS:
         for request in parse_requests(text):
-            if all(name in watched.census.signals for name in request.others):
-                added, watched.census = open_request(watched.machine, watched.census, request, ())
+            if all(name in watched.capabilities.signals for name in request.others):
+                added, watched.capabilities = open_request(watched.machine, watched.capabilities, request, ())
                 columns += added.columns
-    chosen, watched.census = open_set(watched.machine, watched.census, shipped_sets()["memory"], ())
+    chosen, watched.capabilities = open_set(watched.machine, watched.capabilities, shipped_sets()["memory"], ())
     columns += [column for one in chosen if one.added is not None and one.why is None for column in one.added.columns]
     watched.columns = tuple(columns)
     return watched, watched.frames(0.7, 2)[-1]
@@ -46,14 +46,14 @@ def stretched(frame: Frame, times: Callable[[SignalId, int], int]) -> Frame:
     assert older is not None
     values, stamps = dict(newer.values), dict(newer.stamps)
     for name, raw in newer.values.items():
-        signal = frame.census.signals[name]
+        signal = frame.capabilities.signals[name]
         if signal.behavior is not Behavior.COUNTER:
             continue
         factors = [times(name, at) for at in range(len(raw))]
         before, began = older.values[name], older.stamps[name]
         values[name] = [longer(signal, a, b, factor) for a, b, factor in zip(before, raw, factors, strict=True)]
         stamps[name] = [a + (b - a) * factor for a, b, factor in zip(began, stamps[name], factors, strict=True)]
-    return Frame(older, replace(newer, values=values, stamps=stamps, turns={}), frame.census)
+    return Frame(older, replace(newer, values=values, stamps=stamps, wraps={}), frame.capabilities)
 
 
 def longer(signal: Signal, older: Raw, newer: Raw, factor: int) -> Raw:
@@ -90,9 +90,9 @@ def test_ratios_and_rates_are_the_same_whatever_each_counters_window_is(shape: s
     clocks: dict[tuple[str, Scope, int], int] = {}
 
     def times(name: SignalId, at: int) -> int:
-        provider = frame.census.provider[name]
+        provider = frame.capabilities.provider[name]
         key = (provider.id, Scope.SYSTEM, 0) if provider.shared else (
-            provider.id, frame.census.signals[name].scope, at)
+            provider.id, frame.capabilities.signals[name].scope, at)
         return clocks.setdefault(key, chance.choice((1, 2, 3)))
 
     twice, apart = stretched(frame, lambda _name, _at: 2), stretched(frame, times)
@@ -105,7 +105,7 @@ def test_ratios_and_rates_are_the_same_whatever_each_counters_window_is(shape: s
             assert same(before, after), (column.id, row, before, after)
             compared += before is not None
         rows = frame.rows(column.scope)
-        alone = [Frame(apart.older, apart.newer, apart.census).cell(column, row) for row in rows]
+        alone = [Frame(apart.older, apart.newer, apart.capabilities).cell(column, row) for row in rows]
         assert list(apart.cells(column, rows)) == alone, column.id
     assert compared > 100
 
@@ -113,5 +113,5 @@ def test_ratios_and_rates_are_the_same_whatever_each_counters_window_is(shape: s
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_formula_over_several_windows_is_written_as_it_is_computed(shape: str) -> None:
     watched, frame = seen(shape)
-    apart = stretched(frame, lambda name, at: 1 + (sum(map(ord, frame.census.provider[name].id)) + at) % 3)
+    apart = stretched(frame, lambda name, at: 1 + (sum(map(ord, frame.capabilities.provider[name].id)) + at) % 3)
     assert sum(check(apart, column) for column in watched.columns if column.needs) > 50

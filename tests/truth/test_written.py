@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import (
-    Kind,
     Number,
-    Operation,
-    Reading,
+    ReadingKind,
     Term,
     Traced,
+    TracedOperation,
+    TracedReading,
     at_least,
     evaluated,
     number_text,
@@ -27,17 +27,20 @@ from turbotui.quantities.traced import (
 
 numbers = st.one_of(st.integers(1, 10**12), st.floats(0.001, 1e9, allow_nan=False)).map(Number)
 terms: st.SearchStrategy[Term] = st.recursive(
-    numbers, lambda inner: st.builds(lambda sign, one, two: Operation(sign, (one, two)), st.sampled_from("+-*/"), inner,
+    numbers,
+                                              lambda inner: st.builds(lambda sign, one,
+                                                                      two: TracedOperation(sign, (one, two)),
+                                                                      st.sampled_from("+-*/"), inner,
                                      inner), max_leaves=7)
 
 
-def _never(_reading: Reading) -> float:
+def _never(_reading: TracedReading) -> float:
     raise AssertionError("there is no reading in this term")
 
 
 def worth(term: Term) -> float:
     """What a term is worth; infinite where a divisor is zero or nearly so: rounding decides there."""
-    if isinstance(term, Operation):
+    if isinstance(term, TracedOperation):
         parts = [worth(part) for part in term.parts]
         if not all(map(math.isfinite, parts)) or (term.sign == "/" and abs(parts[1]) < 1e-3):
             return math.inf
@@ -66,7 +69,7 @@ def test_an_integer_keeps_every_digit(value: int) -> None:
 
 
 def reading(name: SignalId, value: float) -> Traced:
-    return Traced(value, Reading(name, Kind.DELTA, name))
+    return Traced(value, TracedReading(name, ReadingKind.DELTA, name))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.5, 1e6), st.floats(-100, 100))

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources import SOURCES
 
 
@@ -23,13 +23,13 @@ class Watched:
         self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
         self.clock.advance(warm_up)
         self.machine: Machine = read_machine(self.host)
-        self.census: Census = take_census(self.machine, SOURCES)
-        self.catalog: Catalog = catalog_for(self.census.signals)
-        self.columns = available_columns(self.catalog, self.census, self.machine.topology)
+        self.capabilities: Capabilities = probe_sources(self.machine, SOURCES)
+        self.catalog: Catalog = catalog_for(self.capabilities.signals)
+        self.columns = available_columns(self.catalog, self.capabilities, self.machine.topology)
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
-        sampler = Sampler(self.machine, self.census, signals_of(self.columns, self.census), 60.0)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 60.0)
         found: list[Frame] = []
 
         class Box:

@@ -10,28 +10,30 @@ PACKAGE = Path(__file__).parents[2] / "turbotui"
 
 TEXT_COMES_IN = {
     "untrusted.py": "makes text visible, and JSON strings of it",
+    "quantities/facts.py": "reads the tables that come with turbotui",
+    "events/set_files.py": "reads the event sets that come with turbotui",
     "quantities/documents.py": "parses files of persons, and makes every string in them visible",
     "machine/given_files.py": "reads files of persons, which documents.py then parses",
     "machine/linux.py": "the host: files and names of the machine",
     "machine/identity.py": "the numbers in /proc/self/task/*/status",
-    "machine/libpfm/library.py": "the path of the library in /proc/self/maps",
+    "events/libpfm/library.py": "the path of the library in /proc/self/maps",
     "machine/code/isas.py": "the architecture of this process, which is only compared",
     "machine/own_files.py": "opens what it writes",
-    "analysis/score_history.py": "names of the files of scores",
+    "features/score/history.py": "names of the files of scores",
     "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",
-    "screens/failures.py": "names of the reports that turbotui itself wrote",
-    "commands/score_measuring.py": "what the load prints, which goes on to stderr",
-    "output/terminal_text.py": "opens standard streams",
+    "app/failures.py": "names of the reports that turbotui itself wrote",
+    "features/score/engine.py": "what the load prints, which goes on to stderr",
+    "tables/terminal_text.py": "opens standard streams",
 }
 """Modules that make text of bytes, names of files, JSON or TOML, and what of."""
 
 FILES_ARE_WRITTEN = {
     "machine/own_files.py": "every file that turbotui keeps",
     "cli.py": "/dev/null in place of a stdout that is gone",
-    "commands/stat_streams.py": "as cli.py",
-    "output/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
+    "features/stat/streams.py": "as cli.py",
+    "tables/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
     "terminal/writer.py": "the terminal",
-    "screens/failures.py": "takes old reports of its own away",
+    "app/failures.py": "takes old reports of its own away",
 }
 WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
 WRITING_CALLS = {"mkstemp", "NamedTemporaryFile", "write_text", "write_bytes", "makedirs", "mkdir", "unlink", "rename",
@@ -70,7 +72,7 @@ def makes_text(node: ast.Call) -> bool:
     if name in ("loads", "load", "dumps", "dump"):
         return owner in ("json", "tomllib")
     if name == "decode":
-        return owner != "" and not any(isinstance(one, ast.Call) and called(one)[1] == "read_at" for one in node.args)
+        return owner != "" and all(isinstance(one, ast.Constant) for one in node.args)  # else it decodes no bytes
     return owner in ("os", "?") and name in ("listdir", "scandir", "readlink", "iterdir", "uname", "getxattr")
 
 
@@ -100,3 +102,16 @@ def test_nothing_of_the_machine_is_changed() -> None:
         assert words & NEVER == set(), name
     host = (PACKAGE / "machine/linux.py").read_text("utf-8")
     assert not any(word in host for word in WRITING)
+
+
+OPENS = {"open_file", "open_msr", "perf_event_open"}
+"""What of a `Host` gives a descriptor."""
+ROOMS_THAT_OPEN = ("machine/", "simulated/", "events/", "sources/")
+
+
+def test_a_feature_opens_descriptors_in_its_engine_only() -> None:
+    found = {name for name, tree in modules() for node in ast.walk(tree)
+             if isinstance(node, ast.Call) and called(node)[1] in OPENS}
+    assert any(name.startswith("sources/") for name in found)
+    assert [name for name in sorted(found) if not name.startswith(ROOMS_THAT_OPEN)
+            and not (name.startswith("features/") and name.endswith("/engine.py"))] == []

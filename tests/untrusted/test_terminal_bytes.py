@@ -16,7 +16,7 @@ from patience import PATIENCE
 sys.path.insert(0, str(Path(__file__).parent))
 from hostile import HOSTILE, UNSAFE, record
 
-from turbotui.bench.terminal import Terminal
+from bench.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")

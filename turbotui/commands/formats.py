@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from turbotui.output.envelope import Envelope
-from turbotui.output.formats import NAMES, TEXT, Writer
-from turbotui.output.table import TableText
 from turbotui.quantities.tables import AnyTable
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import NAMES, TEXT, Writer
+from turbotui.tables.table import TableText
 
 
 def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:
@@ -31,7 +31,7 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
 
 
 def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, marks: bool = False) -> Writer | None:
-    """What writes the tables in the format asked for; None for text, which the verb prints itself."""
+    """The writer of the format asked for; None for text, which the verb prints itself."""
     if arguments.format == TEXT:
         return None
     return Writer(arguments.format, print_lines, arguments.table, intervals, marks=marks)
@@ -46,7 +46,7 @@ def print_tables(arguments: argparse.Namespace, envelope: Envelope, tables: Sequ
         envelope: of all of them.
         tables: the first is the one of comma-separated values.
         text: gives the lines for people.
-        marks: see `turbotui.output.formats.make_format`.
+        marks: see `turbotui.tables.formats.make_format`.
     """
     writer = make_writer(arguments, marks=marks)
     if writer is None:
@@ -64,7 +64,7 @@ def print_lines(lines: Iterable[str]) -> None:
         sys.stdout.flush()
 
 
-def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "") -> Iterator[str]:
-    """A table for people, without the line of its time."""
-    for line in TableText(headed=False).lines(envelope, table):
+def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "", room: int | None = None) -> Iterator[str]:
+    """A table for people, without the line of its time; `room` is that of `TableText`."""
+    for line in TableText(headed=False, room=room).lines(envelope, table):
         yield f"{indent}{line}".rstrip()

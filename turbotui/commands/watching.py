@@ -9,12 +9,12 @@ import os
 from dataclasses import replace
 
 from turbotui.errors import UsageError
+from turbotui.events.set_files import known_sets
 from turbotui.machine.cpulist import parse_cpu_set
-from turbotui.machine.events.set_files import known_sets
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
@@ -58,7 +58,7 @@ def named_host(machine: str | None, sysroot: str) -> Host:
     if machine is not None:
         if sysroot != "/":
             raise UsageError("--machine and --sysroot name two machines: give one of them")
-        from turbotui.machine.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
+        from turbotui.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
         return simulated_host(machine)
     host = LinuxHost(sysroot)
@@ -66,12 +66,13 @@ def named_host(machine: str | None, sysroot: str) -> Host:
     return host
 
 
-def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Session, tuple[CounterColumn, ...]]:
-    """A session that is not started yet, and the columns to show.
+def open_session(arguments: argparse.Namespace) -> tuple[Session, tuple[CounterColumn, ...]]:
+    """A session that is not started yet, and the columns to show on a screen.
+
+    Unlike the text of `stat`, a screen goes on naming its rows: --show leaves columns of the topology where they are.
 
     Args:
         arguments: as `add_watching_arguments` defines them.
-        extras: whether columns beyond turbostat are among the defaults.
     """
     interval = parse_interval(arguments.interval)
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
@@ -82,12 +83,9 @@ def open_session(arguments: argparse.Namespace, *, extras: bool) -> tuple[Sessio
     if arguments.events:
         session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
     added = [column for text in arguments.add for column in session.add_all(text)]
-    start = default_columns(session.catalog, session.census, machine.topology, extras=extras)
-    columns = choose_columns(session.catalog, start, arguments.choices)
-    if added:  # they were asked for by name: shown whatever --show says, unless --hide names them
-        hidden = {name for verb, words in arguments.choices if verb == "hide" for name in words.split(",")}
-        shown = {column.id for column in (*columns, *added)} - hidden
-        columns = tuple(column for column in session.catalog.columns if column.id in shown)
+    start = default_columns(session.catalog, session.capabilities, machine.topology, extras=True)
+    named = {column.id for column in start if column.category is Category.TOPOLOGY} | {column.id for column in added}
+    columns = choose_columns(session.catalog, (*start, *added), arguments.choices, kept=named)
     session.want(column.id for column in columns)
     return session, columns
 

@@ -7,7 +7,7 @@ from typing import Final
 
 _ARENA_MAX: Final = -8  # M_ARENA_MAX (mallopt(3), glibc malloc.h)
 _MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD
-_LARGE: Final = 1 << 16
+_LARGE: Final = 1 << 16  # 64 KiB: the text of /proc/interrupts is larger on machines with some hundred CPUs
 
 
 def spare_memory() -> bool:

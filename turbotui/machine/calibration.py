@@ -5,7 +5,6 @@ Each comes with where it was read; none is made up without saying so.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,20 +14,23 @@ from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister
+from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import read_once
 from turbotui.quantities.unavailable import Reason, Unavailable
 
+# Intel SDM vol. 4: MSR_PLATFORM_INFO, MSR_PKG_CST_CONFIG_CONTROL, MSR_TEMPERATURE_TARGET, MSR_FSB_FREQ (bus clock of
+# Silvermont), MSR_RAPL_POWER_UNIT. They do not change, so each is read once and not at every tick.
 _PLATFORM_INFO = 0xCE
 _CST_CONFIG = 0xE2
 _TEMPERATURE_TARGET = 0x1A2
 _FSB_FREQ = 0xCD
 _RAPL_UNIT = 0x606
-_DEFAULT_TDP_WATT = 135.0  # turbostat-spec 2.5: where neither register nor platform tells
+_DEFAULT_TDP_WATT = 135.0  # docs/specs/turbostat.md 2.5: where neither register nor platform tells
 _PEAK_TO_TDP = 2.0  # short-term power limits reach about twice TDP on client parts; a wrap must not be missed then
-_DEFAULT_TIME_EXPONENT = 10  # what a field of 0 means (turbostat-spec 2.5)
-_GUESSED_TJ_MAX = 100  # turbostat-spec 5, row 41
+_DEFAULT_TIME_EXPONENT = 10  # what a field of 0 means (docs/specs/turbostat.md 2.5)
+_GUESSED_TJ_MAX = 100  # docs/specs/turbostat.md 5, row 41
 _CPUID_TSC, _CPUID_FREQUENCY = 0x15, 0x16  # Intel SDM vol. 2, CPUID
-_WORD = 0xFFFFFFFF
+_WORD = 0xFFFFFFFF  # bits 63:32 of an energy register are reserved (Intel SDM vol. 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,9 @@ def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unav
     """One register on the first measured CPU, or why not."""
     cpu = first_cpu(machine)
     try:
-        descriptor = machine.host.open_msr(cpu)
+        machine.host.close(machine.host.open_msr(cpu))
     except HostError as error:
         return explain_msr_open(error, cpu, facts)
-    machine.host.close(descriptor)
     try:
         raw = read_once(machine.host, cpu, address)
     except HostError as error:
@@ -123,7 +124,7 @@ def _tdp(machine: Machine, power_unit: float, facts: Circumstances) -> float:
 def tj_max(machine: Machine, facts: Circumstances) -> Constant:
     """MSR 0x1A2[23:16] in °C, or what a person told; assumed 100 where registers can be read but this one is silent.
 
-    It is the fixed target, not lowered by the TCC offset: the digital readouts count from it (turbostat-spec 5).
+    The fixed target, not lowered by the TCC offset: digital readouts count from it (docs/specs/turbostat.md 5).
     """
     if "dtherm" not in machine.model.flags:
         return Unavailable(Reason.NO_HARDWARE, "this CPU has no digital thermal sensor in registers")
@@ -143,7 +144,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
 def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit, str]:
     """The deepest package C-state that the firmware allows, by MSR 0xE2[3:0] and the platform's table, and its origin.
 
-    UNKNOWN where there is no table or the register cannot be read (turbostat-spec 2.6, 3.4).
+    UNKNOWN where there is no table or the register cannot be read (docs/specs/turbostat.md 2.6, 3.4).
     """
     table = machine.platform.features.cst_limit
     if not table:
@@ -157,7 +158,7 @@ def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit,
 def base_hz(machine: Machine, facts: Circumstances) -> Constant:
     """The base clock: MSR 0xCE[15:8] times the bus clock, else CPUID 0x16, else cpufreq's base_frequency.
 
-    A zero, as guests give, is no answer (turbostat-spec 2.1).
+    A zero, as guests give, is no answer (docs/specs/turbostat.md 2.1).
     """
     attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (
         _base_by_ratio,
@@ -243,7 +244,7 @@ def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
 def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
     """The TSC's clock by CPUID 0x15: crystal times EBX / EAX (Intel SDM vol. 2). The crystal may be the platform's.
 
-    A zero in any of them is no answer (turbostat-spec 2.1).
+    A zero in any of them is no answer (docs/specs/turbostat.md 2.1).
     """
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if isinstance(leaf, Unavailable):
@@ -259,7 +260,7 @@ def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
 
 
 def tsc_tweak(machine: Machine, base: Constant, tsc: Constant, facts: Circumstances) -> Constant:
-    """base_hz / tsc_hz on platforms whose residencies count base-clock cycles, else 1 (turbostat-spec 2.1)."""
+    """base_hz / tsc_hz on platforms whose residencies count base-clock cycles, else 1 (docs/specs/turbostat.md 2.1)."""
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "a TSC exists on x86 only")
     if not machine.platform.features.tsc_tweak:
@@ -271,21 +272,17 @@ def tsc_tweak(machine: Machine, base: Constant, tsc: Constant, facts: Circumstan
     return Known(base.value / tsc.value, f"{base.origin} over {tsc.origin}")
 
 
-def _cpuid(machine: Machine, leaf: int, facts: Circumstances) -> tuple[int, int, int, int] | Unavailable:
+def _cpuid(machine: Machine, leaf: int, facts: Circumstances) -> Leaf | Unavailable:
     """EAX, EBX, ECX, EDX of a leaf by the cpuid driver: 16 bytes at offset leaf (kernel arch/x86/kernel/cpuid.c)."""
     cpu = first_cpu(machine)
+    opened = False
     try:
-        descriptor = machine.host.open_file(f"/dev/cpu/{cpu}/cpuid")
+        with cpuid_of(machine.host, cpu) as ask:
+            opened = True
+            highest = ask(0).eax
+            if leaf > highest:
+                return Unavailable(Reason.NO_HARDWARE, f"CPUID {leaf:#x}: this CPU's leaves end at {highest:#x}")
+            return ask(leaf)
     except HostError as error:
-        return explain_cpuid_open(error, cpu, facts)
-    try:
-        # The driver answers a leaf above the highest one with that one's data, so the maximum is asked first.
-        highest, *_ = struct.unpack("<4I", machine.host.read_at(descriptor, 16, 0))
-        if leaf > highest:
-            return Unavailable(Reason.NO_HARDWARE, f"CPUID {leaf:#x}: this CPU's leaves end at {highest:#x}")
-        eax, ebx, ecx, edx = struct.unpack("<4I", machine.host.read_at(descriptor, 16, leaf))
-    except (HostError, struct.error) as error:
-        return Unavailable(Reason.FAILED, f"CPUID {leaf:#x}: {error}")
-    finally:
-        machine.host.close(descriptor)
-    return eax, ebx, ecx, edx
+        return Unavailable(Reason.FAILED, f"CPUID {leaf:#x}: {error}") if opened else \
+            explain_cpuid_open(error, cpu, facts)

@@ -15,7 +15,7 @@ _FIELDS: Final = 8  # user to steal: guest time is in user time already
 
 
 @dataclass(frozen=True, slots=True)
-class CpuTime:
+class CpuTicks:
     """Ticks of one CPU since the start of the machine.
 
     Attributes:
@@ -29,7 +29,7 @@ class CpuTime:
     stolen: int
 
 
-def read_cpu_times(host: Host) -> Mapping[int, CpuTime]:
+def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
     """The times of all CPUs that are online; empty where they cannot be read."""
     try:
         text = host.read_text(_PATH)
@@ -41,25 +41,25 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTime]:
         if not word.startswith("cpu") or not word[3:].isdecimal():
             continue
         ticks = [int(part) for part in rest.split()[:_FIELDS] if part.isdecimal()]
-        if len(ticks) == _FIELDS:
-            found[int(word[3:])] = CpuTime(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
+        if len(ticks) == _FIELDS:  # kernels before 2.6.11 have no steal time
+            found[int(word[3:])] = CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])
     return found
 
 
-def busy_between(older: Mapping[int, CpuTime], newer: Mapping[int, CpuTime], cpus: Iterable[int]) -> float:
+def busy_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:
     """How many of some CPUs worked between two readings, on average: 1.5 is one all the time and another half of it."""
     return sum(_share(older[cpu], newer[cpu], idle=True) for cpu in cpus if cpu in older and cpu in newer)
 
 
-def stolen_between(older: Mapping[int, CpuTime], newer: Mapping[int, CpuTime], cpus: Iterable[int]) -> float:
+def stolen_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:
     """The largest share of the time between two readings that a hypervisor took from one of some CPUs, 0 to 1."""
     return max((_share(older[cpu], newer[cpu], idle=False) for cpu in cpus if cpu in older and cpu in newer),
                default=0.0)
 
 
-def _share(older: CpuTime, newer: CpuTime, *, idle: bool) -> float:
+def _share(older: CpuTicks, newer: CpuTicks, *, idle: bool) -> float:
     total = newer.total - older.total
-    if total <= 0:
+    if total <= 0:  # two readings within a tick of 1/USER_HZ, 10 ms; iowait may also fall (proc_stat(5))
         return 0.0
     share = (newer.idle - older.idle) / total if idle else (newer.stolen - older.stolen) / total
     return min(1.0, max(0.0, 1.0 - share if idle else share))

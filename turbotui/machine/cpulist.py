@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from turbotui.errors import UsageError
 
 MAX_CPUS = 8192
-"""turbostat's bound on CPU numbers of a --cpu set (turbostat-spec 1.5), and the kernel's largest NR_CPUS on x86."""
+"""turbostat's bound on numbers in --cpu (docs/specs/turbostat.md 1.5), and the kernel's largest NR_CPUS on x86."""
 
 MOST_CPUS = 1 << 16
 """Eight times the largest NR_CPUS of any architecture; a list or mask that goes beyond is damaged, and not expanded."""
@@ -85,23 +85,11 @@ def parse_cpumask(text: str) -> frozenset[int]:
     return _bits(bits)
 
 
-def format_cpumask(cpus: Iterable[int]) -> str:
-    """CPUs as a kernel hex mask in groups of 32 bits, "3,00000001"; "0" for none."""
-    bits = 0
-    for cpu in cpus:
-        bits |= 1 << cpu
-    groups = []
-    while bits >> 32:
-        groups.append(f"{bits & 0xFFFFFFFF:08x}")
-        bits >>= 32
-    return ",".join([f"{bits:x}", *reversed(groups)])
-
-
 def parse_cpu_set(text: str) -> frozenset[int]:
     """The CPUs a person asks for with --cpu: N, N-M or N..M with M > N, joined by commas, one trailing comma allowed.
 
     Raises:
-        UsageError: anything else, and numbers from 8192 on (turbostat-spec 1.5).
+        UsageError: anything else, and numbers from 8192 on (docs/specs/turbostat.md 1.5).
     """
     items = text.strip().split(",")
     if len(items) > 1 and not items[-1]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from turbotui.machine.arm_parts import ARM_IMPLEMENTERS, ARM_PARTS
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.processors import arm_core, arm_implementer
 from turbotui.untrusted import one_line
 
 AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
@@ -16,7 +16,7 @@ AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
 
 @dataclass(frozen=True, slots=True)
 class CpuModel:
-    """What the first CPU says it is.
+    """Vendor, family, model and flags of the first CPU.
 
     Attributes:
         architecture: "x86_64", "i386", "aarch64", "arm", "s390x", "ppc64", "riscv64", "loongarch64", or "" if not
@@ -157,7 +157,7 @@ _ARM_CORE = re.compile(r"^CPU (implementer|part)\s*:\s*(\w+)", re.MULTILINE)
 
 def _arm_names(text: str) -> list[str]:
     """Names of all kinds of core of the machine, each once, in the order of their first CPU."""
-    names: dict[str, None] = {}
+    found: dict[tuple[int, int], None] = {}
     implementer: int | None = None
     for key, value in _ARM_CORE.findall(text):
         if key == "implementer":
@@ -165,15 +165,19 @@ def _arm_names(text: str) -> list[str]:
             continue
         part = _integer(value)
         if implementer is not None and part is not None:
-            vendor = ARM_IMPLEMENTERS.get(implementer, f"implementer {implementer:#04x}")
-            names.setdefault(ARM_PARTS.get((implementer, part), f"{vendor} part {part:#05x}"))
-    return list(names)
+            found[implementer, part] = None
+    return list(dict.fromkeys(_arm_name(implementer, part) for implementer, part in found))
+
+
+def _arm_name(implementer: int, part: int) -> str:
+    core = arm_core(implementer, part)
+    return f"{arm_implementer(implementer)} part {part:#05x}" if core is None else core.name
 
 
 def _arm(block: Mapping[str, str], text: str) -> CpuModel:
     implementer = _integer(block.get("CPU implementer"))
     part = _integer(block.get("CPU part"))
-    vendor = "" if implementer is None else ARM_IMPLEMENTERS.get(implementer, f"implementer {implementer:#04x}")
+    vendor = "" if implementer is None else arm_implementer(implementer)
     flags = frozenset(block.get("Features", "").split())
     # A 64-bit kernel prints "fp" and "asimd", a 32-bit one "vfp" and "neon" (kernel arch/arm64/elf_hwcaps.rst).
     is_64 = block.get("CPU architecture") == "AArch64" or bool(flags & {"asimd", "fp", "sve"})

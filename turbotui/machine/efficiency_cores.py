@@ -1,7 +1,7 @@
 """Which cores count deeper states into their C6 residency.
 
-Intel's E cores advance MSR 0x3FD in C7 too, P cores do not (turbostat-spec 2.3, row 29; 4, 0x3FD). Which core is one
-says CPUID 0x1A, and on hybrids the kernel's list of PMUs, which the topology holds.
+Intel's E cores advance MSR 0x3FD in C7 too, P cores do not (docs/specs/turbostat.md 2.3, row 29; 4, 0x3FD).
+CPUID leaf 0x1A says which core is an E core, and on hybrids the kernel's list of core PMUs, which the topology holds.
 """
 
 from __future__ import annotations

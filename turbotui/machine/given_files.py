@@ -103,7 +103,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 class _Outcome(Generic[T]):
-    """What a thread hands back."""
+    """The result of a call in a thread."""
 
     def __init__(self) -> None:
         self.found: list[T] = []

@@ -46,7 +46,8 @@ class PerfAttr:
     `read_format` is always GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING for what turbotui opens. For a breakpoint
     config1 is its address and config2 its length. `sample_period` is a frequency in Hz where the flag `freq` is set.
     `sample_type` says what a sample carries. `target_flags` go to the call itself: PERF_FLAG_PID_CGROUP says that the
-    target is a cgroup's directory instead of a thread.
+    target is a cgroup's directory instead of a thread. `clockid` is what records carry as time where the flag
+    `use_clockid` is set.
     """
 
     type: int
@@ -64,6 +65,7 @@ class PerfAttr:
     aux_sample_size: int = 0
     sample_type: int = 0
     target_flags: int = 0
+    clockid: int = 0
 
 
 @dataclass(frozen=True, slots=True)

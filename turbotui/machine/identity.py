@@ -40,7 +40,7 @@ _QUERY: Final = 0xFFFF_FFFF  # an id that setfsuid(2) never takes: it answers wh
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who started the program through sudo(8).
+    """The user who started the program through sudo(8).
 
     Attributes:
         uid, gid: the user and the login group.

@@ -8,7 +8,7 @@ hypervisor away is a register that no processor has: it must not be readable.
 from __future__ import annotations
 
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.registers import decode
+from turbotui.machine.registers import read_once
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 RESERVED = (0x4000_00E0, 0x4000_00D8)
@@ -24,15 +24,9 @@ NOTE = (
 def invents_zeros(host: Host, cpu: int) -> bool:
     """Whether the reserved registers read 0 on a CPU; False where the MSR device does not open."""
     try:
-        descriptor = host.open_msr(cpu)
+        return all(read_once(host, cpu, address) == 0 for address in RESERVED)
     except HostError:
         return False
-    try:
-        return all(decode(host.read_at(descriptor, 8, address)) == 0 for address in RESERVED)
-    except HostError:
-        return False
-    finally:
-        host.close(descriptor)
 
 
 def invented(title: str) -> Unavailable:

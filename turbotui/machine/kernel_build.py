@@ -10,6 +10,7 @@ import re
 import zlib
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import closing
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
@@ -96,19 +97,14 @@ def build_option(host: Host, option: str, module: str = "") -> str:
 
 def _running_config(host: Host, _release: str) -> str | None:
     """/proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None where it is not there or not gzip."""
-    try:
-        descriptor = host.open_file("/proc/config.gz")
-    except HostError:
-        return None
     packed = bytearray()
     try:
-        while part := host.read_at(descriptor, 1 << 16, len(packed)):
-            packed += part
+        with closing(host, host.open_file("/proc/config.gz")) as descriptor:
+            while part := host.read_at(descriptor, 1 << 16, len(packed)):
+                packed += part
         return decoded(gzip.decompress(packed))
     except (HostError, OSError, EOFError, zlib.error):
         return None
-    finally:
-        host.close(descriptor)
 
 
 def _boot_config(host: Host, release: str) -> str | None:

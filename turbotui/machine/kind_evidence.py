@@ -6,7 +6,6 @@ Turbo Boost Max 3.0) by steps of some percent, and in base_frequency where an op
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,10 +14,11 @@ from typing import Final, TypeAlias
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kind_models import one_kind
+from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.topology_sysfs import CPUS, CpuFacts, SysfsReader
 
 _PMU_KINDS: Final = {"cpu_core": "P", "cpu_atom": "E", "cpu_lowpower": "LP"}
-"""Core PMUs of hybrid x86 machines; each lists its CPUs in NAME/cpus (turbostat-spec 3.6)."""
+"""Core PMUs of hybrid x86 machines; each lists its CPUs in NAME/cpus (docs/specs/turbostat.md 3.6)."""
 _PMU_FOLDERS: Final = ("/sys/devices", "/sys/bus/event_source/devices")
 
 _STEP: Final = 1.2
@@ -41,7 +41,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Testimony:
-    """What a witness says.
+    """The core types that one kind of evidence gives.
 
     Attributes:
         by: the evidence, in words that a person can check.
@@ -75,7 +75,6 @@ _LEAF_FEATURES, _LEAF_HYBRID, _EXTENDED, _LEAF_TOPOLOGY = 0x7, 0x1A, 0x8000_0000
 _INTEL_TYPES: Final = {0x40: "P", 0x20: "E"}  # Intel SDM vol. 2, CPUID leaf 1AH, EAX[31:24]
 _AMD_TYPES: Final = {0: "P", 1: "E"}  # EBX[31:28] (kernel arch/x86/kernel/cpu/topology_common.c)
 
-_Registers: TypeAlias = tuple[int, int, int, int]
 
 
 def cpuid(scene: Scene) -> Testimony | None:
@@ -119,22 +118,13 @@ def _amd_type(host: Host, cpu: int) -> tuple[str, str] | None:
     return None if name is None else ("CPUID 0x80000026", name)
 
 
-def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, _Registers] | None:
+def _leaves(host: Host, cpu: int, numbers: tuple[int, ...]) -> dict[int, Leaf] | None:
     """Leaves of one CPU; None where its device cannot be opened or read."""
     try:
-        descriptor = host.open_file(f"/dev/cpu/{cpu}/cpuid")
+        with cpuid_of(host, cpu) as ask:
+            return {number: ask(number) for number in numbers}
     except HostError:
         return None
-    found: dict[int, _Registers] = {}
-    try:
-        for number in numbers:
-            eax, ebx, ecx, edx = struct.unpack("<4I", host.read_at(descriptor, 16, number))
-            found[number] = eax, ebx, ecx, edx
-    except (HostError, struct.error):
-        return None
-    finally:
-        host.close(descriptor)
-    return found
 
 
 def model(scene: Scene) -> Testimony | None:

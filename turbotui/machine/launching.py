@@ -52,15 +52,19 @@ class Held:
         self.name = one_line(words[0])
         self._stdout = stdout
         self._prepare = prepare
+        self.used_ns: int | None = None
+        """CPU time of the command and of all that it waited for (wait4(2)), once it has ended."""
+        self._gone = False
+        self._code: int | None = None
         gate, self._open = os.pipe()
-        self._told, tell = os.pipe()
+        self._outcome, outcome_writer = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            self._become(gate, tell)
+            self._become(gate, outcome_writer)
         os.close(gate)
-        os.close(tell)
+        os.close(outcome_writer)
         self.descriptor = os.pidfd_open(self.pid)
-        """Readable once the command has ended (pidfd_open(2))."""
+        """Readable once the command has ended (pidfd_open(2)); -1 after `close`."""
 
     def go(self) -> None:
         """Let it run.
@@ -68,46 +72,61 @@ class Held:
         Raises:
             NotRunError: it cannot be run.
         """
+        self._gone = True
         os.write(self._open, b"g")
         os.close(self._open)
-        answer = os.read(self._told, 4)  # ends empty when exec closes the other end
-        os.close(self._told)
+        answer = os.read(self._outcome, 4)  # ends empty when exec closes the other end
+        os.close(self._outcome)
         if answer:
-            os.waitpid(self.pid, 0)
-            os.close(self.descriptor)
+            self.wait()
             raise NotRunError(self.name, int.from_bytes(answer, "little"))
 
-    def status(self) -> int | None:
-        """None while it runs; then its exit status, or 128 and the number of the signal that ended it."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if not pid:
-            return None
-        os.close(self.descriptor)
-        code = os.waitstatus_to_exitcode(status)
-        return 128 - code if code < 0 else code
+    def poll(self) -> int | None:
+        """How it ended: its exit status, or the number of the signal that killed it as a negative number; else None."""
+        return self._reap(os.WNOHANG)
 
     def wait(self) -> int:
-        """Wait for its end; its exit status, or the number of the signal that ended it as a negative number."""
-        _pid, status = os.waitpid(self.pid, 0)
-        os.close(self.descriptor)
-        return os.waitstatus_to_exitcode(status)
+        """Wait for its end; as `poll`."""
+        code = self._reap(0)
+        assert code is not None, "waitpid(2) without WNOHANG returns when the child has ended"  # noqa: S101
+        return code
+
+    @property
+    def status(self) -> int | None:
+        """None while it runs; then as a shell gives it: its exit status, or 128 and the number of the signal."""
+        code = self.poll()
+        return code if code is None or code >= 0 else 128 - code
 
     def send(self, number: int) -> None:
-        """Send it a signal; only while `status` gives None, for then its number cannot be another's yet."""
-        os.kill(self.pid, number)
+        """Send it a signal, unless it has ended; may be called while a signal is handled."""
+        if self._code is None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.descriptor, number)
 
-    def give_up(self) -> None:
-        """End the child without running the command.
+    def close(self) -> None:
+        """Give the descriptor back; a command that was never let go ends without having run.
 
         It is killed: a child that was made later holds its pipe open, so closing that would tell it nothing.
         """
-        os.kill(self.pid, signal.SIGKILL)
-        os.close(self._open)
-        os.close(self._told)
-        os.close(self.descriptor)
-        os.waitpid(self.pid, 0)
+        if not self._gone:
+            self._gone = True
+            os.kill(self.pid, signal.SIGKILL)
+            os.close(self._open)
+            os.close(self._outcome)
+            self.wait()
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
-    def _become(self, gate: int, tell: int) -> None:
+    def _reap(self, flags: int) -> int | None:
+        if self._code is None:
+            pid, status, usage = os.wait4(self.pid, flags)
+            if pid:
+                self.used_ns = round(1e9 * (usage.ru_utime + usage.ru_stime))
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def _become(self, gate: int, outcome_writer: int) -> None:
         try:
             os.close(self._open)
             if self._prepare is not None:
@@ -118,9 +137,9 @@ class Held:
                 _undo_python()
                 os.execvp(self._words[0], self._words)  # noqa: S606 - running it is what was asked for
         except TurbotuiError:
-            os.write(tell, errno.EPERM.to_bytes(4, "little"))
+            os.write(outcome_writer, errno.EPERM.to_bytes(4, "little"))
         except OSError as error:
-            os.write(tell, (error.errno or 1).to_bytes(4, "little"))
+            os.write(outcome_writer, (error.errno or 1).to_bytes(4, "little"))
         finally:
             os._exit(_NOT_RUN)
 

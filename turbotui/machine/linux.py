@@ -141,6 +141,7 @@ class LinuxHost:
         try:
             if self._prefix or not _KERNELS.match(path):
                 self._refuse(os.stat(full), path)  # before it is opened: the opening of a device may do something
+            # O_NONBLOCK: opening a FIFO would wait for its writer; O_NOCTTY: a terminal would become ours
             descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
         except HostError:
             raise

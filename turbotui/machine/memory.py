@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
 from turbotui.untrusted import decoded, one_line
 
 _ENTRIES: Final = "/sys/firmware/dmi/entries"
 _CONTROLLERS: Final = "/sys/devices/system/edac/mc"
 _LARGEST: Final = 4096  # bytes of one SMBIOS structure with its texts
-_UNKNOWN: Final = 0xFFFF
+_UNKNOWN: Final = 0xFFFF  # SMBIOS 3, 7.18: a width is unknown, a speed is in the extended field
 _CHANNEL: Final = re.compile(r"^(.*?)channel[ _-]?([a-z]|\d+)", re.IGNORECASE)
 _LAYER: Final = re.compile(r"([a-z]+) (\d+)")
 _WITHIN_A_CHANNEL: Final = frozenset({"slot", "csrow"})
@@ -43,8 +44,8 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a machine tells of its memory.
+class MemoryFacts:
+    """What firmware and kernel say of a machine's memory.
 
     Attributes:
         modules: by SMBIOS, empty slots left out; empty where it cannot be read.
@@ -57,10 +58,10 @@ class Told:
     why: str
 
 
-def read_memory(host: Host) -> Told:
-    """What firmware and kernel tell of the memory. Never fails: what is not told is empty."""
+def read_memory(host: Host) -> MemoryFacts:
+    """Read what firmware and kernel say of the memory. Never fails: what they do not say is empty."""
     modules, why = _modules(host)
-    return Told(modules, _edac_channels(host), why)
+    return MemoryFacts(modules, _edac_channels(host), why)
 
 
 def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
@@ -73,21 +74,13 @@ def _modules(host: Host) -> tuple[tuple[Module, ...], str]:
         if not name.startswith("17-"):
             continue
         try:
-            module = parse_module(_raw(host, f"{_ENTRIES}/{name}/raw"))
+            module = parse_module(read_bytes(host, f"{_ENTRIES}/{name}/raw", _LARGEST))
         except HostError as error:
             root = "; root can" if error.name in ("EACCES", "EPERM") else ""
             return (), f"{_ENTRIES}/{name}/raw cannot be read ({error.name}){root}"
         if module is not None:
             found.append(module)
     return tuple(found), "" if found else "SMBIOS names no memory module"
-
-
-def _raw(host: Host, path: str) -> bytes:
-    descriptor = host.open_file(path)
-    try:
-        return host.read_at(descriptor, _LARGEST)
-    finally:
-        host.close(descriptor)
 
 
 def parse_module(raw: bytes) -> Module | None:

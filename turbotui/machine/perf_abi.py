@@ -86,6 +86,7 @@ def structure_of(attr: PerfAttr) -> PerfEventAttr:
         branch_sample_type=attr.branch_sample_type,
         sample_max_stack=attr.sample_max_stack,
         aux_sample_size=attr.aux_sample_size,
+        clockid=attr.clockid,
     )
 
 

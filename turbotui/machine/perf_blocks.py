@@ -14,24 +14,25 @@ from typing import Final
 from turbotui.machine.perf_records import (
     COUNTS,
     HEADER,
+    LIFE,
     NOBODY,
-    PREEMPTED,
     SAMPLE,
     SAMPLE_KIND,
+    SWITCH,
     SWITCH_OUT,
     TRAILER,
-    Exited,
-    Forked,
+    GroupReading,
     LastCounts,
     Lost,
     ReadFormat,
-    Reading,
     Record,
     RecordError,
     RecordType,
     Sample,
     Switched,
+    life,
     parse_record,
+    switched,
 )
 
 _BEHIND: Final = 1 << 15  # bytes from which a block is thinned out: 300 samples, or 15,000 a second (`pace.LOOK_NS`)
@@ -41,11 +42,8 @@ _AT_ONCE: Final = 32 * _TOGETHER  # records unpacked at a time
 # places in an unpacked sample: header (3 words), `SAMPLE` (6), `COUNTS` (3), values
 _EVENT, _PID, _TID, _TIME, _CPU = 3, 4, 5, 6, 7
 _ENABLED, _RUNNING, _VALUES = 10, 11, 12
-_SWITCH: Final = struct.Struct(f"{HEADER.format}{TRAILER.format}")  # its words: type, misc, size, pid, tid, time, cpu
 _SWITCH_KIND: Final = int(RecordType.SWITCH)
 _READ_KIND: Final = int(RecordType.READ)
-# of births and ends: type, misc, size, pid, parent, tid, its creator, time, then the trailer
-_LIFE: Final = struct.Struct(f"{HEADER.format}IIIIQ{TRAILER.format}")
 _FORK_KIND: Final = int(RecordType.FORK)
 _EXIT_KIND: Final = int(RecordType.EXIT)
 
@@ -114,8 +112,8 @@ class Decoder:
                     return found, at
                 self.damaged += 1  # where the next one begins cannot be known; the next block begins with a whole one
                 return found, 0 if more else end
-            if length == _LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
-                found.append(life(_LIFE.unpack_from(data, at)))
+            if length == LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
+                found.append(life(LIFE.unpack_from(data, at)))
                 at += length
                 continue
             if behind and not self.shared and length == size:
@@ -135,7 +133,7 @@ class Decoder:
                 at += len(rows) * length
                 found += self._ends(rows)
                 continue
-            rows = rows_of(_SWITCH, _SWITCH_KIND, view[at:]) if length == _SWITCH.size else []
+            rows = rows_of(SWITCH, _SWITCH_KIND, view[at:]) if length == SWITCH.size else []
             if rows:
                 at += len(rows) * length
                 found += whole_slices(rows) if behind else map(switched, rows)
@@ -154,7 +152,7 @@ class Decoder:
     def _sample(self, words: Words) -> Sample:
         stride = self._stride
         lost = words[_VALUES + stride - 1 :: stride] if self._tells_lost else ()
-        reading = Reading(words[_ENABLED], words[_RUNNING], words[_VALUES::stride], lost)
+        reading = GroupReading(words[_ENABLED], words[_RUNNING], words[_VALUES::stride], lost)
         return Sample(words[_EVENT], words[_PID], words[_TID], words[_TIME], words[_CPU], reading)
 
     def _ends(self, rows: Sequence[Words]) -> Iterator[LastCounts]:
@@ -166,7 +164,7 @@ class Decoder:
                 self.damaged += 1
                 continue
             lost = words[8 + stride - 1 : -6 : stride] if self._tells_lost else ()
-            yield LastCounts(event, pid, tid, time, Reading(words[6], words[7], words[8:-6:stride], lost))
+            yield LastCounts(event, pid, tid, time, GroupReading(words[6], words[7], words[8:-6:stride], lost))
 
     def _newest(self, view: memoryview) -> tuple[list[Words], int]:
         """The last sample of each thread in each stretch of the samples that a block begins with, and their number."""
@@ -207,20 +205,6 @@ def rows_of(layout: struct.Struct, kind: int, view: memoryview) -> list[Words]:
             break  # from here on words are not where they seem
         rows.append(words)
     return rows
-
-
-def life(words: Words) -> Forked | Exited:
-    """A record of a birth or an end; its time is that of the trailer, as everywhere."""
-    _pid, _tid, time, cpu, _reserved, event = words[-6:]
-    if words[0] == _FORK_KIND:
-        return Forked(words[3], words[4], words[5], words[6], time, event)
-    return Exited(words[3], words[5], time, cpu, event)
-
-
-def switched(words: Words) -> Switched:
-    """A record of a switch."""
-    misc = words[1]
-    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), words[5], words[8])
 
 
 def whole_slices(rows: Sequence[Words]) -> Iterator[Switched]:

@@ -236,7 +236,7 @@ _PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
     errno.EBUSY: _busy,
     errno.ENOSYS: _no_call,
     errno.EOPNOTSUPP: _not_supported,
-    errno.ECANCELED: _left_alone,  # machine.sparing
+    errno.ECANCELED: _left_alone,  # machine.restricted
 }
 
 

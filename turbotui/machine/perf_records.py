@@ -6,6 +6,7 @@ Layouts are those of uapi linux/perf_event.h (Linux 6.18), enum perf_event_type.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, NamedTuple
@@ -19,9 +20,11 @@ PREEMPTED: Final = 1 << 14  # PERF_RECORD_MISCSWITCH_OUT_PREEMPT
 SAMPLE: Final = struct.Struct("QIIQII")  # what SAMPLE_TYPE puts before the counters
 COUNTS: Final = struct.Struct("QQQ")  # a group's block: how many counters, ns enabled, ns running
 _PAIR: Final = struct.Struct("II")
-_FOUR: Final = struct.Struct("IIII")
 WORD: Final = struct.Struct("Q")
 TRAILER: Final = struct.Struct("IIQIIQ")  # what sample_id_all and SAMPLE_TYPE put after every other record
+SWITCH: Final = struct.Struct(f"{HEADER.format}{TRAILER.format}")  # its words: type, misc, size, pid, tid, time, cpu
+LIFE: Final = struct.Struct(f"{HEADER.format}IIIIQ{TRAILER.format}")
+"""Of births and ends: type, misc, size, pid, parent, tid, its creator, time, then the trailer."""
 NOBODY: Final = 0xFFFFFFFF
 """The number of a thread that has given its number back (kernel/events/core.c)."""
 
@@ -59,9 +62,11 @@ class RecordType(IntEnum):
     SAMPLE = 9
     LOST_SAMPLES = 13
     SWITCH = 14
+    SWITCH_CPU_WIDE = 15
 
 
 SAMPLE_KIND: Final = int(RecordType.SAMPLE)
+_FORK: Final = int(RecordType.FORK)
 SAMPLE_TYPE: Final = (
     SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.READ | SampleType.IDENTIFIER
 )
@@ -72,7 +77,7 @@ class RecordError(ValueError):
     """Bytes that are no record of this layout."""
 
 
-class Reading(NamedTuple):
+class GroupReading(NamedTuple):
     """A group's counters at one instant, in the order in which they were opened.
 
     Attributes:
@@ -96,7 +101,7 @@ class Sample(NamedTuple):
     tid: int
     time: int
     cpu: int
-    reading: Reading
+    reading: GroupReading
 
 
 class LastCounts(NamedTuple):
@@ -106,7 +111,7 @@ class LastCounts(NamedTuple):
     pid: int
     tid: int
     time: int
-    reading: Reading
+    reading: GroupReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +193,7 @@ class Reopened:
 Record = Sample | LastCounts | Lost | Named | Forked | Exited | Switched | Throttled | Unread | Reopened
 
 
-_NOTHING: Final = Reading(0, 0, ())
-
-
-def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[Reading, int]:
+def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupReading, int]:
     """A group's block, as read(2) and samples give it.
 
     Args:
@@ -215,7 +217,7 @@ def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[Readin
     except struct.error as error:
         raise RecordError(str(error)) from error
     lost = words[stride - 1 :: stride] if read_format & ReadFormat.LOST else ()
-    return Reading(enabled, running, words[::stride], lost), end
+    return GroupReading(enabled, running, words[::stride], lost), end
 
 
 def parse_record(data: bytes, read_format: int) -> Record:
@@ -234,28 +236,38 @@ def parse_record(data: bytes, read_format: int) -> Record:
             if end != size:
                 raise RecordError(f"a sample of {size} bytes ends at {end}")
             return Sample(event, pid, tid, time, cpu, reading)
-        # sample_id_all: the same words stand at the end of every other record, identifier last
-        pid, tid, time, cpu, _reserved, event = TRAILER.unpack_from(data, size - TRAILER.size)
-        if kind == RecordType.READ:
-            return _last_counts(data, read_format, Sample(event, pid, tid, time, cpu, _NOTHING))
-        return _other(kind, misc, data, (pid, tid, time, cpu, event))
+        return _other(kind, misc, data, read_format)
     except struct.error as error:
         raise RecordError(str(error)) from error
 
 
-def _last_counts(data: bytes, read_format: int, trailer: Sample) -> LastCounts:
-    pid, tid = _PAIR.unpack_from(data, 8)
-    reading, end = parse_reading(data, read_format, 16)
-    if end + TRAILER.size != len(data) or (pid, tid) != (trailer.pid, trailer.tid):
-        raise RecordError(f"the last counts of thread {tid} end at {end} of {len(data)} bytes, and name {trailer.tid}")
-    return LastCounts(trailer.event, pid, tid, trailer.time, reading)
+def life(words: Sequence[int]) -> Forked | Exited:
+    """A record of a birth or an end by the words of `LIFE`; its time is that of the trailer, as everywhere."""
+    _pid, _tid, time, cpu, _reserved, event = words[-6:]
+    if words[0] == _FORK:
+        return Forked(words[3], words[4], words[5], words[6], time, event)
+    return Exited(words[3], words[5], time, cpu, event)
 
 
-def _other(kind: int, misc: int, data: bytes, trailer: tuple[int, int, int, int, int]) -> Record:
-    pid, tid, time, cpu, event = trailer
+def switched(words: Sequence[int]) -> Switched:
+    """A record of a switch by the words of `SWITCH`."""
+    misc = words[1]
+    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), words[5], words[8])
+
+
+def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:
+    """A record that is no sample: with sample_id_all the same words stand at the end of each, identifier last."""
     if len(data) < HEADER.size + TRAILER.size:
         raise RecordError(f"a record of {len(data)} bytes has no room for its trailer")
+    trailer_pid, trailer_tid, time, _cpu, _reserved, event = TRAILER.unpack_from(data, len(data) - TRAILER.size)
     match kind:
+        case RecordType.READ:
+            pid, tid = _PAIR.unpack_from(data, 8)
+            reading, end = parse_reading(data, read_format, 16)
+            if end + TRAILER.size != len(data) or (pid, tid) != (trailer_pid, trailer_tid):
+                raise RecordError(f"the last counts of thread {tid} end at {end} of {len(data)} bytes, and name "
+                                  f"{trailer_tid}")
+            return LastCounts(event, pid, tid, time, reading)
         case RecordType.LOST:
             return Lost(WORD.unpack_from(data, 16)[0], time)
         case RecordType.LOST_SAMPLES:
@@ -264,14 +276,10 @@ def _other(kind: int, misc: int, data: bytes, trailer: tuple[int, int, int, int,
             owner, thread = _PAIR.unpack_from(data, 8)
             name = one_line(decoded(data[16 : len(data) - 32].partition(b"\0")[0]))
             return Named(owner, thread, name, time, bool(misc & _EXEC), event)
-        case RecordType.FORK:
-            new, parent, thread, creator = _FOUR.unpack_from(data, 8)
-            return Forked(new, parent, thread, creator, time, event)
-        case RecordType.EXIT:
-            owner, _parent, thread, _creator = _FOUR.unpack_from(data, 8)
-            return Exited(owner, thread, time, cpu, event)
+        case RecordType.FORK | RecordType.EXIT:
+            return life(LIFE.unpack(data))
         case RecordType.SWITCH:
-            return Switched(pid, tid, cpu, bool(misc & SWITCH_OUT), bool(misc & PREEMPTED), time, event)
+            return switched(SWITCH.unpack(data))
         case RecordType.THROTTLE | RecordType.UNTHROTTLE:
             return Throttled(kind == RecordType.THROTTLE, time)
         case _:

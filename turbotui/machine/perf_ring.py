@@ -21,12 +21,12 @@ SET_OUTPUT: Final = 0x2405  # PERF_EVENT_IOC_SET_OUTPUT, _IO('$', 5)
 WHOLE_GROUP: Final = 1  # PERF_IOC_FLAG_GROUP
 
 _HEAD: Final = 1024  # perf_event_mmap_page.data_head; data_tail, data_offset and data_size follow it
-_TAIL: Final = 1032
+_TAIL: Final = 1032  # bytes before data_head are reserved, so these offsets hold for every kernel
 _OFFSET: Final = 1040
 
 
 def unrolled(ring: bytes | mmap.mmap, start: int, size: int, tail: int, head: int) -> bytes:
-    """What lies between two positions of a ring, in one piece where it wraps.
+    """The bytes between two positions of a ring, joined where they wrap.
 
     Args:
         ring: memory that holds the ring.

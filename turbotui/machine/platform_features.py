@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
-from types import MappingProxyType
 
 
 class CoreState(Enum):
@@ -51,19 +49,8 @@ class PackageLimit(Enum):
 
     @property
     def rank(self) -> int:
-        """Depth, for "at least PCn" (turbostat-spec 3.4)."""
+        """Depth, for "at least PCn" (docs/specs/turbostat.md 3.4)."""
         return list(PackageLimit).index(self)
-
-
-class RaplDomain(Enum):
-    """Energy domains. The value ends the signal id `energy.*`."""
-
-    PACKAGE = "pkg"
-    CORES = "cores"
-    GPU = "gpu"
-    RAM = "ram"
-    PSYS = "psys"
-    CORE = "core"
 
 
 class RaplRegister(Enum):
@@ -90,18 +77,14 @@ class RaplRegister(Enum):
     AMD_PKG_ENERGY_STAT = 0xC001029B
 
 
-ENERGY_REGISTERS: Mapping[RaplRegister, RaplDomain] = MappingProxyType(
-    {
-        RaplRegister.PKG_ENERGY_STATUS: RaplDomain.PACKAGE,
-        RaplRegister.CORE_ENERGY_STATUS: RaplDomain.CORES,
-        RaplRegister.GFX_ENERGY_STATUS: RaplDomain.GPU,
-        RaplRegister.DRAM_ENERGY_STATUS: RaplDomain.RAM,
-        RaplRegister.PLATFORM_ENERGY_STATUS: RaplDomain.PSYS,
-        RaplRegister.AMD_PKG_ENERGY_STAT: RaplDomain.PACKAGE,
-        RaplRegister.AMD_CORE_ENERGY_STAT: RaplDomain.CORE,
-    }
-)
-"""What each energy register counts (Intel SDM vol. 3, "Platform specific power management"; AMD PPR)."""
+DRAM_JOULE = 2.0**-16
+"""Joules of one count of the DRAM energy register on servers from Haswell to Ice Lake and on Xeon Phi.
+
+Intel's datasheet of the Xeon E5 v3 (330784, vol. 2) rounds it to 15.3 uJ. perf takes 2^-16 J (kernel
+arch/x86/events/rapl.c, RAPL_UNIT_QUIRK_INTEL_HSW); powercap (intel_rapl_common.c, dram_domain_energy_unit) and
+turbostat take the rounded number, which is 0.27 % more.
+"""
+DRAM_ROUNDED_JOULE = 15.3e-6  # powercap's counts of DRAM are brought from it to DRAM_JOULE
 
 
 class BusClock(Enum):
@@ -117,7 +100,7 @@ SILVERMONT_MHZ = (83.3, 100.0, 133.3, 116.7, 80.0)
 
 
 class TurboLayout(Flag):
-    """Where turbo ratio limits are and how they are packed (turbostat-spec 3.5)."""
+    """Where turbo ratio limits are and how they are packed (docs/specs/turbostat.md 3.5)."""
 
     BASE = auto()
     LIMIT1 = auto()
@@ -132,7 +115,7 @@ NO_TURBO = TurboLayout(0)
 
 
 class LimitReasons(Enum):
-    """Perf-limit-reason registers. The value is the MSR address (turbostat-spec 3.7)."""
+    """Perf-limit-reason registers. The value is the MSR address (docs/specs/turbostat.md 3.7)."""
 
     CORE = 0x690
     GFX = 0x6B0
@@ -141,7 +124,7 @@ class LimitReasons(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """What one family of models has beside the architectural counters (turbostat-spec 3.2).
+    """What one family of models has beside the architectural counters (docs/specs/turbostat.md 3.2).
 
     Attributes:
         name: turbostat's short name, "spr".
@@ -206,20 +189,10 @@ class FeatureSet:
     has_cst_prewake: bool = False
     has_per_core_rapl: bool = False
 
-    @property
-    def rapl_domains(self) -> tuple[RaplDomain, ...]:
-        """Energy domains that a register of this set counts."""
-        return tuple(domain for register, domain in ENERGY_REGISTERS.items() if register in self.rapl)
-
-    @property
-    def derives_c1(self) -> bool:
-        """Whether time in C1 has no counter of its own and is what the other counters leave of the TSC."""
-        return CoreState.C1 in self.core_cstates and not self.has_core_c1_res
-
 
 @dataclass(frozen=True, slots=True)
 class KernelEvents:
-    """perf events the kernel's own drivers offer for a model (kernel arch/x86/events; turbostat-spec 3.3).
+    """perf events the kernel's own drivers offer for a model (kernel arch/x86/events; docs/specs/turbostat.md 3.3).
 
     Attributes:
         cstate_core: states of the PMU cstate_core, as "c6" for its event c6-residency.
@@ -238,28 +211,7 @@ class KernelEvents:
 
 @dataclass(frozen=True, slots=True)
 class L2Events:
-    """Configs of the L2 reference and hit events on one core PMU (raw event 0x24; turbostat-spec 3.6)."""
+    """Configs of the L2 reference and hit events on one core PMU (raw event 0x24; docs/specs/turbostat.md 3.6)."""
 
     references: int
     hits: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """One Intel processor model of the table.
-
-    Attributes:
-        symbol: the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h).
-        family: as CPUID gives it, extended family added.
-        model: as CPUID gives it, extended model added.
-        features: name of its feature set.
-        microarchitecture: the kernel header's note on the cores; may be empty.
-        kernel: events of the kernel's drivers; None if they do not know the model.
-    """
-
-    symbol: str
-    family: int
-    model: int
-    features: str
-    microarchitecture: str = ""
-    kernel: KernelEvents | None = None

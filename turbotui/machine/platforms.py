@@ -1,57 +1,36 @@
 """Platforms: what turbotui knows of a processor model beyond what the kernel says of it, and the rule that picks it.
 
-The words are in `platform_features`, the tables in `platform_data` and `platform_models`.
+The words are in `platform_features`, the facts in the tables of the folder `data`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Final
 
-from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.platform_cstates import PACKAGE_LIMITS
-from turbotui.machine.platform_data import FEATURE_SETS
+from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.platform_features import (
-    ENERGY_REGISTERS,
-    SILVERMONT_MHZ,
+    NO_TURBO,
     BusClock,
     CoreState,
     FeatureSet,
     KernelEvents,
     L2Events,
     LimitReasons,
-    ModelRow,
     PackageLimit,
     PackageState,
-    RaplDomain,
     RaplRegister,
     TurboLayout,
 )
-from turbotui.machine.platform_models import L2_EVENTS, MODELS
+from turbotui.machine.processors import Processor, amd_processor, arm_core, intel_processor
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import each, named, text, valued
 
-__all__ = [
-    "ENERGY_REGISTERS",
-    "FEATURE_SETS",
-    "L2_EVENTS",
-    "MODELS",
-    "PACKAGE_LIMITS",
-    "SILVERMONT_MHZ",
-    "BusClock",
-    "CoreState",
-    "FeatureSet",
-    "KernelEvents",
-    "L2Events",
-    "LimitReasons",
-    "ModelRow",
-    "PackageLimit",
-    "PackageState",
-    "Platform",
-    "RaplDomain",
-    "RaplRegister",
-    "TurboLayout",
-    "platform_of",
-]
+FEATURE_SETS: Final = FactFile("machine/data/feature_sets.toml")
+CSTATE_LIMITS: Final = FactFile("machine/data/cstate_limits.toml")
+KERNEL_EVENTS: Final = FactFile("machine/data/kernel_events.toml")
+L2_EVENTS: Final = FactFile("machine/data/l2_events.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +56,28 @@ class Platform:
     note: str = ""
 
 
-_BY_ID: Mapping[tuple[int, int], ModelRow] = MappingProxyType({(row.family, row.model): row for row in MODELS})
-_AMD_VENDORS = frozenset({"AuthenticAMD", "HygonGenuine"})
-_FIRST_RAPL_FAMILY = 0x17  # AMD and Hygon count energy from family 17h on (turbostat-spec 3.1)
+_FIRST_RAPL_FAMILY = 0x17  # AMD and Hygon count energy from family 17h on (docs/specs/turbostat.md 3.1)
+
+
+def processor_of(model: CpuModel) -> Processor | None:
+    """The row of a processor; None for one that is in no table."""
+    if model.implementer is not None and model.part is not None:
+        return arm_core(model.implementer, model.part)
+    if model.family is None or model.model is None:
+        return None
+    if model.vendor == "GenuineIntel":
+        return intel_processor(model.family, model.model)
+    return amd_processor(model.vendor, model.family, model.model) if model.vendor in AMD_VENDORS else None
 
 
 def platform_of(model: CpuModel) -> Platform:
-    """The platform of a processor: Intel by family and model, AMD and Hygon by capability (turbostat-spec 3.1).
+    """Platform of a processor: Intel by family and model, AMD and Hygon by capability (docs/specs/turbostat.md 3.1).
 
     A model in no table is never refused: it has `known` false, the empty feature set and a note.
     """
     if model.vendor == "GenuineIntel":
         return _intel(model)
-    if model.vendor in _AMD_VENDORS:
+    if model.vendor in AMD_VENDORS:
         return _amd(model)
     vendor = model.vendor or model.architecture or "this processor"
     return _unknown(
@@ -100,7 +88,7 @@ def platform_of(model: CpuModel) -> Platform:
 def _intel(model: CpuModel) -> Platform:
     if model.family is None or model.model is None:
         return _unknown("the Intel family and model cannot be read; only architectural features are used")
-    row = _BY_ID.get((model.family, model.model))
+    row = intel_processor(model.family, model.model)
     if row is None:
         return _unknown(
             f"Intel family {model.family} model {model.model:#04x} is in no table; only architectural features and "
@@ -109,20 +97,74 @@ def _intel(model: CpuModel) -> Platform:
     return Platform(
         known=True,
         symbol=row.symbol,
-        microarchitecture=row.microarchitecture,
-        features=FEATURE_SETS[row.features],
-        kernel=row.kernel,
-        l2=L2_EVENTS.get(row.symbol, ()),
+        microarchitecture=row.name,
+        features=feature_set(row.features),
+        kernel=kernel_events(row.kernel) if row.kernel else None,
+        l2=tuple(l2_events(name) for name in row.l2),
     )
 
 
 def _amd(model: CpuModel) -> Platform:
     """AMD and Hygon: energy counters exist where CPUID 0x80000007 EDX[14] (flag "rapl") says so, whatever the model."""
     if "rapl" in model.flags and (model.family or 0) >= _FIRST_RAPL_FAMILY:
-        return Platform(known=True, symbol="", microarchitecture="", features=FEATURE_SETS["amd_rapl"])
+        return Platform(known=True, symbol="", microarchitecture="", features=feature_set("amd_rapl"))
     family = "of unknown family" if model.family is None else f"family {model.family:#x}"
     return _unknown(f"{model.vendor} {family} does not announce RAPL energy counters (flag rapl, family 0x17 or later)")
 
 
 def _unknown(note: str) -> Platform:
-    return Platform(known=False, symbol="", microarchitecture="", features=FEATURE_SETS["default"], note=note)
+    return Platform(known=False, symbol="", microarchitecture="", features=feature_set("default"), note=note)
+
+
+@functools.cache
+def feature_set(name: str) -> FeatureSet:
+    """The feature set of that name."""
+    return FEATURE_SETS.row(
+        FeatureSet, name, {"name": name, **_table(FEATURE_SETS, name)},
+        core_cstates=each(valued(CoreState)), pkg_cstates=each(valued(PackageState)),
+        cst_limit=lambda value: cstate_limits(text(value)), bclk=named(BusClock), rapl=_rapl, turbo=_turbo,
+        limit_reasons=each(named(LimitReasons)),
+    )  # fmt: skip
+
+
+@functools.cache
+def cstate_limits(name: str) -> tuple[PackageLimit, ...]:
+    """The 16 meanings of MSR 0xE2[3:0] of that name."""
+    return CSTATE_LIMITS.row(
+        _Limits, name, _table(CSTATE_LIMITS, name), limits=each(valued(PackageLimit))
+    ).limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    limits: tuple[PackageLimit, ...]
+
+
+@functools.cache
+def kernel_events(name: str) -> KernelEvents:
+    """The events of the kernel's drivers for the models that are like this one."""
+    return KERNEL_EVENTS.row(KernelEvents, name, _table(KERNEL_EVENTS, name))
+
+
+@functools.cache
+def l2_events(name: str) -> L2Events:
+    """The L2 events of a microarchitecture."""
+    return L2_EVENTS.row(L2Events, name, _table(L2_EVENTS, name))
+
+
+def _table(file: FactFile, name: str) -> dict[str, object]:
+    found = file.find(name)
+    if found is None:
+        raise file.wrong(name, "another table names it, and it is not there")
+    return found
+
+
+def _rapl(value: object) -> frozenset[RaplRegister]:
+    return frozenset(each(named(RaplRegister))(value))
+
+
+def _turbo(value: object) -> TurboLayout:
+    found = NO_TURBO
+    for part in each(named(TurboLayout))(value):
+        found |= part
+    return found

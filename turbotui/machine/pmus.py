@@ -1,4 +1,4 @@
-"""Performance monitoring units as sysfs describes them; `turbotui.machine.events` encodes their events.
+"""Performance monitoring units as sysfs describes them; `turbotui.events` encodes their events.
 
 Layout and grammar: kernel Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}. A PMU's type number
 differs from boot to boot, so nothing here is remembered across machines.
@@ -28,7 +28,7 @@ class EventError(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class TermFormat:
     """A term's place in perf_event_attr.
 
     Attributes:
@@ -85,7 +85,7 @@ class Pmu:
 
     name: str
     type: int
-    formats: Mapping[str, Format] = field(default_factory=dict)
+    formats: Mapping[str, TermFormat] = field(default_factory=dict)
     events: Mapping[str, PmuEvent] = field(default_factory=dict)
     cpumask: tuple[int, ...] = ()
     cpus: tuple[int, ...] = ()
@@ -125,7 +125,7 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
     )
 
 
-def parse_format(name: str, text: str) -> Format | None:
+def parse_format(name: str, text: str) -> TermFormat | None:
     """A format file's text, "config:0-7,32-35"; None if it names no field that can be set."""
     match = _FORMAT.search(text)
     if match is None:
@@ -142,7 +142,7 @@ def parse_format(name: str, text: str) -> Format | None:
         bits.update(range(low, high + 1))
     if word >= len(_WORDS):
         return None
-    return Format(name, word, tuple(sorted(bits)))
+    return TermFormat(name, word, tuple(sorted(bits)))
 
 
 def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> PmuEvent:

@@ -1,22 +1,36 @@
-"""The table of model-specific registers that become signals: address, field, and on which platforms.
+"""Model-specific registers that become signals: address, field, and on which platforms, from `data/registers.toml`.
 
-Addresses and fields are those of Intel SDM vol. 4 and the AMD Processor Programming References. Registers are only ever
-read. One that a row's condition admits is still tried before it is believed.
+Registers are only ever read. One whose conditions hold is still tried before it is believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final, TypeAlias
 
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host
-from turbotui.machine.platform_features import CoreState, FeatureSet, PackageLimit, PackageState, RaplRegister
+from turbotui.machine.platform_features import (
+    CoreState,
+    FeatureSet,
+    LimitReasons,
+    PackageLimit,
+    PackageState,
+    RaplRegister,
+)
 from turbotui.machine.platforms import Platform
+from turbotui.machine.reading import closing
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import WrongKindError, named, text, texts, valued, wholes
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, SignalId
 from turbotui.quantities.units import Unit
+
+COUNTERS: Final = FactFile("machine/data/registers.toml")
+SETTINGS: Final = FactFile("machine/data/setting_registers.toml")
 
 
 class Scaling(Enum):
@@ -32,9 +46,6 @@ class Scaling(Enum):
     RAPL_POWER = "the RAPL power unit"
 
 
-Condition = Callable[[FeatureSet, CpuModel], bool]
-
-
 @dataclass(frozen=True, slots=True)
 class Register:
     """One register field that is a signal.
@@ -42,7 +53,8 @@ class Register:
     Attributes:
         name: in the vendor's words.
         scope: PACKAGE rows are per die where a package has several (kernel rapl.c, cstate.c, coretemp.c).
-        present: whether a platform should have it; `None` for a platform that is not known is decided by flags alone.
+        when: conditions, all of which a platform that has it meets; one that is not known is decided by flags alone.
+        bits: highest and lowest bit of the field.
         limit: the package C-state limit that the firmware must allow at least.
         valid_bit: bit that must be set for the reading to mean anything; -1: none.
         zero_is_unset: a field of 0 says that nothing was set, not a quantity of 0.
@@ -56,10 +68,9 @@ class Register:
     behavior: Behavior
     reduce: Reduce
     document: str
-    present: Condition
+    when: tuple[str, ...]
+    bits: tuple[int, int] = (63, 0)
     scaling: Scaling = Scaling.PLAIN
-    width_bits: int = 64
-    low_bit: int = 0
     limit: PackageLimit | None = None
     valid_bit: int = -1
     zero_is_unset: bool = False
@@ -68,6 +79,16 @@ class Register:
     def title(self) -> str:
         """What an operator could read with rdmsr: "MSR 0x611"."""
         return f"MSR {self.address:#x}"
+
+    @property
+    def low_bit(self) -> int:
+        """The field's lowest bit."""
+        return self.bits[1]
+
+    @property
+    def width_bits(self) -> int:
+        """How many bits the field has."""
+        return self.bits[0] - self.bits[1] + 1
 
     @property
     def is_energy(self) -> bool:
@@ -79,227 +100,62 @@ class Register:
         """Whether the RAPL units are needed to understand it."""
         return self.is_energy or self.scaling in (Scaling.RAPL_TIME, Scaling.RAPL_POWER)
 
+    def present(self, features: FeatureSet, model: CpuModel) -> bool:
+        """Whether a platform should have it."""
+        return all(_CONDITIONS[word](rest.split(), features, model)
+                   for word, _, rest in (condition.partition(" ") for condition in self.when))
+
     def field(self, raw: int) -> int:
         """The register's field, unscaled."""
         return raw >> self.low_bit & ((1 << self.width_bits) - 1)
 
 
-_SDM = "Intel SDM vol. 4"
-_PPR = "AMD PPR, Core::X86::Msr"
+_Condition: TypeAlias = Callable[[Sequence[str], FeatureSet, CpuModel], bool]
 
 
-def _flag(name: str) -> Condition:
-    return lambda _features, model: name in model.flags
+def _of_features(names: Sequence[str], features: FeatureSet, _model: CpuModel) -> bool:
+    return features.name not in names[1:] if names[0] == "not" else features.name in names
 
 
-def _feature(choose: Callable[[FeatureSet], bool]) -> Condition:
-    return lambda features, _model: choose(features)
+_CONDITIONS: Final[Mapping[str, _Condition]] = {
+    "flag": lambda names, _features, model: names[0] in model.flags,
+    "vendor": lambda names, _features, model: model.vendor == names[0],
+    "features": _of_features,
+    "has": lambda names, features, _model: bool(getattr(features, f"has_{names[0]}")),
+    "no": lambda names, features, _model: not getattr(features, f"has_{names[0]}"),
+    "core": lambda names, features, _model: CoreState(names[0]) in features.core_cstates,
+    "package": lambda names, features, _model: PackageState(names[0]) in features.pkg_cstates,
+    "rapl": lambda names, features, _model: RaplRegister[names[0]] in features.rapl,
+    "limit_reasons": lambda names, features, _model: LimitReasons[names[0]] in features.limit_reasons,
+}
+"""The words that conditions begin with, as the tables explain them."""
 
 
-def _rapl(register: RaplRegister) -> Condition:
-    return lambda features, _model: register in features.rapl
+def _when(value: object) -> tuple[str, ...]:
+    found = texts(value)
+    if any(condition.partition(" ")[0] not in _CONDITIONS or " " not in condition for condition in found):
+        raise WrongKindError(f"conditions that begin with {', '.join(_CONDITIONS)}")
+    return found
 
 
-def _cycles(address: int, name: str, signal: SignalId, flag: str) -> Register:
-    return Register(
-        address,
-        name,
-        signal,
-        Scope.CPU,
-        Unit.CYCLE,
-        Behavior.COUNTER,
-        Reduce.MEAN,
-        f"{_SDM}, {name}; AMD APM vol. 2",
-        _flag(flag),
-        Scaling.PLAIN if signal == "tsc" else Scaling.CYCLES,
-    )
+def _bits(value: object) -> tuple[int, int]:
+    found = wholes(value)
+    if len(found) != 2 or not 63 >= found[0] >= found[1] >= 0:
+        raise WrongKindError("the highest and the lowest bit of 64")
+    return found[0], found[1]
 
 
-def _residency(
-    address: int, name: str, signal: SignalId, scope: Scope, present: Condition, *, limit: PackageLimit | None = None
-) -> Register:
-    return Register(
-        address,
-        name,
-        signal,
-        scope,
-        Unit.CYCLE,
-        Behavior.COUNTER,
-        Reduce.MEAN,
-        f"{_SDM}, {name}",
-        present,
-        limit=limit,
-    )
+@functools.cache
+def registers_of(file: FactFile) -> tuple[Register, ...]:
+    """The rows of a table of registers, in its order, in which they are read."""
+    readers = {
+        "scope": valued(Scope), "unit": valued(Unit), "behavior": valued(Behavior), "reduce": valued(Reduce),
+        "signal": text, "when": _when, "bits": _bits, "scaling": named(Scaling), "limit": valued(PackageLimit),
+    }  # fmt: skip
+    return tuple(file.row(Register, str(values.get("name", name)), values, **readers) for name, values in file.tables())
 
 
-def _core(state: CoreState, *, knl: bool = False) -> Condition:
-    return lambda features, _model: state in features.core_cstates and features.has_knl_core_c6 == knl
-
-
-def _package(state: PackageState) -> Condition:
-    return lambda features, _model: state in features.pkg_cstates
-
-
-def _pc6(*, atom: bool) -> Condition:
-    return lambda features, _model: PackageState.C6 in features.pkg_cstates and features.has_atom_pkg_c6 == atom
-
-
-def _energy(
-    register: RaplRegister, name: str, signal: SignalId, scope: Scope, scaling: Scaling = Scaling.ENERGY
-) -> Register:
-    document = f"{_PPR}, {name}" if register.name.startswith("AMD") else f"{_SDM}, {name}"
-    return Register(
-        register.value,
-        name,
-        signal,
-        scope,
-        Unit.JOULE,
-        Behavior.COUNTER,
-        Reduce.SUM,
-        document,
-        _rapl(register),
-        scaling,
-        width_bits=32,
-    )
-
-
-def _throttled(register: RaplRegister, name: str, signal: SignalId) -> Register:
-    return Register(
-        register.value,
-        name,
-        signal,
-        Scope.PACKAGE,
-        Unit.SECOND,
-        Behavior.COUNTER,
-        Reduce.SUM,
-        f"{_SDM}, {name}",
-        _rapl(register),
-        Scaling.RAPL_TIME,
-        width_bits=32,
-    )
-
-
-def _package_c0(address: int, name: str, signal: SignalId) -> Register:
-    return _residency(
-        address, name, signal, Scope.PACKAGE, _feature(lambda features: features.has_ext_cst_msrs)
-    )
-
-
-REGISTERS: tuple[Register, ...] = (
-    # Read one after the other in this order, so the three that are divided by each other are close in time.
-    _cycles(0x10, "IA32_TIME_STAMP_COUNTER", "tsc", "tsc"),
-    _cycles(0xE7, "IA32_MPERF", "mperf", "aperfmperf"),
-    _cycles(0xE8, "IA32_APERF", "aperf", "aperfmperf"),
-    Register(
-        0x34,
-        "MSR_SMI_COUNT",
-        "smi",
-        Scope.CPU,
-        Unit.COUNT,
-        Behavior.COUNTER,
-        Reduce.SUM,
-        f"{_SDM}, MSR_SMI_COUNT",
-        _feature(lambda features: features.has_nhm_msrs),
-        width_bits=32,
-    ),
-    _residency(
-        0x660, "MSR_CORE_C1_RES", "cstate.core.c1", Scope.CPU, _feature(lambda features: features.has_core_c1_res)
-    ),
-    _residency(0x3FC, "MSR_CORE_C3_RESIDENCY", "cstate.core.c3", Scope.CORE, _core(CoreState.C3)),
-    _residency(0x3FD, "MSR_CORE_C6_RESIDENCY", "cstate.core.c6", Scope.CORE, _core(CoreState.C6)),
-    _residency(0x3FF, "MSR_KNL_CORE_C6_RESIDENCY", "cstate.core.c6", Scope.CORE, _core(CoreState.C6, knl=True)),
-    _residency(0x3FE, "MSR_CORE_C7_RESIDENCY", "cstate.core.c7", Scope.CORE, _core(CoreState.C7)),
-    _residency(
-        0x664,
-        "MSR_MODULE_C6_RES_MS",
-        "cstate.module.c6",
-        Scope.MODULE,
-        _feature(lambda features: features.has_module_c6_res),
-    ),
-    _residency(
-        0x60D, "MSR_PKG_C2_RESIDENCY", "cstate.pkg.c2", Scope.PACKAGE, _package(PackageState.C2), limit=PackageLimit.PC2
-    ),
-    _residency(
-        0x3F8, "MSR_PKG_C3_RESIDENCY", "cstate.pkg.c3", Scope.PACKAGE, _package(PackageState.C3), limit=PackageLimit.PC3
-    ),
-    _residency(0x3F9, "MSR_PKG_C6_RESIDENCY", "cstate.pkg.c6", Scope.PACKAGE, _pc6(atom=False), limit=PackageLimit.PC6),
-    # Silvermont keeps its package C6 where others keep C7 (turbostat-spec 2.3 row 49).
-    _residency(0x3FA, "MSR_PKG_C6_RESIDENCY", "cstate.pkg.c6", Scope.PACKAGE, _pc6(atom=True), limit=PackageLimit.PC6),
-    _residency(
-        0x3FA, "MSR_PKG_C7_RESIDENCY", "cstate.pkg.c7", Scope.PACKAGE, _package(PackageState.C7), limit=PackageLimit.PC7
-    ),
-    _residency(
-        0x630, "MSR_PKG_C8_RESIDENCY", "cstate.pkg.c8", Scope.PACKAGE, _package(PackageState.C8), limit=PackageLimit.PC8
-    ),
-    _residency(
-        0x631, "MSR_PKG_C9_RESIDENCY", "cstate.pkg.c9", Scope.PACKAGE, _package(PackageState.C9), limit=PackageLimit.PC9
-    ),
-    _residency(
-        0x632,
-        "MSR_PKG_C10_RESIDENCY",
-        "cstate.pkg.c10",
-        Scope.PACKAGE,
-        _package(PackageState.C10),
-        limit=PackageLimit.PC10,
-    ),
-    # Counts cycles of each core in C0, so it may advance several times as fast as the TSC.
-    _package_c0(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", "c0.pkg.total"),
-    _package_c0(0x659, "MSR_PKG_ANY_CORE_C0_RES", "c0.pkg.any"),
-    _package_c0(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", "c0.pkg.gfx"),
-    _package_c0(0x65B, "MSR_PKG_BOTH_CORE_GFXE_C0_RES", "c0.pkg.both"),
-    _throttled(RaplRegister.PKG_PERF_STATUS, "MSR_PKG_PERF_STATUS", "throttled.pkg"),
-    _throttled(RaplRegister.DRAM_PERF_STATUS, "MSR_DRAM_PERF_STATUS", "throttled.ram"),
-    _energy(RaplRegister.PKG_ENERGY_STATUS, "MSR_PKG_ENERGY_STATUS", "energy.pkg", Scope.PACKAGE),
-    _energy(RaplRegister.CORE_ENERGY_STATUS, "MSR_PP0_ENERGY_STATUS", "energy.cores", Scope.PACKAGE),
-    _energy(RaplRegister.GFX_ENERGY_STATUS, "MSR_PP1_ENERGY_STATUS", "energy.gpu", Scope.PACKAGE),
-    _energy(
-        RaplRegister.DRAM_ENERGY_STATUS, "MSR_DRAM_ENERGY_STATUS", "energy.ram", Scope.PACKAGE, Scaling.DRAM_ENERGY
-    ),
-    _energy(
-        RaplRegister.PLATFORM_ENERGY_STATUS,
-        "MSR_PLATFORM_ENERGY_STATUS",
-        "energy.psys",
-        Scope.SYSTEM,
-        Scaling.PSYS_ENERGY,
-    ),
-    _energy(RaplRegister.AMD_PKG_ENERGY_STAT, "PKG_ENERGY_STAT", "energy.pkg", Scope.PACKAGE),
-    _energy(RaplRegister.AMD_CORE_ENERGY_STAT, "CORE_ENERGY_STAT", "energy.core", Scope.CORE),
-    Register(
-        0x19C,
-        "IA32_THERM_STATUS",
-        "temp.core",
-        Scope.CORE,
-        Unit.CELSIUS,
-        Behavior.GAUGE,
-        Reduce.MAX,
-        f"{_SDM}, IA32_THERM_STATUS[22:16]",
-        _flag("dtherm"),
-        Scaling.BELOW_TJ_MAX,
-        width_bits=7,
-        low_bit=16,
-        valid_bit=31,
-    ),
-    Register(
-        0x1B1,
-        "IA32_PACKAGE_THERM_STATUS",
-        "temp.pkg",
-        Scope.PACKAGE,
-        Unit.CELSIUS,
-        Behavior.GAUGE,
-        Reduce.MAX,
-        f"{_SDM}, IA32_PACKAGE_THERM_STATUS[22:16]",
-        _flag("pts"),
-        Scaling.BELOW_TJ_MAX,
-        width_bits=7,
-        low_bit=16,
-    ),
-)
-"""Every register that can become a signal. Two rows may give the same signal; at most one is present on a platform."""
-
-
-def present_registers(
-    platform: Platform, model: CpuModel, registers: tuple[Register, ...] = REGISTERS
-) -> tuple[Register, ...]:
+def present_registers(platform: Platform, model: CpuModel, registers: tuple[Register, ...]) -> tuple[Register, ...]:
     """The registers of a table that a platform should have, in table order."""
     return tuple(register for register in registers if register.present(platform.features, model))
 
@@ -315,8 +171,5 @@ def read_once(host: Host, cpu: int, address: int) -> int:
     Raises:
         HostError: as `Host.open_msr`, and EIO for a register that is not there.
     """
-    descriptor = host.open_msr(cpu)
-    try:
+    with closing(host, host.open_msr(cpu)) as descriptor:
         return decode(host.read_at(descriptor, 8, address))
-    finally:
-        host.close(descriptor)

@@ -17,8 +17,8 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.host import Host
 from turbotui.machine.topology_groups import Groups, all_groups, distinct, unique_keys
-from turbotui.machine.topology_kinds import Answer, CoreKinds, core_kinds, type_rank
-from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, MachineFacts, read_facts
+from turbotui.machine.topology_kinds import CoreKinds, KindsAnswer, core_kinds, type_rank
+from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, OnlineCpus, read_facts
 from turbotui.quantities.scope import RowId, Scope
 
 Key: TypeAlias = tuple[int, ...]
@@ -117,7 +117,7 @@ class Topology:
 
     Attributes:
         cpus: measured CPUs in print order: ascending, SMT siblings directly after their first sibling
-            (turbostat-spec 6.3).
+            (docs/specs/turbostat.md 6.3).
         places: where each measured CPU sits.
         keys: for each scope the row key of each measured CPU.
         offline: present CPUs that are not online, ascending.
@@ -272,7 +272,7 @@ def topology_of(
         nodes.setdefault(place.package, set()).add(place.node)
     own = {cpu: place.core_type for cpu, place in by_cpu.items() if place.core_type is not None}
     if kinds is None:
-        kinds = CoreKinds(Answer.SEVERAL, own, "what was given") if own else CoreKinds(Answer.ONE)
+        kinds = CoreKinds(KindsAnswer.SEVERAL, own, "what was given") if own else CoreKinds(KindsAnswer.ONE)
     return Topology(
         cpus=tuple(cpu for siblings in cores.values() for cpu in siblings),
         places=MappingProxyType(by_cpu),
@@ -327,8 +327,8 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
     )
 
 
-def _measured(host: Host, facts: MachineFacts, wanted: frozenset[int] | None) -> list[int]:
-    """CPUs to measure: online, usable by this process, and wanted (turbostat-spec 6.2)."""
+def _measured(host: Host, facts: OnlineCpus, wanted: frozenset[int] | None) -> list[int]:
+    """CPUs to measure: online, usable by this process, and wanted (docs/specs/turbostat.md 6.2)."""
     online = facts.cpus.keys()
     usable = host.usable_cpus()
     allowed = online if usable is None else online & usable
@@ -370,7 +370,7 @@ def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None, smt
 
 
 def _notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]) -> list[str]:
-    """What was missing or contradictory, and what was taken instead."""
+    """Notes on topology files that were missing or contradictory, and what was taken instead."""
     notes = []
     silent = [cpu for cpu, fact in facts.items() if fact.package == UNSAID]
     if silent:

@@ -24,7 +24,7 @@ _X86_NAMES: Final = {2: ("P", "E"), 3: ("P", "E", "LP")}
 _OTHER_NAMES: Final = {2: ("big", "little"), 3: ("big", "mid", "little")}
 
 
-class Answer(Enum):
+class KindsAnswer(Enum):
     """Whether a machine has more than one kind of core."""
 
     SEVERAL = "several kinds"
@@ -34,7 +34,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CoreKinds:
-    """What is known of the kinds of core of a machine, all of its online CPUs considered.
+    """The core types of a machine, judged by all of its online CPUs.
 
     Attributes:
         answer: whether there are several.
@@ -42,21 +42,21 @@ class CoreKinds:
         by: the evidence that was believed, in words that a person can check; "" where there was none.
     """
 
-    answer: Answer = Answer.UNKNOWN
+    answer: KindsAnswer = KindsAnswer.UNKNOWN
     of: Mapping[int, str] = field(default_factory=dict)
     by: str = ""
 
     @property
     def several(self) -> bool:
         """Whether the machine is known to have more than one kind."""
-        return self.answer is Answer.SEVERAL
+        return self.answer is KindsAnswer.SEVERAL
 
     def sentence(self) -> str:
         """All of it for a person: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
         match self.answer:
-            case Answer.ONE:
+            case KindsAnswer.ONE:
                 return "all cores are of one kind" + (f", by {self.by}" if self.by else "")
-            case Answer.UNKNOWN:
+            case KindsAnswer.UNKNOWN:
                 return "whether all cores are of one kind is unknown: nothing that can be read here says so"
         kinds = sorted(set(self.of.values()), key=type_rank)
         each = (f"{kind} (CPUs {format_cpulist(cpu for cpu, own in self.of.items() if own == kind)})" for kind in kinds)
@@ -84,10 +84,10 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
         if said is None:
             continue
         if said.names is not None:
-            return CoreKinds(Answer.SEVERAL, said.names, said.by)
+            return CoreKinds(KindsAnswer.SEVERAL, said.names, said.by)
         if len(set(said.classes.values())) < 2:
-            return CoreKinds(Answer.ONE, {}, said.by)
-        return CoreKinds(Answer.SEVERAL, _named(said.classes, said.strength, x86=model.x86), said.by)
+            return CoreKinds(KindsAnswer.ONE, {}, said.by)
+        return CoreKinds(KindsAnswer.SEVERAL, _named(said.classes, said.strength, x86=model.x86), said.by)
     return CoreKinds()
 
 

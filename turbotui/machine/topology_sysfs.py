@@ -56,7 +56,7 @@ class CpuFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class MachineFacts:
+class OnlineCpus:
     """All online CPUs, and the numbers of the others."""
 
     cpus: Mapping[int, CpuFacts]
@@ -124,7 +124,7 @@ def _parsed(parse: Callable[[str], frozenset[int]], text: str) -> Mask:
         return None
 
 
-def read_facts(host: Host) -> MachineFacts:
+def read_facts(host: Host) -> OnlineCpus:
     """Everything the machine says about where its CPUs are; `cpus` is empty if it names none."""
     read = SysfsReader(host)
     blocks = cpuinfo_blocks(read.text("/proc/cpuinfo") or "")
@@ -138,7 +138,7 @@ def read_facts(host: Host) -> MachineFacts:
     for cpu in sorted(online):
         node, block = nodes.get(cpu, UNSAID), blocks.get(cpu, {})
         facts[cpu] = _cpu_facts(read, cpu, node, block) if cpu in listed else _without_files(cpu, node, block)
-    return MachineFacts(facts, present, possible, tuple(notes))
+    return OnlineCpus(facts, present, possible, tuple(notes))
 
 
 def _online(

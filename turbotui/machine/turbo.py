@@ -18,7 +18,7 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     """The highest clock with one active core, and with all cores of a package active, by MSR 0x1AD to 0x1AF.
 
     They are those of the P cores on hybrid parts (the others' are in MSR 0x650). A ratio of 0 says nothing
-    (turbostat-spec 3.5).
+    (docs/specs/turbostat.md 3.5).
 
     Args:
         machine: the one to ask.

@@ -1,4 +1,4 @@
-"""Counters that a person adds by hand: the grammar of --add (turbostat-spec 1.6 and 9.2).
+"""Counters that a person adds by hand: the grammar of --add (docs/specs/turbostat.md 1.6 and 9.2).
 
 An `AddedCounter` says where the counter is, at which scope it is read, and how it is shown. Where the machine comes in,
 `turbotui.sources.added` reads it; `turbotui.quantities.catalog.added` makes its column.
@@ -16,8 +16,8 @@ from turbotui.errors import UsageError
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
 
-_NAME_LENGTH = 18  # characters of a name that are kept (turbostat-spec 1.6)
-_TELEMETRY_NAME_LENGTH = 15  # turbostat-spec 9.2
+_NAME_LENGTH = 18  # characters of a name that are kept (docs/specs/turbostat.md 1.6)
+_TELEMETRY_NAME_LENGTH = 15  # docs/specs/turbostat.md 9.2
 
 
 class Shape(Enum):
@@ -103,8 +103,8 @@ class AddedCounter:
         name: its title, which is also its id.
         scope: CPU, CORE or PACKAGE: one value for each.
         width: 32 or 64 bits.
-        homes: for a place that belongs to one CPU, core or package only: the place of each by its id. Empty: `place`
-            holds for all of them.
+        by_instance: for a place that belongs to one CPU, core or package only: the place of each by its id. Empty:
+            `place` holds for all of them.
     """
 
     name: str
@@ -113,7 +113,7 @@ class AddedCounter:
     width: int = 64
     ticks: Ticks = Ticks.CYCLES
     shape: Shape = Shape.DELTA
-    homes: Mapping[int, TelemetryAt] | None = None
+    by_instance: Mapping[int, TelemetryAt] | None = None
 
     def __post_init__(self) -> None:
         """The name stays in its cell: no TAB, no line break."""
@@ -127,12 +127,12 @@ class AddedCounter:
     @property
     def key(self) -> str:
         """Tells it from every counter that is not read and shown in the very same way."""
-        homes = "" if self.homes is None else f" {sorted(self.homes.items())}"
-        return f"{self.signal} {self.place} u{self.width} {self.ticks.value} {self.shape.value}{homes}"
+        by_instance = "" if self.by_instance is None else f" {sorted(self.by_instance.items())}"
+        return f"{self.signal} {self.place} u{self.width} {self.ticks.value} {self.shape.value}{by_instance}"
 
 
 class AddError(UsageError):
-    """A counter that cannot be added as written. turbostat ends with 1 then (turbostat-spec 1.12)."""
+    """A counter that cannot be added as written. turbostat ends with 1 then (docs/specs/turbostat.md 1.12)."""
 
     exit_status = 1
 
@@ -200,7 +200,7 @@ def _location(token: str, text: str) -> Place | None:
 
 
 def _default_name(counter: AddedCounter) -> str:
-    """Names that turbostat gives counters without one (turbostat-spec 1.6)."""
+    """Names that turbostat gives counters without one (docs/specs/turbostat.md 1.6)."""
     if isinstance(counter.place, EventAt):
         return f"perf/{counter.place.event}"
     address = counter.place.address if isinstance(counter.place, RegisterAt) else 0
@@ -251,9 +251,9 @@ def _telemetry(text: str) -> AddedCounter:
         scope=_SCOPES[domain[1]],
         width=32 if place.msb - place.lsb < 32 else 64,
         ticks=ticks,
-        # A clock is always a share of the interval; its format has no other meaning (turbostat-spec 9.2).
+        # A clock is always a share of the interval; its format has no other meaning (docs/specs/turbostat.md 9.2).
         shape=_TELEMETRY_SHAPES[shape] if ticks is Ticks.CYCLES else Shape.PERCENT,
-        homes={int(domain[2]): place},
+        by_instance={int(domain[2]): place},
     )
 
 
@@ -268,13 +268,13 @@ def _number(text: str, given: Mapping[str, str], key: str, base: int) -> int:
     return number
 
 
-def join_homes(first: AddedCounter, second: AddedCounter) -> AddedCounter:
+def join_instances(first: AddedCounter, second: AddedCounter) -> AddedCounter:
     """Two PMT counters of one name as one column: each gives the value of its own CPUs, cores or packages.
 
     Raises:
         AddError: they differ in more than the place and the instance it belongs to.
     """
-    alike = replace(second, place=first.place, homes=first.homes) == first
-    if not alike or first.homes is None or second.homes is None:
+    alike = replace(second, place=first.place, by_instance=first.by_instance) == first
+    if not alike or first.by_instance is None or second.by_instance is None:
         raise AddError(f"{second.name} is there already, and is not the same kind of counter: give another name")
-    return replace(first, homes={**first.homes, **second.homes})
+    return replace(first, by_instance={**first.by_instance, **second.by_instance})

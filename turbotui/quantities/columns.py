@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Category(Enum):
-    """Groups of columns in the picker, and turbostat's category names (its manual page; turbostat-spec 1.4)."""
+    """Groups of columns in the picker, with turbostat's category names (man page; docs/specs/turbostat.md 1.4)."""
 
     TOPOLOGY = "topology"
     FREQUENCY = "frequency"
@@ -51,7 +51,7 @@ class Inputs(Protocol):
         """Increase per second, each instance divided by its own elapsed time before reducing."""
 
     def total_rate(self, signal: SignalId) -> float | None:
-        """As `total`, each instance's increase divided by its own elapsed time before they are added."""
+        """Like `total`, but divides each instance's increase by its own elapsed time before adding."""
 
     def together(self, *signals: SignalId) -> bool:
         """Whether the increases of these counters are of one window of time, as far as they are known at all.
@@ -74,7 +74,7 @@ class Inputs(Protocol):
         """The id that sysfs gives the enclosing instance (core_id, physical_package_id ...); None above its scope."""
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        """The same of every instance of a finer level inside the row; of the row alone where it is not coarser.
+        """Inputs of every instance of a finer level inside the row; of the row itself where it is not coarser.
 
         For what cannot be made of reduced signals: a product of two of them is not the sum of the products. Ask each
         before the next is taken.
@@ -142,7 +142,7 @@ class Column(Generic[R]):
 
     @property
     def title(self) -> str:
-        """What stands above the column."""
+        """The heading of the column."""
         return self.id
 
     @property

@@ -32,7 +32,7 @@ _EVENT = re.compile(
 )
 """An event that no formula could be: TITLE=EVENT names its column."""
 _SIGNAL = re.compile(r"[a-z_]\w*(?:\.\w+)+\Z", re.ASCII)
-_TITLE_LENGTH = 18  # as turbostat cuts names (turbostat-spec 1.6)
+_TITLE_LENGTH = 18  # as turbostat cuts names (docs/specs/turbostat.md 1.6)
 _OPTIONS = ("name", "rate", "delta")
 _FORMULA_OPTIONS = ("unit", "decimals")
 _MOST_DECIMALS = 9
@@ -68,7 +68,7 @@ class EventColumn:
 
     @property
     def source_text(self) -> str:
-        """What it counts, as written."""
+        """The text of the events, as written."""
         return self.event if self.formula is None else self.formula.text
 
 
@@ -117,7 +117,7 @@ class EventRequest:
 
 @dataclass(frozen=True, slots=True)
 class EventTraits:
-    """What an event turned out to be on a machine.
+    """What encoding an event for a machine found out about it.
 
     Attributes:
         scope: of its values.
@@ -166,7 +166,7 @@ _UNITS: Mapping[str, KnownUnit] = {
 
 
 def known_unit(text: str) -> KnownUnit:
-    """What a PMU's unit is in SI; one that is not known stands for itself."""
+    """Translate a PMU's unit to SI; an unknown unit stands for itself."""
     return _UNITS.get(text) or KnownUnit(symbol=text)
 
 

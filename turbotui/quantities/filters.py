@@ -59,8 +59,8 @@ class FilterError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[C]):
-    """What a filter asks of a row.
+class FilterRow(Generic[C]):
+    """The values of a row that filters compare.
 
     Attributes:
         words: its ids and names in lower case.
@@ -77,7 +77,7 @@ class Word:
 
     word: str
 
-    def holds(self, row: Row[C]) -> bool | None:
+    def holds(self, row: FilterRow[C]) -> bool | None:
         """Whether the row passes."""
         return self.word in row.words
 
@@ -97,7 +97,7 @@ class Comparison(Generic[C]):
     right: Expression | str
     columns: Mapping[str, C]
 
-    def holds(self, row: Row[C]) -> bool | None:
+    def holds(self, row: FilterRow[C]) -> bool | None:
         """Whether the row passes; None where that cannot be told."""
         if row.cell is None:
             return None
@@ -126,14 +126,14 @@ class Comparison(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class Joined(Generic[C]):
+class JoinedConditions(Generic[C]):
     """Conditions of which all (`every`) or one must hold; with `turned`, the opposite."""
 
     parts: tuple[Condition[C], ...]
     every: bool = True
     turned: bool = False
 
-    def holds(self, row: Row[C]) -> bool | None:
+    def holds(self, row: FilterRow[C]) -> bool | None:
         """Whether the row passes; None where that cannot be told."""
         found = [part.holds(row) for part in self.parts]
         decided = not self.every  # one part that is so decides
@@ -141,7 +141,7 @@ class Joined(Generic[C]):
         return None if answer is None else answer is not self.turned
 
 
-Condition: TypeAlias = "Word | Comparison[C] | Joined[C]"
+Condition: TypeAlias = "Word | Comparison[C] | JoinedConditions[C]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +156,15 @@ class Filter(Generic[C]):
 
     text: str = ""
     columns: tuple[C, ...] = ()
-    condition: Condition[C] = field(default_factory=lambda: Joined(()))
+    condition: Condition[C] = field(default_factory=lambda: JoinedConditions(()))
 
     def passes(self, words: str, cell: Callable[[C], Value]) -> bool:
         """Whether a row passes, given its words (lower case) and its cells."""
-        return self.condition.holds(Row(words, cell)) is True
+        return self.condition.holds(FilterRow(words, cell)) is True
 
     def may_pass(self, words: str) -> bool:
         """Whether nothing in a row's words keeps it from passing, whatever its cells are."""
-        return self.condition.holds(Row(words, None)) is not False
+        return self.condition.holds(FilterRow(words, None)) is not False
 
 
 def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
@@ -274,13 +274,13 @@ class _Reader(Generic[C]):
     def condition(self, node: ast.expr) -> Condition[C]:
         match node:
             case ast.BoolOp(kind, parts):
-                return Joined(tuple(self.condition(part) for part in parts), every=isinstance(kind, ast.And))
+                return JoinedConditions(tuple(self.condition(part) for part in parts), every=isinstance(kind, ast.And))
             case ast.UnaryOp(ast.Not(), part):
-                return Joined((self.condition(part),), turned=True)
+                return JoinedConditions((self.condition(part),), turned=True)
             case ast.Compare(left, signs, rights):
                 sides = [left, *rights]
-                return Joined(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
-                                    for at, sign in enumerate(signs)))
+                return JoinedConditions(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
+                                              for at, sign in enumerate(signs)))
         token = token_of(self._tokens, node)
         if token is None:
             raise FilterError("a comparison is missing, such as > 0")

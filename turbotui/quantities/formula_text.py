@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from turbotui.quantities.columns import CounterColumn, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
-from turbotui.quantities.traced import Kind, Operation, Reading, Term, Traced, term_of, written
+from turbotui.quantities.traced import ReadingKind, Term, Traced, TracedOperation, TracedReading, term_of, written
 
 
 class _Anything:
@@ -15,11 +15,11 @@ class _Anything:
 
     def delta(self, signal: SignalId) -> float:
         """See `columns.Inputs.delta`."""
-        return _named(signal, Kind.DELTA, f"Δ{signal}")
+        return _named(signal, ReadingKind.DELTA, f"Δ{signal}")
 
     def total(self, signal: SignalId) -> float:
         """See `columns.Inputs.total`."""
-        return _named(signal, Kind.TOTAL, f"ΣΔ{signal}")
+        return _named(signal, ReadingKind.TOTAL, f"ΣΔ{signal}")
 
     def rate(self, signal: SignalId) -> float:
         """See `columns.Inputs.rate`."""
@@ -35,7 +35,7 @@ class _Anything:
 
     def value(self, signal: SignalId) -> float:
         """See `columns.Inputs.value`."""
-        return _named(signal, Kind.VALUE, signal)
+        return _named(signal, ReadingKind.VALUE, signal)
 
     def text(self, signal: SignalId) -> str:
         """See `columns.Inputs.text`."""
@@ -43,7 +43,7 @@ class _Anything:
 
     def elapsed(self, signal: SignalId) -> float:
         """See `columns.Inputs.elapsed`."""
-        return _named(signal, Kind.ELAPSED, "interval")
+        return _named(signal, ReadingKind.ELAPSED, "interval")
 
     def place(self, scope: Scope) -> int | None:
         """See `columns.Inputs.place`."""
@@ -59,13 +59,13 @@ class _Anything:
         return None
 
 
-def _named(signal: SignalId, kind: Kind, label: str) -> Traced:
-    return Traced(1.0, Reading(signal, kind, label))
+def _named(signal: SignalId, kind: ReadingKind, label: str) -> Traced:
+    return Traced(1.0, TracedReading(signal, kind, label))
 
 
 def unrounded(term: Term) -> Term:
     """A term without the rounding around it, which the column's decimals say already."""
-    return term.parts[0] if isinstance(term, Operation) and term.sign == "round" else term
+    return term.parts[0] if isinstance(term, TracedOperation) and term.sign == "round" else term
 
 
 def formula_of(column: CounterColumn) -> str:

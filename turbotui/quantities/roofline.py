@@ -1,4 +1,4 @@
-"""The arithmetic of the cache-aware roofline: counts of a recipe's events to floating-point operations and bytes.
+"""The arithmetic of the cache-aware roofline: counts of a definition's events to floating-point operations and bytes.
 
 Bytes are those that the core loads and stores, whichever cache answers (Antao et al., cache-aware roofline model).
 """
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from turbotui.quantities.metric_definitions import MetricDefinition, Term
 from turbotui.quantities.precision import Precision
-from turbotui.quantities.recipes import Recipe, Term
 from turbotui.quantities.signals import SignalId
 
 VECTOR_UNIT: Final = 128
 """Bits that Arm's SCALE events count by (DDI 0487, D14)."""
 VECTOR_BITS: Final[SignalId] = "roofline.vector_bits"
-"""Signal of the machine's vector length where a recipe needs it."""
+"""Signal of the machine's vector length where a definition needs it."""
 NO_FLOPS: Final[SignalId] = "roofline.flops"
 NO_BYTES: Final[SignalId] = "roofline.bytes"
 """Signals that nobody ever has: they carry the reason why operations or bytes cannot be counted on a machine."""
@@ -80,35 +80,35 @@ class Counted:
     half: float = 0.0
 
 
-def signal_of(recipe: Recipe, key: str) -> SignalId:
-    """The signal that carries an event of a recipe."""
-    return next(signal for known, signal in recipe.signals if known == key)
+def signal_of(definition: MetricDefinition, key: str) -> SignalId:
+    """The signal that carries an event of a definition."""
+    return next(signal for known, signal in definition.signals if known == key)
 
 
-def counted(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
+def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
     """Operations and bytes of counts by event key; None where a count that the operations need is missing."""
-    optional = recipe.optional
-    flops = _sum(recipe.flops, counts, optional, sizing.vector_bits)
+    optional = definition.optional
+    flops = _sum(definition.flops, counts, optional, sizing.vector_bits)
     if flops is None:
         return None
-    used = {term.event for term in recipe.flops}
-    exact = _sum(recipe.exact_bytes, counts, frozenset(), sizing.vector_bits) if recipe.exact_bytes else None
+    used = {term.event for term in definition.flops}
+    exact = _sum(definition.exact_bytes, counts, frozenset(), sizing.vector_bits) if definition.exact_bytes else None
     size: float | None = None
     total: float | None
     model = sizing.model
     if exact and model in (WidthModel.EXACT, WidthModel.MIX):  # 0 bytes: the core has the event's number, not the event
         total, model = exact, WidthModel.EXACT
-        used |= {term.event for term in recipe.exact_bytes}
+        used |= {term.event for term in definition.exact_bytes}
     else:
         model = WidthModel.MIX if model is WidthModel.EXACT else model
-        accesses = _sum(recipe.accesses, counts, frozenset(), sizing.vector_bits)
-        size = _access_bytes(recipe, counts, sizing, model)
+        accesses = _sum(definition.accesses, counts, frozenset(), sizing.vector_bits)
+        size = _access_bytes(definition, counts, sizing, model)
         total = None if accesses is None or size is None else accesses * size
-        used |= {term.event for term in recipe.accesses}
+        used |= {term.event for term in definition.accesses}
         if model is WidthModel.MIX:
-            used |= {width.event for width in recipe.widths}
-    split = _by_precision(recipe, counts, sizing.vector_bits)
-    return Counted(flops, total, size, model, _dominant(recipe, counts), frozenset(used),
+            used |= {width.event for width in definition.widths}
+    split = _by_precision(definition, counts, sizing.vector_bits)
+    return Counted(flops, total, size, model, _dominant(definition, counts), frozenset(used),
                    _share(split, Precision.SINGLE), _share(split, Precision.HALF) or 0.0)
 
 
@@ -152,32 +152,36 @@ def half_together(parts: Iterable[tuple[float, float]]) -> float:
     return sum(share * flops for share, flops in known) / total if total > 0 else 0.0
 
 
-def _by_precision(recipe: Recipe, counts: Mapping[str, float], bits: int) -> dict[Precision, float] | None:
+def _by_precision(
+    definition: MetricDefinition, counts: Mapping[str, float], bits: int
+) -> dict[Precision, float] | None:
     """Operations in each precision, as far as they are comparable with each other; None where no event tells them."""
-    if recipe.shares:
-        return _by_instructions(recipe, counts)
-    if not recipe.separates_precision:
+    if definition.shares:
+        return _by_instructions(definition, counts)
+    if not definition.separates_precision:
         return None
-    return {precision: _sum((term for term in recipe.flops if term.precision is precision and term.event in counts),
+    return {precision: _sum((term for term in definition.flops if term.precision is precision and term.event in counts),
                             counts, frozenset(), bits) or 0.0
             for precision in Precision}
 
 
-def _by_instructions(recipe: Recipe, counts: Mapping[str, float]) -> dict[Precision, float] | None:
+def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) -> dict[Precision, float] | None:
     """The same by instructions: one of a vector has the more operations the narrower its numbers are."""
-    if any(term.event not in counts for term in recipe.shares):
+    if any(term.event not in counts for term in definition.shares):
         return None
-    number = {width.event: counts.get(width.event, 0.0) for width in recipe.widths}
-    scalars = sum(number[width.event] for width in recipe.widths if not width.bytes)
+    number = {width.event: counts.get(width.event, 0.0) for width in definition.widths}
+    scalars = sum(number[width.event] for width in definition.widths if not width.bytes)
     together = sum(number.values())
     vectors = 1.0 - scalars / together if together > 0 else 1.0
     lanes = {precision: 1.0 - vectors + vectors * VECTOR_UNIT / 8 / precision.value for precision in Precision}
     found = dict.fromkeys(Precision, 0.0)
-    for term in recipe.shares:
+    for term in definition.shares:
         if term.precision is not None:
             found[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
     # no instruction of any precision beside operations: the core has the events' numbers, not the events
-    return found if any(found.values()) or not _sum(recipe.flops, counts, recipe.optional, VECTOR_UNIT) else None
+    return (
+        found if any(found.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT) else None
+    )
 
 
 def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
@@ -187,23 +191,25 @@ def _share(split: Mapping[Precision, float] | None, precision: Precision) -> flo
     return split[precision] / total if total > 0 else 0.0
 
 
-def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, model: WidthModel) -> float | None:
+def _access_bytes(
+    definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing, model: WidthModel
+) -> float | None:
     """Mean bytes of an access; None where the model needs what was not counted."""
     scale = sizing.vector_bits / VECTOR_UNIT
     if model is WidthModel.GIVEN:
         return sizing.given
     if model is WidthModel.PRECISION:
-        flops = _by_precision(recipe, counts, sizing.vector_bits)
+        flops = _by_precision(definition, counts, sizing.vector_bits)
         if flops is None:
             return None
         total = sum(flops.values())
         if total <= 0:
             return float(_SCALAR_BYTES)
         return sum(precision.value * share for precision, share in flops.items()) / total
-    if not recipe.widths or any(width.event not in counts and width.event not in recipe.optional
-                                for width in recipe.widths):
+    if not definition.widths or any(width.event not in counts and width.event not in definition.optional
+                                for width in definition.widths):
         return None
-    seen = [(counts[width.event], width) for width in recipe.widths if width.event in counts]
+    seen = [(counts[width.event], width) for width in definition.widths if width.event in counts]
     number = sum(count for count, _ in seen)
     if number <= 0:
         return float(_SCALAR_BYTES)  # no floating point at all: words of the machine
@@ -212,10 +218,10 @@ def _access_bytes(recipe: Recipe, counts: Mapping[str, float], sizing: Sizing, m
     ) / number
 
 
-def _dominant(recipe: Recipe, counts: Mapping[str, float]) -> str:
+def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:
     """The width with the most floating-point instructions."""
     by_name: dict[str, float] = {}
-    for width in recipe.widths:
+    for width in definition.widths:
         by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
     best = max(by_name, key=lambda name: by_name[name], default="")
     return best if best and by_name[best] > 0 else ""

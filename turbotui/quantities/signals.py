@@ -107,13 +107,13 @@ class Signal:
             return self.offset + self.scale * raw
         return self.offset + self.scale * self.bits(raw)
 
-    def delta(self, older: Raw, newer: Raw, turns: int | None = None) -> float | None:
+    def delta(self, older: Raw, newer: Raw, wraps: int | None = None) -> float | None:
         """The increase from one raw reading to the next in SI units; None if unknown or if the counter was reset.
 
         Args:
             older: the reading at the start of the interval.
             newer: the reading at its end.
-            turns: how often a counter narrower than 64 bits passed zero between the two; None: not more than once.
+            wraps: how often a counter narrower than 64 bits passed zero between the two; None: not more than once.
         """
         if older is None or newer is None or isinstance(older, str) or isinstance(newer, str):
             return None
@@ -121,6 +121,6 @@ class Signal:
             difference = newer - older
             return difference * self.scale if 0 <= difference < STEP_BACK else None
         difference = self.bits(newer) - self.bits(older)
-        if turns is None:
+        if wraps is None:
             return (difference & ((1 << self.width_bits) - 1)) * self.scale
-        return (difference + (turns << self.width_bits)) * self.scale
+        return (difference + (wraps << self.width_bits)) * self.scale

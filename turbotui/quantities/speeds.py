@@ -1,4 +1,4 @@
-"""What CPUs compute, load and store each second, by the recipes of their cores: the roofline's view of a row."""
+"""What CPUs compute, load and store each second, by the definitions of their cores: the roofline's view of a row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from turbotui.quantities.columns import Inputs
-from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, half_together, single_together
 from turbotui.quantities.scope import Scope
 
@@ -39,13 +39,13 @@ class Speed:
         return self.sized_flops / self.bytes if self.bytes else None
 
 
-def cpu_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed | None:
-    """What one CPU does each second, by the recipe of its core; None where its operations are not counted."""
+def cpu_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
+    """What one CPU does each second, by the definition of its core; None where its operations are not counted."""
     bits = row.value(VECTOR_BITS)
     how = sizing if not bits else Sizing(sizing.model, sizing.given, round(float(bits)))
-    for recipe in recipes:
-        rates = {key: rate for key, signal in recipe.signals if (rate := row.rate(signal)) is not None}
-        found = counted(recipe, rates, how) if rates else None
+    for definition in definitions:
+        rates = {key: rate for key, signal in definition.signals if (rate := row.rate(signal)) is not None}
+        found = counted(definition, rates, how) if rates else None
         if found is not None:
             sized = found.flops if found.bytes is not None else 0.0
             return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single,
@@ -75,6 +75,6 @@ def sum_speeds(speeds: Iterable[Speed | None]) -> Speed | None:
     )
 
 
-def row_speed(row: Inputs, recipes: Sequence[Recipe], sizing: Sizing) -> Speed | None:
+def row_speed(row: Inputs, definitions: Sequence[MetricDefinition], sizing: Sizing) -> Speed | None:
     """What the CPUs of a row do each second; None where none of them is counted."""
-    return sum_speeds(cpu_speed(one, recipes, sizing) for one in row.each(Scope.CPU))
+    return sum_speeds(cpu_speed(one, definitions, sizing) for one in row.each(Scope.CPU))

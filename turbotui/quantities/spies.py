@@ -12,18 +12,18 @@ A file in TOML:
     on = "package 1"
     sets = [["cycles", "LLC-loads"], ["branches", "branch-misses"]]
 
-A later [[spy]] replaces an earlier one on the CPUs that both name. Sets take turns, one an interval.
+A later [[spy]] replaces an earlier one on the CPUs that both name. Sets are multiplexed, one per interval.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from turbotui.errors import UsageError
 from turbotui.quantities.documents import DocumentError, parse_toml
-from turbotui.untrusted import toml_text
+from turbotui.quantities.rows import RowError, WrongKindError, each, make_row, tables, texts
 
 REFERENCE = "instructions"
 """What sets are joined by unless the file says otherwise."""
@@ -188,65 +188,68 @@ def parse_plan(text: str) -> SpyPlan:
         document = parse_toml(text)
     except DocumentError as error:
         raise SpyError(str(error)) from error
-    unknown = document.keys() - {"reference", "spy"}
-    if unknown:
-        raise SpyError(f"it has no place for {', '.join(sorted(unknown))}: only reference and [[spy]] are known")
-    reference = document.get("reference", REFERENCE)
-    if not isinstance(reference, str) or not reference.strip():
-        raise SpyError("reference has to be the name of an event")
-    entries = document.get("spy", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise SpyError("spies are written as [[spy]] tables")
-    return SpyPlan(tuple(_entry(number, entry, reference) for number, entry in enumerate(entries, 1)), reference)
-
-
-def _entry(number: int, entry: Mapping[str, object], reference: str) -> Spy:
-    where = f"[[spy]] number {number}"
-    unknown = entry.keys() - {"on", "events", "sets"}
-    if unknown:
-        raise SpyError(f"{where} has no place for {', '.join(sorted(unknown))}: only on, events and sets are known")
-    on, events, sets = entry.get("on", "all"), entry.get("events"), entry.get("sets")
-    if isinstance(on, int) and not isinstance(on, bool):
-        on = str(on)
-    if not isinstance(on, str):
-        raise SpyError(f'{where}: on has to be a text, such as "0-3" or "package 0"')
-    if (events is None) == (sets is None):
-        raise SpyError(f"{where} needs either events or sets")
     try:
-        target = parse_target(on)
-    except SpyError as error:
+        written = make_row(_Plan, document, reference=_event, spy=tables("[[spy]]", dict))
+    except RowError as error:
+        raise SpyError(str(error)) from error
+    reference = written.reference
+    return SpyPlan(tuple(_entry(number, one, reference) for number, one in enumerate(written.spy, 1)), reference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A file as written."""
+
+    reference: str = REFERENCE
+    spy: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry as written."""
+
+    on: str = "all"
+    events: tuple[str, ...] | None = None
+    sets: tuple[tuple[str, ...], ...] | None = None
+
+
+def _entry(number: int, table: Mapping[str, object], reference: str) -> Spy:
+    where = f"[[spy]] number {number}"
+    try:
+        found = make_row(_Entry, table, on=_cpus, events=_events, sets=_sets)
+        target = parse_target(found.on)
+    except (RowError, SpyError) as error:
         raise SpyError(f"{where}: {error}") from error
-    found = (_names(where, events, reference),) if sets is None else _sets(where, sets, reference)
-    return Spy(target, found, split=sets is None)
+    if (found.events is None) == (found.sets is None):
+        raise SpyError(f"{where} needs either events or sets")
+    sets = found.sets if found.events is None else (found.events,)
+    counted = tuple(tuple(name for name in events if name != reference) for events in sets or ())
+    return Spy(target, counted, split=found.sets is None)
 
 
-def _sets(where: str, sets: object, reference: str) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(sets, list) or not sets:
-        raise SpyError(f'{where}: sets has to be a list of lists of events, such as [["cycles"], ["branches"]]')
-    if len(sets) > _MOST_SETS:
-        raise SpyError(f"{where} has {len(sets)} sets, and {_MOST_SETS} can take turns")
-    return tuple(_names(where, events, reference) for events in sets)
+def _event(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise WrongKindError("the name of an event")
+    return value
 
 
-def _names(where: str, events: object, reference: str) -> tuple[str, ...]:
-    if not isinstance(events, Sequence) or isinstance(events, str) or not all(isinstance(one, str) for one in events):
-        raise SpyError(f"{where}: events are a list of texts, as perf writes them")
-    names = tuple(dict.fromkeys(" ".join(str(one).split()) for one in events))
+def _cpus(value: object) -> str:
+    """The text of `on`; a lone number is a CPU."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise WrongKindError('a text, such as "0-3" or "package 0"')
+    return str(value)
+
+
+def _events(value: object) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(" ".join(one.split()) for one in texts(value)))
     if "" in names:
-        raise SpyError(f"{where} has an event without a name")
-    return tuple(name for name in names if name != reference)
+        raise WrongKindError("a list of texts, none without a name")
+    return names
 
 
-def plan_text(plan: SpyPlan) -> str:
-    """A configuration as its file."""
-    lines = [f"reference = {_quoted(plan.reference)}"]
-    for spy in plan.spies:
-        sets = ["[" + ", ".join(_quoted(name) for name in events) + "]" for events in spy.sets]
-        lines += ["", "[[spy]]", f"on = {_quoted(spy.on.text)}"]
-        lines.append(f"events = {sets[0]}" if spy.split else f"sets = [{', '.join(sets)}]")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """A basic string of TOML 1.0."""
-    return toml_text(text)
+def _sets(value: object) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(value, list) or not value:
+        raise WrongKindError('a list of lists of events, such as [["cycles"], ["branches"]]')
+    if len(value) > _MOST_SETS:
+        raise WrongKindError(f"at most {_MOST_SETS} sets, which is what can take turns, instead of {len(value)} sets")
+    return each(_events)(value)

@@ -18,7 +18,7 @@ class SpySignals:
 
     @property
     def count(self) -> SignalId:
-        """What was counted while the event's set was on."""
+        """Total count while the event's set was scheduled."""
         return f"spy.{self.event}"
 
     @property
@@ -38,26 +38,26 @@ class SpySignals:
 
     @property
     def last(self) -> SignalId:
-        """What it came to in the newest interval in which its set was on."""
+        """Count in the newest interval in which the event's set was scheduled."""
         return f"spy.{self.event}:last"
 
     @property
     def along(self) -> SignalId:
-        """What the reference came to in that interval."""
+        """Count of the reference event in that interval."""
         return f"spy.{self.event}:along"
 
     @property
     def measured(self) -> tuple[SignalId, ...]:
-        """Those of an event that is counted all the time."""
+        """Signals of an event that is never multiplexed."""
         return self.count, self.enabled, self.running
 
     @property
     def joined(self) -> tuple[SignalId, ...]:
-        """Those that fill in intervals in which another set was on."""
+        """Signals that estimate the event in intervals in which another set was counted."""
         return self.beside, self.last, self.along
 
 
 SAMPLES = "spy.samples"
 """How often a CPU's spy has been read since it began."""
 SETS = "spy.sets"
-"""How many sets take turns on a CPU."""
+"""How many sets are multiplexed on a CPU."""

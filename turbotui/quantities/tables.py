@@ -20,7 +20,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a row is.
+    """The identity of a row: its keys by name.
 
     Attributes:
         kind: "cpu", "package", "thread", "machine".
@@ -70,7 +70,7 @@ class Table(Protocol[C, K]):
         """In print order."""
 
     def identify(self, row: K) -> Identity:
-        """What a row is."""
+        """The identity of a row: its keys by name."""
 
     def values(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
         """The values of a column in many rows."""
@@ -82,7 +82,7 @@ class Table(Protocol[C, K]):
         """Rows that hold each value of a column once: those of a package's column are the packages."""
 
     def formula(self, column: C) -> str:
-        """What the values of a column are made of."""
+        """The formula of a column, in words or arithmetic."""
 
 
 AnyTable: TypeAlias = Table[Any, Any]

@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 from turbotui.quantities.signals import SignalId
 
 
-class Kind(Enum):
+class ReadingKind(Enum):
     """What a column asked of a signal (`columns.Inputs`)."""
 
     DELTA = "increase"
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TracedReading:
     """A number that was read.
 
     Attributes:
@@ -34,7 +34,7 @@ class Reading:
     """
 
     signal: SignalId
-    kind: Kind
+    kind: ReadingKind
     label: str
 
 
@@ -46,27 +46,27 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class TracedOperation:
     """An operator or function over terms; the sign is "+", "-", "*", "/" or the name of a function."""
 
     sign: str
     parts: tuple[Term, ...]
 
 
-Term: TypeAlias = Reading | Number | Operation
+Term: TypeAlias = TracedReading | Number | TracedOperation
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 _ATOM = 3
 
 
-def written(term: Term, reading: Callable[[Reading], str]) -> str:
+def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
     """A term as people write it, with as few parentheses as it needs.
 
     Args:
         term: what to write.
         reading: the text of a reading: its label, or its number.
     """
-    if isinstance(term, Reading):
+    if isinstance(term, TracedReading):
         return reading(term)
     if isinstance(term, Number):
         return number_text(term.value)
@@ -84,7 +84,7 @@ def written(term: Term, reading: Callable[[Reading], str]) -> str:
 
 
 def _strength(term: Term) -> int:
-    if isinstance(term, Operation):
+    if isinstance(term, TracedOperation):
         return _STRENGTH.get(term.sign, _ATOM)
     return _ATOM
 
@@ -105,13 +105,13 @@ def number_text(value: float) -> str:
     return f"{value:.12g}".replace("e-0", "e-")
 
 
-def evaluated(term: Term, reading: Callable[[Reading], float]) -> float:
+def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
     """The value of a term over the given readings.
 
     Raises:
         ZeroDivisionError: a divisor is zero.
     """
-    if isinstance(term, Reading):
+    if isinstance(term, TracedReading):
         return reading(term)
     if isinstance(term, Number):
         return term.value
@@ -133,9 +133,9 @@ def evaluated(term: Term, reading: Callable[[Reading], float]) -> float:
             return float(round(parts[0]))
 
 
-def readings_of(term: Term) -> tuple[Reading, ...]:
+def readings_of(term: Term) -> tuple[TracedReading, ...]:
     """Every reading in a term, each once, from left to right."""
-    if isinstance(term, Reading):
+    if isinstance(term, TracedReading):
         return (term,)
     if isinstance(term, Number):
         return ()
@@ -185,25 +185,25 @@ class Traced(float):
     def __round__(self, ndigits: object = None) -> Traced:  # type: ignore[override]  # a whole number that knows its term
         if ndigits is not None:
             return Traced(round(float(self), int(str(ndigits))), self.term)
-        return Traced(round(float(self)), Operation("round", (self.term,)))
+        return Traced(round(float(self)), TracedOperation("round", (self.term,)))
 
     def __trunc__(self) -> Traced:  # type: ignore[override]  # as above
-        return Traced(math.trunc(float(self)), Operation("trunc", (self.term,)))
+        return Traced(math.trunc(float(self)), TracedOperation("trunc", (self.term,)))
 
 
 def _joined(sign: str, left: float, right: float, value: float) -> Traced:
     if sign in "*/" and not isinstance(right, Traced) and right == 1.0 and isinstance(left, Traced):
         return left  # a share of one second, a unit that is one already
-    return Traced(value, Operation(sign, (term_of(left), term_of(right))))
+    return Traced(value, TracedOperation(sign, (term_of(left), term_of(right))))
 
 
 def term_of(value: float) -> Term:
-    """What a number came from; a plain one is itself."""
+    """The term that a traced number was computed from; a plain number stands for itself."""
     return value.term if isinstance(value, Traced) else Number(float(value))
 
 
 def at_least(least: float, value: float) -> float:
     """The greater of a bound and a value: `max`, which remembers both where the value does."""
     if isinstance(value, Traced):
-        return Traced(max(least, float(value)), Operation("max", (Number(least), value.term)))
+        return Traced(max(least, float(value)), TracedOperation("max", (Number(least), value.term)))
     return max(least, value)

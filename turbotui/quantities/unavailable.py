@@ -31,7 +31,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """One sentence for a person, and what to do about it.
+    """Why there is no value, for people, and what would change that.
 
     Attributes:
         reason: the kind, for grouping and for tests.

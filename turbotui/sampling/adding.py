@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from turbotui.machine.events.set_files import Alternative, EventSet, SetColumn, model_id
+from turbotui.events.set_files import Alternative, EventSet, SetColumn, model_id
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
 from turbotui.quantities.catalog.events import event_column
@@ -15,7 +15,7 @@ from turbotui.quantities.event_columns import EventRequest, formula_request, ren
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.event_bundles import expanded
 from turbotui.sources.event_source import EventSource
 
@@ -45,14 +45,14 @@ class AddedEvents:
 
 
 def open_request(
-    machine: Machine, census: Census, request: EventRequest, taken: Collection[ColumnId],
+    machine: Machine, capabilities: Capabilities, request: EventRequest, taken: Collection[ColumnId],
     beside: Sequence[AddedEvents] = (),
-) -> tuple[AddedEvents, Census]:
+) -> tuple[AddedEvents, Capabilities]:
     """Probe what a request names, and make its columns.
 
     Args:
         machine: where to look.
-        census: of the catalog's signals.
+        capabilities: of the catalog's signals.
         request: what is asked for.
         taken: titles that other columns have.
         beside: what is counted already.
@@ -64,22 +64,22 @@ def open_request(
     """
     request = renamed(expanded(machine, request), frozenset(taken))
     for name in request.others:
-        if name not in census.signals and name not in census.missing:
+        if name not in capabilities.signals and name not in capabilities.missing:
             raise AddError(f'--add "{request.text}": no signal is called {name}; events with dots stand in quotes')
-    others = {name: census.signals[name] for name in request.others if name in census.signals}
+    others = {name: capabilities.signals[name] for name in request.others if name in capabilities.signals}
     coarse = any(
         signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values()
     )
     source = EventSource(request, coarse=coarse)
     source.check(machine, [one.source.filters for one in beside])
-    found = census.plus(machine, source)
+    found = capabilities.plus(machine, source)
     columns = tuple(event_column(column, request, source.traits, others) for column in request.columns)
     return AddedEvents(request, source, columns), found
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What became of one column of a set on one machine.
+class ChosenColumn:
+    """The outcome of adding one column of an event set on one machine.
 
     Attributes:
         added: the column with its source; None where the set means a column of the catalog.
@@ -110,27 +110,27 @@ def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
 
 
 def open_set(
-    machine: Machine, census: Census, wanted: EventSet, taken: Collection[ColumnId]
-) -> tuple[tuple[Chosen, ...], Census]:
+    machine: Machine, capabilities: Capabilities, wanted: EventSet, taken: Collection[ColumnId]
+) -> tuple[tuple[ChosenColumn, ...], Capabilities]:
     """Choose for each column of a set the first alternative that this machine can count.
 
     Raises:
         UsageError: a formula is not well written, or a title is taken.
     """
-    found: list[Chosen] = []
+    found: list[ChosenColumn] = []
     for column in wanted.columns:
-        chosen, census = _open_column(machine, census, wanted, column, taken)
+        chosen, capabilities = _open_column(machine, capabilities, wanted, column, taken)
         found.append(chosen)
-    return tuple(found), census
+    return tuple(found), capabilities
 
 
 def _open_column(
-    machine: Machine, census: Census, wanted: EventSet, column: SetColumn, taken: Collection[ColumnId]
-) -> tuple[Chosen, Census]:
+    machine: Machine, capabilities: Capabilities, wanted: EventSet, column: SetColumn, taken: Collection[ColumnId]
+) -> tuple[ChosenColumn, Capabilities]:
     if not column.alternatives:
         if column.name not in taken:
             raise AddError(f"the set {wanted.name} means the column {column.name}, and there is none")
-        return Chosen(column.name, None, None, ()), census
+        return ChosenColumn(column.name, None, None, ()), capabilities
     if column.name in taken:
         raise AddError(f"there is a column {column.name} already: remove it before the set {wanted.name} is added")
     refused: list[tuple[Alternative, Unavailable]] = []
@@ -139,14 +139,14 @@ def _open_column(
         if why is None:
             request = _request(wanted, column, alternative)
             try:
-                added, after = open_request(machine, census, request, taken)
+                added, after = open_request(machine, capabilities, request, taken)
             except AddError as error:  # a name that this machine's kernel does not have
                 why = Unavailable(Reason.NO_HARDWARE, str(error).rstrip("."))
             else:
                 lacking = (need for need in added.columns[0].needs if need not in after.signals)
                 why = next((after.why_missing(need) for need in lacking), None)
                 if why is None:
-                    return Chosen(column.name, added, alternative, tuple(refused)), after
+                    return ChosenColumn(column.name, added, alternative, tuple(refused)), after
         refused.append((alternative, why))
     closest, why = _closest(machine, refused)
     if len(refused) > 1:
@@ -156,7 +156,7 @@ def _open_column(
     source = EventSource(request, refused=why)
     shown = event_column(request.columns[0], replace(request, others=()), {}, {})
     added = AddedEvents(request, source, (shown,))
-    return Chosen(column.name, added, None, tuple(refused), why), census.plus(machine, source)
+    return ChosenColumn(column.name, added, None, tuple(refused), why), capabilities.plus(machine, source)
 
 
 def _closest(

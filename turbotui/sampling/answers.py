@@ -16,7 +16,7 @@ SHARED = -1
 
 
 class Answering(Protocol):
-    """Who answers; the sampler knows it again by identity.
+    """A worker that answers requests; compared by identity.
 
     Attributes:
         busy: asked and not yet answered.
@@ -27,7 +27,7 @@ class Answering(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What readers gave, one item for each of them in every list, in the order of time.
+    """Results of reads as parallel lists, one item per reader, in the order of time.
 
     Lists side by side, because a machine of a thousand CPUs has ten thousand of them every tick, and what takes them
     runs on another CPU: it then touches the lists and the values, and nothing else.
@@ -58,7 +58,7 @@ class Readings:
         self.raws.append(raw)
 
     def extend(self, other: Readings) -> None:
-        """Append those of another worker."""
+        """Append the readings of another worker."""
         self.cpus.extend(other.cpus)
         self.sources.extend(other.sources)
         self.signals.extend(other.signals)
@@ -67,7 +67,7 @@ class Readings:
         self.raws.extend(other.raws)
 
     def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
-        """Those that did not fail, with CPU and source, as `add` takes them."""
+        """Iterate over the reads that did not fail, in the arguments of `add`."""
         heads = zip(self.cpus, self.sources, strict=True)
         for head, names, began, ended, raw in zip(heads, self.signals, self.started_ns, self.ended_ns, self.raws,
                                                   strict=True):
@@ -75,24 +75,24 @@ class Readings:
                 yield head, names, began, ended, raw
 
     def known(self) -> Readings:
-        """These without those that failed."""
+        """A copy without the reads that failed."""
         found = Readings()
         for one in self.each():
             found.add(*one)
         return found
 
     def kind(self) -> Readings:
-        """Where they come from, without what was read: it can be kept and costs nothing."""
+        """The CPUs, sources and signals of these readings without their values; cheap to keep."""
         return Readings(self.cpus, self.sources, self.signals)
 
     def alike(self, other: Readings) -> bool:
-        """Whether the others are of the same CPUs by the same sources in the same order, of the same signals."""
+        """Whether both have the same CPUs, sources and signals in the same order."""
         return self.cpus == other.cpus and self.sources == other.sources and self.signals == other.signals
 
 
 @dataclass(frozen=True, slots=True)
 class SharedReading:
-    """What one file that holds all CPUs gave: for each signal a sequence over its instances."""
+    """The result of reading a file that holds all CPUs: for each signal a sequence over its instances."""
 
     source: str
     signals: tuple[SignalId, ...]
@@ -110,7 +110,7 @@ class Answer:
         began: (source id, CPU or SHARED) whose counts began with this tick.
         failures: (source id, CPU or SHARED) -> why opening or reading failed.
         crash: what a source raised although its contract does not allow it; the sampler ends with it.
-        beats: answers to the beats of a request that has several, by their number; the rest is empty then.
+        ticks: answers to the ticks of a request that has several, by their number; the rest is empty then.
         late: it came after its own tick, and stands in for one that has not come yet.
     """
 
@@ -121,7 +121,7 @@ class Answer:
     began: frozenset[tuple[str, int]] = frozenset()
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
     crash: Exception | None = None
-    beats: Mapping[int, Answer] = field(default_factory=dict)
+    ticks: Mapping[int, Answer] = field(default_factory=dict)
     late: bool = False
 
 
@@ -130,18 +130,18 @@ class Work:
     """One request: bring the open readers in line with these tasks, then read them all.
 
     Attributes:
-        look: only read what is open of these tasks, and open and close nothing: the look between two ticks at counters
-            that wrap.
-        beats: times of the loop's clock (monotonic, in s) at which to read; none: once, at once.
-        after: seconds after each beat at which this worker reads.
+        wrap_check: only read what is open of these tasks, to see whether their counters wrapped between two ticks, and
+            open and close nothing.
+        ticks: times of the loop's clock (monotonic, in s) at which to read; none: once, at once.
+        after: seconds after each tick at which this worker reads.
     """
 
     tasks: tuple[Task, ...]
     shared: tuple[tuple[Source, frozenset[SignalId]], ...]
     machine: Machine
     reply: Callable[[Answer], None]
-    look: bool = False
-    beats: tuple[float, ...] = ()
+    wrap_check: bool = False
+    ticks: tuple[float, ...] = ()
     after: float = 0.0
 
     @property

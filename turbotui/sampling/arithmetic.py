@@ -101,7 +101,7 @@ REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
 
 
 def reduced(items: Numbers, rule: Reduce) -> float | None:
-    """One number of those of several instances; unknown ones are left out, None if none is known."""
+    """Reduce the numbers of several instances to one; unknown ones are left out, None if all are unknown."""
     have = [item for item in items if item is not None] if None in items else cast("Sequence[float]", items)
     if not have:
         return None

@@ -9,17 +9,17 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.layout import Layouts, Places
 from turbotui.sampling.liveness import MUST_MOVE, Liveness
 from turbotui.sampling.plan import Plan, reading_cpus
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sampling.turns import Turns
+from turbotui.sampling.wraps import WrapCounter
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
-    """What the sampler knows of a tick beside the readings."""
+class Tick:
+    """One tick of the sampler: its number and times, and who was late; the readings are apart."""
 
     seq: int
     wall_ns: int
@@ -33,31 +33,35 @@ class Beat:
 class Assembler:
     """Puts readings into place for one plan and topology."""
 
-    def __init__(self, topology: Topology, census: Census, plan: Plan, turns: Turns, liveness: Liveness) -> None:
+    def __init__(
+        self, topology: Topology, capabilities: Capabilities, plan: Plan, wraps: WrapCounter, liveness: Liveness
+    ) -> None:
         self._topology = topology
-        self._census = census
+        self._capabilities = capabilities
         self._signals = plan.signals()
-        self._turns = turns
+        self._wraps = wraps
         self._liveness = liveness
         self._must_move = tuple(name for name in MUST_MOVE if name in self._signals)
-        self._wrapping = tuple(name for name in self._signals if _wraps(census.signals[name]))
+        self._wrapping = tuple(name for name in self._signals if _counts_wraps(capabilities.signals[name]))
         self._sizes = {scope: len(topology.instances(scope)) for scope in Scope}
         # what one source reads at one scope is read together and shares its time stamps: a clock, by number
-        homes = {name: (census.provider[name].id, census.signals[name].scope) for name in self._signals}
-        numbers = {home: number for number, home in enumerate(dict.fromkeys(homes.values()))}
-        self._clocks: dict[SignalId, int] = {name: numbers[home] for name, home in homes.items()}
+        clock_keys = {
+            name: (capabilities.provider[name].id, capabilities.signals[name].scope) for name in self._signals
+        }
+        numbers = {clock_key: number for number, clock_key in enumerate(dict.fromkeys(clock_keys.values()))}
+        self._clocks: dict[SignalId, int] = {name: numbers[clock_key] for name, clock_key in clock_keys.items()}
         self._clock_sizes = [self._sizes[scope] for _source, scope in numbers]
         self._layouts = Layouts(self._place)
         self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], Places]] = {}
         self._reading_cpus = {
-            name: reading_cpus(census.signals[name], topology)
+            name: reading_cpus(capabilities.signals[name], topology)
             for name in self._signals
-            if not census.provider[name].shared
+            if not capabilities.provider[name].shared
         }
 
-    def assemble(self, answers: Iterable[Answer], beat: Beat) -> Snapshot:
+    def assemble(self, answers: Iterable[Answer], tick: Tick) -> Snapshot:
         """One snapshot of all answers to a tick."""
-        sizes, signals = self._sizes, self._census.signals
+        sizes, signals = self._sizes, self._capabilities.signals
         values: dict[SignalId, list[Raw]] = {name: [None] * sizes[signals[name].scope] for name in self._signals}
         clocks: list[list[int]] = [[0] * size for size in self._clock_sizes]
         fresh: dict[SignalId, set[int]] = {}
@@ -89,23 +93,23 @@ class Assembler:
                         if (shared.source, SHARED) in began:
                             fresh[name] = set(range(len(row)))
         stamps = {name: clocks[self._clocks[name]] for name in self._signals}
-        turns, unsure = self._turned(values, stamps)
+        wraps, unsure = self._wrapped(values, stamps)
         return Snapshot(
-            seq=beat.seq, wall_ns=beat.wall_ns, started_ns=beat.started_ns, topology=self._topology, values=values,
-            stamps=stamps, late=beat.late, failed=frozenset(gone),
+            seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=values,
+            stamps=stamps, late=tick.late, failed=frozenset(gone),
             span_ns=max((end for _begin, end in spans), default=0) - min((begin for begin, _end in spans), default=0),
             busy_ns=sum(end - start for start, end in spans),
-            overruns=beat.overruns, late_total=beat.late_total,
-            fresh={name: frozenset(positions) for name, positions in fresh.items()}, turns=turns, unsure=unsure,
-            failures=failures, behind=beat.behind, still=self._still(values, stamps, fresh),
+            overruns=tick.overruns, late_total=tick.late_total,
+            fresh={name: frozenset(positions) for name, positions in fresh.items()}, wraps=wraps, unsure=unsure,
+            failures=failures, behind=tick.behind, still=self._still(values, stamps, fresh),
         )
 
     def _still(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
                fresh: Mapping[SignalId, set[int]]) -> dict[SignalId, Mapping[int, float]]:
-        """The counters that cannot stand still and do."""
+        """Positions of counters that stand still although their hardware always counts."""
         found: dict[SignalId, Mapping[int, float]] = {}
         for name in self._must_move:
-            rows = [instance.row for instance in self._topology.instances(self._census.signals[name].scope)]
+            rows = [instance.row for instance in self._topology.instances(self._capabilities.signals[name].scope)]
             began = frozenset(fresh.get(name, ()))
             dead = self._liveness.see(name, rows, values[name], stamps[name], began)
             if dead:
@@ -132,30 +136,30 @@ class Assembler:
                 places, _moments = self._place(source, cpu, names)
                 for index, name, position in places:
                     if name in wrapping:
-                        signal = self._census.signals[name]
+                        signal = self._capabilities.signals[name]
                         row = self._topology.instances(signal.scope)[position].row
-                        self._turns.see(signal, row, raw[index], (began + ended) >> 1)
+                        self._wraps.see(signal, row, raw[index], (began + ended) >> 1)
 
-    def _turned(
+    def _wrapped(
         self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]]
     ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
         """Wraps so far of every counter that wraps, and the positions where one may have been missed."""
-        turns: dict[SignalId, tuple[int, ...]] = {}
+        wraps: dict[SignalId, tuple[int, ...]] = {}
         unsure: dict[SignalId, frozenset[int]] = {}
         for name in self._wrapping:
-            signal = self._census.signals[name]
+            signal = self._capabilities.signals[name]
             rows = [instance.row for instance in self._topology.instances(signal.scope)]
             for row, raw, stamp in zip(rows, values[name], stamps[name], strict=True):
-                self._turns.see(signal, row, raw, stamp)
-            taken = [self._turns.take(name, row) for row in rows]
-            turns[name] = tuple(count for count, _missed in taken)
+                self._wraps.see(signal, row, raw, stamp)
+            taken = [self._wraps.take(name, row) for row in rows]
+            wraps[name] = tuple(count for count, _missed in taken)
             missed = frozenset(position for position, (_count, gap) in enumerate(taken) if gap)
             if missed:
                 unsure[name] = missed
-        return turns, unsure
+        return wraps, unsure
 
     def _place(self, source: str, cpu: int, names: tuple[SignalId, ...]) -> Places:
-        """Where the values and the time stamp of a reading go: what is read for another CPU to keep is left out.
+        """Positions of a reading's values and time stamp in the columns; what another CPU reads is left out.
 
         Readers return the same tuple of names as long as they read the same, so it is compared by identity.
         """
@@ -171,11 +175,11 @@ class Assembler:
         return known[1]
 
     def _position(self, name: SignalId, cpu: int) -> int:
-        """Where a CPU's reading of a signal goes; -1 if another CPU reads that instance, or nobody wants it."""
+        """Position of a CPU's reading of a signal; -1 if another CPU reads the instance, or nobody wants the signal."""
         readers = self._reading_cpus.get(name)
         if readers is None or cpu not in self._topology.places:
             return -1
-        position = self._topology.index(self._census.signals[name].scope, cpu)
+        position = self._topology.index(self._capabilities.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
 
 
@@ -183,6 +187,6 @@ def _first_cpu(answer: Answer) -> int:
     return answer.readings.cpus[0] if answer.readings.cpus else -1
 
 
-def _wraps(signal: Signal) -> bool:
+def _counts_wraps(signal: Signal) -> bool:
     """Whether wraps of this signal have to be counted here; a 64-bit one with `wrap_seconds` counts its own."""
     return signal.behavior is Behavior.COUNTER and signal.width_bits < 64 and signal.wrap_seconds > 0

@@ -82,7 +82,7 @@ class Every(Generic[T]):
 
 
 class Mailbox(Protocol[C_contra]):
-    """Whatever takes items without blocking."""
+    """A receiver of items that never blocks the publisher."""
 
     @property
     def put(self) -> Callable[[C_contra], None]:
@@ -90,7 +90,7 @@ class Mailbox(Protocol[C_contra]):
 
 
 class Bus(Generic[T]):
-    """One publisher, any number of mailboxes."""
+    """Hands each item of one publisher to any number of mailboxes."""
 
     def __init__(self) -> None:
         self._boxes: tuple[Mailbox[T], ...] = ()

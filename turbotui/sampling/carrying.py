@@ -10,20 +10,20 @@ from dataclasses import replace
 
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.snapshot import Snapshot
 
 
-def empty_places(snapshot: Snapshot, census: Census) -> Mapping[SignalId, Sequence[int]]:
-    """For each signal the positions that late readers left empty."""
+def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[SignalId, Sequence[int]]:
+    """The positions, by signal, that late readers left empty in a snapshot."""
     found: dict[SignalId, Sequence[int]] = {}
     for name, values in snapshot.values.items():
         late: Sequence[int]
-        if census.provider[name].shared:
+        if capabilities.provider[name].shared:
             late = range(len(values)) if SHARED in snapshot.late else ()
         else:
-            readers = reading_cpus(census.signals[name], snapshot.topology)
+            readers = reading_cpus(capabilities.signals[name], snapshot.topology)
             late = [position for position, cpu in enumerate(readers) if cpu in snapshot.late]
         empty = [position for position in late if values[position] is None]
         if empty:

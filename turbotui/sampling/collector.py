@@ -14,30 +14,30 @@ from collections.abc import Callable
 from turbotui.sampling.answers import Answer, Answering
 
 
-class Alarm:
-    """What a coroutine sleeps on: it wakes at its time, or when the alarm rings. One coroutine, on one loop."""
+class WakeUp:
+    """What a coroutine sleeps on until a time or a request from any thread; for one coroutine on one loop."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._rung = False
+        self._requested = False
         self._sleeping: asyncio.Future[None] | None = None
 
-    def ring(self) -> None:
-        """Wake who sleeps, or else who sleeps next, at once. From any thread."""
-        self._rung = True  # before the look at the loop, which the sleeper sets before it looks at this
+    def request(self) -> None:
+        """Wake the coroutine that sleeps here, or the next one that would. From any thread."""
+        self._requested = True  # before the look at the loop, which the sleeper sets before it looks at this
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has closed: nobody sleeps there any more
                 self._loop.call_soon_threadsafe(self._wake)
 
     @property
-    def rung(self) -> bool:
-        """Whether it has rung and nobody has woken of it yet."""
-        return self._rung
+    def requested(self) -> bool:
+        """Whether a wake-up is requested and no coroutine has woken of it yet."""
+        return self._requested
 
     async def sleep_until(self, when: float) -> bool:
-        """Sleep until the loop's clock says so or the alarm rings; True if it rang. A ring wakes once."""
+        """Sleep until the loop's clock says so or a wake-up is requested; True for the latter. A request wakes once."""
         loop = self._loop = asyncio.get_running_loop()
-        if not self._rung:
+        if not self._requested:
             self._sleeping = loop.create_future()
             timer = loop.call_at(when, self._wake)
             try:
@@ -45,8 +45,8 @@ class Alarm:
             finally:
                 timer.cancel()
                 self._sleeping = None
-        rung, self._rung = self._rung, False
-        return rung
+        requested, self._requested = self._requested, False
+        return requested
 
     def _wake(self) -> None:
         if self._sleeping is not None and not self._sleeping.done():
@@ -57,12 +57,12 @@ class Collector:
     """Gathers the answers to one tick; the last one wakes the loop once.
 
     Args:
-        alarm: what rings when all that are expected have answered.
+        wake_up: requested when all that are expected have answered.
         late: takes the answers that come after `close`, on the worker's thread.
     """
 
-    def __init__(self, alarm: Alarm, late: Callable[[Answer], None] | None = None) -> None:
-        self._alarm = alarm
+    def __init__(self, wake_up: WakeUp, late: Callable[[Answer], None] | None = None) -> None:
+        self._wake_up = wake_up
         self._late = late
         self._lock = threading.Lock()
         self._waiting: set[Answering] = set()
@@ -87,10 +87,10 @@ class Collector:
             self._answers.append(answer)
             last = self._armed and not self._waiting
         if last:
-            self._alarm.ring()
+            self._wake_up.request()
 
     def complete(self) -> bool:
-        """Whether all have answered; from now on the last one to do so rings. After the last `expect`."""
+        """Whether all have answered; from now on the last answer requests the wake-up. After the last `expect`."""
         with self._lock:
             self._armed = True
             return not self._waiting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.pmus import list_pmus, read_pmu
-from turbotui.machine.registers import REGISTERS
+from turbotui.machine.registers import COUNTERS, registers_of
 
 _WORDS = ("u32", "u64", "cpu", "core", "package", "cycles", "seconds", "usec", "raw", "delta", "average", "percent")
 _TELEMETRY = ("name=", "type=raw", "type=txtal_time", "type=tcore_clock", "format=raw", "format=delta", "domain=cpu",
@@ -32,7 +32,7 @@ def _places(host: Host, token: str) -> list[str]:
         pmu = read_pmu(host, device)
         return [] if pmu is None else [f"perf/{device}/{name}" for name in pmu.events if name.startswith(event)]
     if token.startswith("msr"):
-        known = sorted({register.address for register in REGISTERS})
+        known = sorted({register.address for register in registers_of(COUNTERS)})
         return [f"msr{address:#x}" for address in known if f"msr{address:#x}".startswith(token)]
     if token.startswith("/"):
         folder, _slash, name = token.rpartition("/")

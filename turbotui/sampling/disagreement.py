@@ -59,7 +59,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
     for part, whole in PARTS:
         if not (interval.was_read(part) and interval.was_read(whole)):
             continue
-        signals, topology = interval.census.signals, interval.topology
+        signals, topology = interval.capabilities.signals, interval.topology
         watts, inner = interval.rates(part), topology.instances(signals[part].scope)
         if signals[part].scope.rank > signals[whole].scope.rank:
             continue  # a part that is counted over more than the whole has no place in it
@@ -84,7 +84,7 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
     read = [(name, word) for name, word in _STATES if interval.was_read(name)]
     if len(read) < 2 or not interval.was_read("tsc"):
         return {}
-    topology, signals = interval.topology, interval.census.signals
+    topology, signals = interval.topology, interval.capabilities.signals
     ticks, columns = reference_ticks(interval), [_by_cpu(interval, name) for name, _word in read]
     found: Marks = {}
     for at in _beyond(columns, ticks):
@@ -104,7 +104,9 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
     most = 1 + _BEYOND_SHARE
     try:
         totals = map(sum, zip(*columns, strict=True))
-        return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True)) if total > whole * most]  # type: ignore[operator]
+        # a counter of ticks that stood still is no interval: other rules judge it
+        return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True))
+                if total > whole * most and whole]  # type: ignore[operator]
     except TypeError:  # some are unknown
         return [
             at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True))
@@ -114,7 +116,7 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
 
 def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
     """The increase of a signal for each CPU: that of the core it lies in."""
-    grown, scope = interval.deltas(name), interval.census.signals[name].scope
+    grown, scope = interval.deltas(name), interval.capabilities.signals[name].scope
     if scope is Scope.CPU:
         return grown
     index = interval.topology.index
@@ -124,7 +126,7 @@ def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
 def _sources_apart(interval: Interval) -> Marks:
     """Domains that two sources give different power of, in the same time."""
     found: Marks = {}
-    for name, others in interval.census.beside.items():
+    for name, others in interval.capabilities.beside.items():
         for other in others:
             if interval.was_read(name) and interval.was_read(other):
                 for position, text in _apart(interval, name, other):
@@ -134,8 +136,8 @@ def _sources_apart(interval: Interval) -> Marks:
 
 def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tuple[int, str]]:
     """The positions of a signal of which another source says something else."""
-    census, topology = interval.census, interval.topology
-    scope = max((census.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
+    capabilities, topology = interval.capabilities, interval.topology
+    scope = max((capabilities.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
     index = topology.index
     for instance in topology.instances(scope):
         ours, theirs = (_watts_in(interval, one, instance) for one in (name, other))
@@ -143,15 +145,15 @@ def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tupl
             continue
         if abs(ours - theirs) > max(ours, theirs) * _OVER_SHARE + _OVER_WATTS:
             place = "" if scope is Scope.SYSTEM else f" of {scope.value} {instance.label}"
-            here, there = (census.provider[one].title for one in (name, other))
+            here, there = (capabilities.provider[one].title for one in (name, other))
             text = f"{name}{place}: {ours:.2f} W by {here}, {theirs:.2f} W by {there}"
-            for position in {index(census.signals[name].scope, cpu) for cpu in instance.cpus}:
+            for position in {index(capabilities.signals[name].scope, cpu) for cpu in instance.cpus}:
                 yield position, text
 
 
 def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float | None:
-    """What a domain used in an instance of its own level or of one above it."""
-    scope, watts = interval.census.signals[name].scope, interval.rates(name)
+    """Power of a RAPL domain in an instance of its own level or of a level above."""
+    scope, watts = interval.capabilities.signals[name].scope, interval.rates(name)
     items = [watts[at] for at in {interval.topology.index(scope, cpu) for cpu in instance.cpus}]
     known = [item for item in items if item is not None]
     return sum(known) if known and len(known) == len(items) else None
@@ -161,7 +163,7 @@ def _same_time(interval: Interval, name: SignalId, other: SignalId, cpu: int) ->
     """Whether both were read at about the same moments, so that they should have seen the same."""
     moments, spans = [], []
     for one in (name, other):
-        at = interval.topology.index(interval.census.signals[one].scope, cpu)
+        at = interval.topology.index(interval.capabilities.signals[one].scope, cpu)
         moments.append(interval.newer.stamps[one][at] * 1e-9)
         spans.append(interval.spans(one)[at] or 0.0)
     shortest = min(spans)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from turbotui.machine.events.devices import Devices, names_instance
-from turbotui.machine.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
-from turbotui.machine.events.set_files import EventSet
+from turbotui.events.devices import Devices, names_instance
+from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
+from turbotui.events.set_files import EventSet
 from turbotui.machine.host import Host
 from turbotui.quantities.event_columns import SET
 
@@ -19,8 +19,8 @@ _WITHOUT_EVENTS = frozenset({"software", "breakpoint", "tracepoint", "kprobe", "
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
-    """One way to go on.
+class Completion:
+    """One completion of what was typed.
 
     Attributes:
         text: the whole text, completed.
@@ -33,19 +33,19 @@ class Following:
 
 def complete_events(
     host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60
-) -> tuple[Following, ...]:
+) -> tuple[Completion, ...]:
     """Whole texts that begin with what was typed, its last word completed; at most `limit` of them."""
     if text.startswith(SET) or (text and SET.startswith(text)):
-        names = [Following(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
+        names = [Completion(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
         return tuple(one for one in names if one.text.startswith(text) and one.text != text)[:limit]
     devices = Devices.of(host)
     before, word, pmu = _last_word(text, devices)
     found = _terms(devices, pmu, word) if pmu else _words(devices, word, after_event=before.endswith(","))
-    return tuple(Following(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
+    return tuple(Completion(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
 
 
 def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
-    """What stands before the word that is being typed, the word, and the PMU between whose slashes it is."""
+    """Split a text into what precedes the word being typed, that word, and the PMU whose terms it belongs to."""
     start, opened = 0, -1
     for at, character in enumerate(text):
         if opened >= 0:
@@ -69,34 +69,34 @@ def _named(devices: Devices, word: str) -> list[str]:
     return [name for name in devices.names if name == word or names_instance(word, name)] if word else []
 
 
-def _terms(devices: Devices, pmu: str, word: str) -> Iterator[Following]:
+def _terms(devices: Devices, pmu: str, word: str) -> Iterator[Completion]:
     seen = set()
     for one in devices.matching(pmu):
         for name, event in one.events.items():
             if name.startswith(word) and name not in seen:
                 seen.add(name)
                 unit = f"in {event.unit}" if event.unit else ""
-                yield Following(f"{name}/", unit or event.text)
+                yield Completion(f"{name}/", unit or event.text)
     for one in devices.matching(pmu)[:1]:
         for name, form in one.formats.items():
             if name.startswith(word) and name not in seen:
                 width = len(form.bits)
-                yield Following(f"{name}=", f"a term of {width} bit{'s' if width > 1 else ''}")
+                yield Completion(f"{name}=", f"a term of {width} bit{'s' if width > 1 else ''}")
 
 
-def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Following]:
+def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Completion]:
     if after_event:
-        yield from (Following(name, note) for name, note in _OPTIONS if name.startswith(word))
+        yield from (Completion(name, note) for name, note in _OPTIONS if name.startswith(word))
     if word[:1] in _NUMBER and word:
         return
     if not word:
-        yield Following(SET, "a set of columns: ipc, memory, topdown ...")
+        yield Completion(SET, "a set of columns: ipc, memory, topdown ...")
     kinds = dict.fromkeys(_kind(name) for name in devices.names if name not in _WITHOUT_EVENTS)
-    yield from (Following(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
+    yield from (Completion(f"{name}/", note) for name, note in _pmus(devices, kinds, word))
     if word:
         caches = [name for name, _config in cache_listing()]
         for names, note in ((HARDWARE_NAMES, "cores"), (SOFTWARE_NAMES, "kernel"), (caches, "caches")):
-            yield from (Following(name, note) for name in names if name.startswith(word))
+            yield from (Completion(name, note) for name in names if name.startswith(word))
 
 
 def _pmus(devices: Devices, kinds: Iterable[str], word: str) -> Iterator[tuple[str, str]]:

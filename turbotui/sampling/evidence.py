@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
-from turbotui.quantities.traced import Kind, Number, Operation, Reading, Term, Traced, readings_of
+from turbotui.quantities.traced import Number, ReadingKind, Term, Traced, TracedOperation, TracedReading, readings_of
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.row_inputs import RowInputs
@@ -28,16 +28,16 @@ class Worked:
 
     cell: Value
     term: Term | None
-    numbers: dict[Reading, float]
+    numbers: dict[TracedReading, float]
 
     @property
     def signals(self) -> frozenset[SignalId]:
-        """Those that the term has a reading of."""
+        """The signals whose readings the term contains."""
         return frozenset() if self.term is None else frozenset(one.signal for one in readings_of(self.term))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EvidencePart:
     """One instance's part in a reading.
 
     Attributes:
@@ -81,7 +81,7 @@ class Evidence:
     others: tuple[tuple[str, str], ...]
     value: float | None
     count: int
-    parts: tuple[Part, ...]
+    parts: tuple[EvidencePart, ...]
 
 
 class TracedInputs:
@@ -91,16 +91,16 @@ class TracedInputs:
         self._frame = frame
         self._inputs: RowInputs = frame.inputs_of(column, row)
         self._row = row
-        self.numbers: dict[Reading, float] = {}
+        self.numbers: dict[TracedReading, float] = {}
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
-        return self._traced(signal, Kind.DELTA, self._inputs.delta(signal), self._reduced(signal, f"Δ{signal}"))
+        return self._traced(signal, ReadingKind.DELTA, self._inputs.delta(signal), self._reduced(signal, f"Δ{signal}"))
 
     def total(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total`."""
         label = f"ΣΔ{signal}" if self._count(signal) > 1 else f"Δ{signal}"
-        return self._traced(signal, Kind.TOTAL, self._inputs.total(signal), label)
+        return self._traced(signal, ReadingKind.TOTAL, self._inputs.total(signal), label)
 
     def rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.rate`."""
@@ -108,7 +108,7 @@ class TracedInputs:
             increase, seconds = self.delta(signal), self.elapsed(signal)
             return None if increase is None or not seconds else increase / seconds
         label = self._reduced(signal, f"(Δ{signal} / interval)")
-        return self._traced(signal, Kind.RATE, self._inputs.rate(signal), label)
+        return self._traced(signal, ReadingKind.RATE, self._inputs.rate(signal), label)
 
     def total_rate(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total_rate`."""
@@ -116,7 +116,7 @@ class TracedInputs:
             increase, seconds = self.total(signal), self.elapsed(signal)
             return None if increase is None or not seconds else increase / seconds
         label = f"Σ(Δ{signal} / interval)"
-        return self._traced(signal, Kind.TOTAL_RATE, self._inputs.total_rate(signal), label)
+        return self._traced(signal, ReadingKind.TOTAL_RATE, self._inputs.total_rate(signal), label)
 
     def together(self, *signals: SignalId) -> bool:
         """See `columns.Inputs.together`."""
@@ -124,11 +124,11 @@ class TracedInputs:
 
     def value(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.value`."""
-        return self._traced(signal, Kind.VALUE, self._inputs.value(signal), self._reduced(signal, signal))
+        return self._traced(signal, ReadingKind.VALUE, self._inputs.value(signal), self._reduced(signal, signal))
 
     def elapsed(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.elapsed`."""
-        return self._traced(signal, Kind.ELAPSED, self._inputs.elapsed(signal), "interval")
+        return self._traced(signal, ReadingKind.ELAPSED, self._inputs.elapsed(signal), "interval")
 
     def text(self, signal: SignalId) -> str | None:
         """See `columns.Inputs.text`."""
@@ -148,21 +148,21 @@ class TracedInputs:
             return (self,)
         return self._inputs.each(scope)
 
-    def _traced(self, signal: SignalId, kind: Kind, value: float | None, label: str) -> float | None:
+    def _traced(self, signal: SignalId, kind: ReadingKind, value: float | None, label: str) -> float | None:
         if value is None:
             return None
-        reading = Reading(signal, kind, label)
+        reading = TracedReading(signal, kind, label)
         self.numbers[reading] = value
         return Traced(value, reading)
 
     def _count(self, name: SignalId) -> int:
-        signal = self._frame.census.signals.get(name)
+        signal = self._frame.capabilities.signals.get(name)
         return 0 if signal is None else len(_places(self._frame, self._inputs, signal))
 
     def _reduced(self, name: SignalId, label: str) -> str:
         if self._count(name) <= 1:
             return label
-        return _WORDS.get(self._frame.census.signals[name].reduce, "") + label
+        return _WORDS.get(self._frame.capabilities.signals[name].reduce, "") + label
 
 
 def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
@@ -194,8 +194,8 @@ def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) 
     home = frame.home(column, row)
     if home is None:
         return ()
-    names = (name for name in (*column.needs, *column.wants) if name in frame.census.signals)
-    return tuple(_evidence(frame, column, frame.census.signals[name], home, most) for name in names)
+    names = (name for name in (*column.needs, *column.wants) if name in frame.capabilities.signals)
+    return tuple(_evidence(frame, column, frame.capabilities.signals[name], home, most) for name in names)
 
 
 def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, most: int) -> Evidence:
@@ -205,10 +205,10 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
     ask = traced.delta if counter else traced.value
     ask(signal.id)
     label = next((reading.label for reading in traced.numbers), f"Δ{signal.id}" if counter else signal.id)
-    chosen = frame.census.provider[signal.id]
+    chosen = frame.capabilities.provider[signal.id]
     others = []
-    for source in frame.census.sources:
-        probe = frame.census.probes.get(source.id)
+    for source in frame.capabilities.sources:
+        probe = frame.capabilities.probes.get(source.id)
         found = None if probe is None else probe.signals.get(signal.id)
         if source is not chosen and isinstance(found, Signal):
             others.append((source.title, found.origin))
@@ -228,12 +228,12 @@ def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:
     return range(len(frame.topology.instances(signal.scope))) if found is None else found
 
 
-def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Part]:
+def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[EvidencePart]:
     newer = frame.newer
     instances = frame.topology.instances(signal.scope)
     constant = signal.behavior is Behavior.CONSTANT
     counter = signal.behavior is Behavior.COUNTER
-    alone = not constant and not frame.census.provider[signal.id].shared
+    alone = not constant and not frame.capabilities.provider[signal.id].shared
     cpus = reading_cpus(signal, frame.topology)
     now = newer.values.get(signal.id, ())
     before = frame.older_values(signal.id) if counter else None
@@ -243,7 +243,7 @@ def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[Part
         first: Raw = before[at] if before is not None else None
         value = frame.deltas(signal.id)[at] if counter else frame.levels(signal.id)[at]
         term = None if value is None else _increase(frame, signal, at, first, last) if counter else _level(signal, last)
-        yield Part(
+        yield EvidencePart(
             row=instances[at].row,
             cpu=cpus[at],
             alone=alone,
@@ -264,9 +264,9 @@ def _level(signal: Signal, raw: Raw) -> Term | None:
     if signal.scale == 1.0 and not signal.offset:
         return None if field == raw else Number(field)
     if signal.scale == -1.0:
-        return Operation("-", (Number(signal.offset), Number(field)))
-    scaled: Term = Number(field) if signal.scale == 1.0 else Operation("*", (Number(field), Number(signal.scale)))
-    return Operation("+", (Number(signal.offset), scaled)) if signal.offset else scaled
+        return TracedOperation("-", (Number(signal.offset), Number(field)))
+    scaled: Term = Number(field) if signal.scale == 1.0 else TracedOperation("*", (Number(field), Number(signal.scale)))
+    return TracedOperation("+", (Number(signal.offset), scaled)) if signal.offset else scaled
 
 
 def _increase(frame: Frame, signal: Signal, at: int, first: Raw, last: Raw) -> Term | None:
@@ -275,20 +275,20 @@ def _increase(frame: Frame, signal: Signal, at: int, first: Raw, last: Raw) -> T
         return None
     term: Term
     if signal.width_bits >= 64:
-        term = Operation("-", (Number(last), Number(first)))
+        term = TracedOperation("-", (Number(last), Number(first)))
     else:
         fields = (Number(signal.bits(last)), Number(signal.bits(first)))
-        term = Operation("-", fields)
+        term = TracedOperation("-", fields)
         size = 1 << signal.width_bits
-        turns = frame.turned(signal.id)[at]
-        passed = int(fields[0].value < fields[1].value) if turns is None else turns
+        wraps = frame.wrapped(signal.id)[at]
+        passed = int(fields[0].value < fields[1].value) if wraps is None else wraps
         if passed:
-            around: Term = Number(size) if passed == 1 else Operation("*", (Number(passed), Number(size)))
-            term = Operation("+", (term, around))
+            around: Term = Number(size) if passed == 1 else TracedOperation("*", (Number(passed), Number(size)))
+            term = TracedOperation("+", (term, around))
     if signal.scale != 1.0:
-        term = Operation("*", (term, Number(signal.scale)))
+        term = TracedOperation("*", (term, Number(signal.scale)))
     if signal.running:
         enabled, running = frame.deltas(signal.enabled)[at], frame.deltas(signal.running)[at]
         if enabled is not None and running and enabled != running:
-            term = Operation("/", (Operation("*", (term, Number(enabled))), Number(running)))
+            term = TracedOperation("/", (TracedOperation("*", (term, Number(enabled))), Number(running)))
     return term

@@ -14,7 +14,7 @@ from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.reasons import problem
@@ -34,9 +34,9 @@ class Frame(Interval):
 
     __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_latest", "_levels_of", "_selections", "_without")
 
-    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census,
+    def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
-        super().__init__(older, newer, census)
+        super().__init__(older, newer, capabilities)
         self._held_ends = held
         self._held: Frame | None = None
         self._cells: dict[ColumnId, dict[RowId, Value]] = {}
@@ -62,7 +62,7 @@ class Frame(Interval):
         For the eye: `old` says which of its cells are of an earlier interval.
         """
         if self._held is None and self._held_ends is not None:
-            self._held = Frame(*self._held_ends, self.census)
+            self._held = Frame(*self._held_ends, self.capabilities)
         return self._held
 
     def old(self, column: CounterColumn, row: RowId) -> bool:
@@ -72,7 +72,7 @@ class Frame(Interval):
             return False
         inputs, began = self.inputs(home), self.newer.started_ns
         for name in (*column.needs, *column.wants):
-            signal, stamps = self.census.signals.get(name), self.newer.stamps.get(name)
+            signal, stamps = self.capabilities.signals.get(name), self.newer.stamps.get(name)
             if signal is None or stamps is None:
                 continue
             positions = inputs.positions(signal)
@@ -113,7 +113,7 @@ class Frame(Interval):
 
     def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values `cells` gives, each once, and these values. Rows that are not there are left out."""
-        return self._select(rows).at_homes(self, column) if rows else ((), ())
+        return self._select(rows).at_owners(self, column) if rows else ((), ())
 
     def _select(self, rows: Sequence[RowId]) -> Selection:
         """Rows that are asked for together."""
@@ -152,11 +152,11 @@ class Frame(Interval):
         return bool(outer and inner and outer.cpus and inner.cpus and outer.cpus[0] == inner.cpus[0])
 
     def inputs(self, row: RowId) -> RowInputs:
-        """What a formula may ask about one row."""
+        """The inputs of formulas for one row."""
         return RowInputs(self, row)
 
     def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
-        """What the column's formula is given in a row."""
+        """The inputs of a column's formula for a row."""
         return RowInputs(self, row, self.left_out(column) if row.scope.rank > column.scope.rank else frozenset())
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
@@ -168,7 +168,7 @@ class Frame(Interval):
         names = (*column.needs, *column.wants)
         if len(names) < 2:
             return frozenset()
-        signals = self.census.signals
+        signals = self.capabilities.signals
         gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
         return self._cpus_without(gaps) if gaps else frozenset()
 
@@ -178,7 +178,7 @@ class Frame(Interval):
         if found is None:
             cpus: set[int] = set()
             for name in names:
-                signal = self.census.signals[name]
+                signal = self.capabilities.signals[name]
                 items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
                 instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
                 if any(item is not None for item in items):
@@ -194,8 +194,8 @@ class Frame(Interval):
         if self.cell(column, row) is not None:
             return None
         for name in column.needs:
-            if name not in self.census.signals:
-                return self.census.why_missing(name)
+            if name not in self.capabilities.signals:
+                return self.capabilities.why_missing(name)
         home = self.home(column, row)
         instance = None if home is None else self.topology.instance(home)
         if instance is None:
@@ -203,7 +203,7 @@ class Frame(Interval):
         if column.whole_only and row.scope is not Scope.SYSTEM:
             return Unavailable(Reason.NO_HARDWARE, f"{column.id} exists once for the whole machine: see the top row")
         for name in column.needs:
-            signal = self.census.signals[name]
+            signal = self.capabilities.signals[name]
             found = problem(self, signal, instance.cpus)
             if found is not None:
                 return found
@@ -223,7 +223,7 @@ class Frame(Interval):
         return Unavailable(found.reason, f"a part of the sum is unknown, {place}: {found.detail}", found.remedy)
 
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
-        """What contradicts the numbers that a cell is made of; a sentence each, none where nothing does."""
+        """Sentences about readings that contradict the numbers a cell is made of; empty if none does."""
         marks = self.marks()
         if not marks:
             return ()
@@ -235,7 +235,7 @@ class Frame(Interval):
         for name in (*column.needs, *column.wants):
             at = marks.get(name)
             if at:
-                inside = inputs.positions(self.census.signals[name])
+                inside = inputs.positions(self.capabilities.signals[name])
                 found |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
         return tuple(found)
 
@@ -252,7 +252,7 @@ class Frame(Interval):
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether a counter behind the cell ran only part of the interval and was scaled (multiplexed)."""
         for name in (*column.needs, *column.wants):
-            signal = self.census.signals.get(name)
+            signal = self.capabilities.signals.get(name)
             if signal is None or not signal.running:
                 continue
             inputs = self.inputs(row)
@@ -267,6 +267,6 @@ class Frame(Interval):
 
     def can(self, column: CounterColumn) -> bool:
         """Whether the machine has every signal that a column needs."""
-        signals = self.census.signals
+        signals = self.capabilities.signals
         return all(name in signals for name in column.needs)
 

@@ -17,7 +17,7 @@ from turbotui.sampling.frame import Frame
 _GAP = math.nan
 
 
-class Ring:
+class HistoryRing:
     """The last `length` values of one cell, oldest first, and its extremes since the last reset."""
 
     __slots__ = ("_at", "_values", "count", "high", "last", "low", "total")
@@ -59,7 +59,7 @@ class Ring:
 
     @property
     def length(self) -> int:
-        """How many values it holds."""
+        """The number of values held."""
         return len(self._values)
 
     def lengthen(self, length: int) -> None:
@@ -80,7 +80,7 @@ class History:
     def __init__(self, length: int = 60) -> None:
         self.length = length
         self.pushed = 0
-        self._rings: dict[ColumnId, dict[RowId, Ring]] = {}
+        self._rings: dict[ColumnId, dict[RowId, HistoryRing]] = {}
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
     def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
@@ -108,7 +108,7 @@ class History:
         for row, value in zip(rows, values, strict=True):
             ring = rings.get(row)
             if ring is None:
-                ring = rings[row] = Ring(length)
+                ring = rings[row] = HistoryRing(length)
             elif lengthen and ring.length < length:
                 ring.lengthen(length)
             last = ring.last
@@ -127,7 +127,7 @@ class History:
             if value > self._peaks.get(key, 0.0):
                 self._peaks[key] = value
 
-    def ring(self, column: ColumnId, row: RowId) -> Ring | None:
+    def ring(self, column: ColumnId, row: RowId) -> HistoryRing | None:
         """The history of one cell, None if it was never kept."""
         rings = self._rings.get(column)
         return None if rings is None else rings.get(row)

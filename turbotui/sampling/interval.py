@@ -24,7 +24,7 @@ from turbotui.sampling.arithmetic import (
     risen_total,
     seconds,
 )
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 from turbotui.sampling.snapshot import Snapshot
@@ -43,20 +43,20 @@ class Interval:
     Attributes:
         older: None on the first tick: gauges and constants are known then, deltas are not.
         newer: the snapshot at its end.
-        census: the signals that the machine offers.
+        capabilities: the signals that the machine offers.
         topology: that of the newer snapshot; every column is in the order of its instances.
     """
 
     __slots__ = (
         "_deltas", "_ends", "_findings", "_gaps", "_levels", "_marks", "_measured", "_older_stamps", "_older_values",
         "_one_clock", "_rates", "_shared_spans", "_spans", "_texts", "_throughout", "_unbelieved", "_whole_deltas",
-        "_whole_levels", "_whole_rates", "_whole_windows", "census", "newer", "older", "topology",
+        "_whole_levels", "_whole_rates", "_whole_windows", "capabilities", "newer", "older", "topology",
     )
 
-    def __init__(self, older: Snapshot | None, newer: Snapshot, census: Census) -> None:
+    def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         self.older = older
         self.newer = newer
-        self.census = census
+        self.capabilities = capabilities
         self.topology: Topology = newer.topology
         self._ends: dict[SignalId, _Ends | None] = {}
         self._measured: dict[SignalId, Numbers] = {}
@@ -95,14 +95,14 @@ class Interval:
         """`deltas` as they were read, whether or not they are believed."""
         found = self._measured.get(name)
         if found is None:
-            signal, ends = self.census.signals[name], self._rose(name)
+            signal, ends = self.capabilities.signals[name], self._rose(name)
             found = self._difference(signal) if ends is None else risen_increases(*ends, _factor(signal))
             self._measured[name] = found
         return found
 
     def was_read(self, name: SignalId) -> bool:
         """Whether a signal was read at both ends of the interval."""
-        return (name in self.census.signals and name in self.newer.values and self.older is not None
+        return (name in self.capabilities.signals and name in self.newer.values and self.older is not None
                 and name in self.older.values)
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
@@ -113,14 +113,14 @@ class Interval:
         return found
 
     def findings(self, rule: Rule) -> Unbelieved:
-        """What a rule of plausibility finds in this interval."""
+        """The result of a rule of plausibility on this interval, computed once."""
         found = self._findings.get(rule)
         if found is None:
             found = self._findings[rule] = rule.find(self)
         return found
 
     def marks(self) -> Marks:
-        """What contradicts something else, where nobody knows which of them is wrong: by signal and position."""
+        """Readings that contradict each other, where either may be wrong: by signal and position."""
         if self._marks is None:
             self._marks = {} if self.older is None else disagreements(self)
         return self._marks
@@ -131,7 +131,7 @@ class Interval:
         if found is None:
             older, newer = self._stamps(name)
             if newer is None or older is None:
-                found = [None] * len(self.topology.instances(self.census.signals[name].scope))
+                found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
             else:
                 # signals that are read together share their stamps, and so these; stamps that were put together here
                 # live too short to be known by their identity
@@ -155,7 +155,7 @@ class Interval:
         """A gauge at the newer snapshot (or a constant) per instance of the signal's scope."""
         found = self._levels.get(name)
         if found is None:
-            signal = self.census.signals[name]
+            signal = self.capabilities.signals[name]
             size = len(self.topology.instances(signal.scope))
             if signal.behavior is Behavior.CONSTANT:
                 found = [signal.value(signal.constant)] * size
@@ -169,7 +169,7 @@ class Interval:
         """A text gauge per instance of the signal's scope."""
         found = self._texts.get(name)
         if found is None:
-            signal = self.census.signals[name]
+            signal = self.capabilities.signals[name]
             raw: Sequence[Raw] = self.newer.values.get(name, ())
             if signal.behavior is Behavior.CONSTANT:
                 raw = [signal.constant] * len(self.topology.instances(signal.scope))
@@ -194,7 +194,7 @@ class Interval:
             ends = self._rose(name)
             if ends is not None:
                 older, newer = cast("tuple[Sequence[int], Sequence[int]]", ends)
-                factor = _factor(self.census.signals[name])
+                factor = _factor(self.capabilities.signals[name])
                 if factor is None:
                     return [newer[position] - older[position] for position in positions]
                 return [(newer[position] - older[position]) * factor for position in positions]
@@ -228,7 +228,7 @@ class Interval:
     def whole_delta(self, name: SignalId) -> float | None:
         """`deltas` of all instances, reduced by the signal's rule."""
         if name not in self._whole_deltas:
-            signal, ends = self.census.signals[name], self._risen(name)
+            signal, ends = self.capabilities.signals[name], self._risen(name)
             if ends is not None and ends[1] and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
                 total = risen_total(*ends, _factor(signal))
                 found: float | None = total if signal.reduce is Reduce.SUM else total / len(ends[1])
@@ -240,7 +240,7 @@ class Interval:
     def whole_rate(self, name: SignalId) -> float | None:
         """`rates` of all instances, reduced by the signal's rule."""
         if name not in self._whole_rates:
-            signal, ends = self.census.signals[name], self._risen(name)
+            signal, ends = self.capabilities.signals[name], self._risen(name)
             total = None
             if ends is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
                 total = risen_rate(*ends, self.spans(name), _factor(signal))
@@ -261,9 +261,9 @@ class Interval:
         """The first of these counters that is known if all that are were read together everywhere, else ""."""
         found = self._one_clock.get(names)
         if found is None:
-            known = [name for name in names if name in self.census.signals]
+            known = [name for name in names if name in self.capabilities.signals]
             spans = [self.spans(name) for name in known]
-            same = bool(known) and len({self.census.signals[name].scope for name in known}) == 1
+            same = bool(known) and len({self.capabilities.signals[name].scope for name in known}) == 1
             alike = same and all(one is spans[0] or one == spans[0] for one in spans)
             found = self._one_clock[names] = known[0] if alike else ""
         return found
@@ -271,14 +271,14 @@ class Interval:
     def whole_level(self, name: SignalId) -> float | None:
         """`levels` of all instances, reduced by the signal's rule."""
         if name not in self._whole_levels:
-            self._whole_levels[name] = reduced(self.levels(name), self.census.signals[name].reduce)
+            self._whole_levels[name] = reduced(self.levels(name), self.capabilities.signals[name].reduce)
         return self._whole_levels[name]
 
     def has_gaps(self, name: SignalId) -> bool:
         """Whether a number of this signal is unknown for some instance of the machine."""
         found = self._gaps.get(name)
         if found is None:
-            counter = self.census.signals[name].behavior is Behavior.COUNTER
+            counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
             found = self._gaps[name] = (
                 (self._risen(name) is None and None in self.deltas(name)) if counter else None in self.levels(name)
             )
@@ -296,7 +296,7 @@ class Interval:
                 return items
             found: list[T | None] = list(items)
         else:
-            scope = self.census.signals[name].scope
+            scope = self.capabilities.signals[name].scope
             rows = (instance.row for instance in self.older.topology.instances(scope))
             place = dict(zip(rows, items, strict=True))
             found = [place.get(instance.row) for instance in self.topology.instances(scope)]
@@ -322,7 +322,7 @@ class Interval:
         """`_risen`, whether or not it is believed."""
         if name in self._ends:
             return self._ends[name]
-        signal, ends = self.census.signals[name], None
+        signal, ends = self.capabilities.signals[name], None
         if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
             newer = self.newer.values.get(name)
             older = self.older_values(name)
@@ -358,7 +358,7 @@ class Interval:
             plain = [0.0] * len(newer)  # a count of rare things, or a settled one
         else:
             plain = [
-                signal.delta(a, b, turns) for a, b, turns in zip(older, newer, self.turned(signal.id), strict=True)
+                signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id), strict=True)
             ]
             missed = self.newer.unsure.get(signal.id)
             if missed:
@@ -373,20 +373,20 @@ class Interval:
 
     def _turned_nowhere(self, name: SignalId) -> bool:
         """Whether no instance's counter was seen to pass zero between the two snapshots."""
-        newer = self.newer.turns.get(name)
-        return newer is None or (self.older is not None and self.before(self.older.turns.get(name), name) == newer)
+        newer = self.newer.wraps.get(name)
+        return newer is None or (self.older is not None and self.before(self.older.wraps.get(name), name) == newer)
 
-    def turned(self, name: SignalId) -> Sequence[int | None]:
+    def wrapped(self, name: SignalId) -> Sequence[int | None]:
         """How often each instance's counter passed zero between the two snapshots; None where nobody counted."""
-        newer = self.newer.turns.get(name)
-        older = None if self.older is None else self.before(self.older.turns.get(name), name)
+        newer = self.newer.wraps.get(name)
+        older = None if self.older is None else self.before(self.older.wraps.get(name), name)
         if newer is None or older is None:
-            return [None] * len(self.topology.instances(self.census.signals[name].scope))
+            return [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
         return [None if a is None else b - a for a, b in zip(older, newer, strict=True)]
 
 
 def _factor(signal: Signal) -> float | None:
-    """What a difference of raw counts is multiplied by; None: plain counts, which stay integers."""
+    """The factor of a difference of raw counts; None for plain counts, which stay integers."""
     return None if signal.scale == 1.0 and not signal.running else signal.scale
 
 

@@ -66,7 +66,7 @@ class _Group:
     clocks: tuple[tuple[int, _Target], ...]
 
 
-class Layout:
+class ReadingLayout:
     """Where everything goes that is read for the same CPUs, sources and signals in the same order.
 
     Args:
@@ -122,7 +122,7 @@ class Layouts:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._layouts: list[Layout] = []
+        self._layouts: list[ReadingLayout] = []
         self._before: Readings | None = None
 
     def put(self, readings: Readings, values: Mapping[SignalId, list[Raw]], clocks: Sequence[list[int]]) -> bool:
@@ -133,7 +133,7 @@ class Layouts:
         """
         found = next((layout for layout in self._layouts if layout.fits(readings)), None)
         if found is None and self._before is not None and readings.alike(self._before):
-            found = Layout(readings, self._place)
+            found = ReadingLayout(readings, self._place)
             self._layouts = [found, *self._layouts[:_KEPT]]
         if found is not None:
             self._before = None

@@ -26,7 +26,7 @@ STILL_SECONDS = 0.95
 
 @dataclass(slots=True)
 class _Counter:
-    """One instance's counter: its raw value, since when it has it in ns, and whether it was ever seen to move."""
+    """The raw value of one instance's counter, the time in ns since when it stands there, and whether it ever moved."""
 
     raw: int
     since_ns: int

@@ -65,7 +65,7 @@ def _without(probe: Probe, refused: Mapping[SignalId, Unavailable]) -> Probe:
 
 
 def remarks(machine: Machine) -> Mapping[SignalId, str]:
-    """What has to be known of signals that count something else here than their name says."""
+    """Remarks on signals that count something else on this machine than their name says."""
     return {name: text for name, (applies, text) in _REMARKS.items() if applies(machine)}
 
 

@@ -17,14 +17,14 @@ _RESIDENT_SECONDS: Final = 0.25  # between two looks at our own memory, however 
 
 @dataclass(frozen=True, slots=True)
 class OwnCost:
-    """What watching costs.
+    """The cost of watching: CPU time, memory, wake-ups and late answers.
 
     Attributes:
         cpu_percent: of one CPU, over the last interval, children not included; None before the second frame.
         rss_bytes: resident memory; None where /proc/self/statm cannot be read.
         sample_ms: from the first read's start to the last one's end in the last tick.
         late: worker answers that came too late, since the start.
-        overruns: beats skipped because a tick was still under way, since the start.
+        overruns: ticks skipped because a tick was still under way, since the start.
         cpu_us: CPU time of one interval in microseconds, all threads; None before the second frame.
         wakeups: how often a thread of this process was woken in an interval; None likewise.
         reads: counter groups that spies read in an interval.
@@ -45,7 +45,7 @@ class OwnCost:
 
 
 def missed_words(frame: Frame | None, interval: float) -> str:
-    """That deadlines were missed, or CPUs did not answer in time, since the start; "" where neither.
+    """A sentence about missed deadlines and late CPUs since the start; "" if there were none.
 
     Args:
         frame: the newest.
@@ -65,7 +65,7 @@ def missed_words(frame: Frame | None, interval: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What this process has used since it began.
+    """CPU time and wake-ups of this process since it began.
 
     Attributes:
         at: s of monotonic time.
@@ -79,7 +79,7 @@ class Usage:
 
 
 def usage_now() -> Usage:
-    """What this process has used so far."""
+    """Read the CPU time and the wake-ups of this process."""
     found = resource.getrusage(resource.RUSAGE_SELF)
     # a thread that waits gives its CPU up of its own accord, and is woken once for it (getrusage(2), ru_nvcsw)
     return Usage(time.monotonic(), found.ru_utime + found.ru_stime, found.ru_nvcsw)
@@ -87,7 +87,7 @@ def usage_now() -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What was used when frames were about to be published."""
+    """The usage of this process when frames were about to be published."""
 
     usage: Usage
     reads: int

@@ -10,7 +10,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.source import Source
 
 _COMPARED = ("perf-msr", "perf-cstate", "msr")
@@ -30,7 +30,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who reads what.
+    """The signals that each CPU reads, by source, and the files that hold all CPUs.
 
     Attributes:
         tasks: CPU -> its tasks, in source order; every measured CPU has an entry, so that each has a worker.
@@ -60,7 +60,7 @@ def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
     return topology.readers(signal.scope, signal.readers)
 
 
-def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> Plan:
+def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId]) -> Plan:
     """Assign every wanted signal to the CPUs that read it.
 
     Signals are taken in source order until the descriptors run out; what does not fit is dropped with a reason. The
@@ -75,9 +75,9 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
     alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
     by_source: dict[str, set[SignalId]] = {}
     for name in wanted:
-        if name in census.signals and census.signals[name].behavior is not Behavior.CONSTANT:
-            by_source.setdefault(census.provider[name].id, set()).add(name)
-    for source in census.sources:
+        if name in capabilities.signals and capabilities.signals[name].behavior is not Behavior.CONSTANT:
+            by_source.setdefault(capabilities.provider[name].id, set()).add(name)
+    for source in capabilities.sources:
         mine = frozenset(by_source.get(source.id, ()))
         if not mine:
             continue
@@ -87,8 +87,8 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
             continue
         by_cpu: dict[int, set[SignalId]] = {}
         for name in mine:
-            for cpu in reading_cpus(census.signals[name], topology):
-                if cpu not in census.signals[name].absent:
+            for cpu in reading_cpus(capabilities.signals[name], topology):
+                if cpu not in capabilities.signals[name].absent:
                     by_cpu.setdefault(cpu, set()).add(name)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
@@ -98,13 +98,13 @@ def make_plan(machine: Machine, census: Census, wanted: frozenset[SignalId]) -> 
         for cpu, names in by_cpu.items():
             chosen = frozenset(names)
             tasks[cpu].append(Task(source, cpu, alike.setdefault(chosen, chosen)))
-    rank = _reading_order(census.sources)
+    rank = _reading_order(capabilities.sources)
     in_order = {cpu: tuple(sorted(items, key=lambda task: rank[task.source.id])) for cpu, items in tasks.items()}
     return Plan(in_order, tuple(shared), dropped, used)
 
 
 def _reading_order(sources: Sequence[Source]) -> Mapping[str, tuple[int, int]]:
-    """Where each source stands among those that a CPU reads: as listed, but those that are compared side by side."""
+    """Order in which a CPU reads its sources: as listed, but sources that are compared next to each other."""
     places = {source.id: number for number, source in enumerate(sources)}
     first = min((places[name] for name in _COMPARED if name in places), default=0)
     return {name: (first if name in _COMPARED else number, number) for name, number in places.items()}

@@ -63,7 +63,7 @@ def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
 
 
 def _stands(interval: Interval, name: SignalId, seconds: float) -> Unavailable:
-    origin = interval.census.signals[name].origin
+    origin = interval.capabilities.signals[name].origin
     return Unavailable(
         Reason.STANDS_STILL,
         f"{origin} has not moved for {seconds:.1f} s, and {MUST_MOVE[name]}: it does not count; it is read on, and"
@@ -78,20 +78,20 @@ def _package_c0(interval: Interval) -> Unbelieved:
     if not cores or 0 not in cores[0]:
         return {}
     found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
-    instances = interval.topology.instances(interval.census.signals[read[0]].scope)
+    instances = interval.topology.instances(interval.capabilities.signals[read[0]].scope)
     for position, items in enumerate(zip(*cores, strict=True)):
         if any(items) or None in items:
             continue
         evidence = _work_in(interval, instances[position].cpus)
         if evidence:
             for name in read:
-                why = f"{interval.census.signals[name].origin}: cores in C0 stood at 0, but {evidence}"
+                why = f"{interval.capabilities.signals[name].origin}: cores in C0 stood at 0, but {evidence}"
                 found[name][position] = Unavailable(Reason.CONTRADICTED, why)
     return found
 
 
 def _work_in(interval: Interval, cpus: Sequence[int]) -> str:
-    """What shows that one of these CPUs did something; "" for nothing that was read."""
+    """Evidence that one of these CPUs worked, in words; "" if no reading shows it."""
     for name in _WORK:
         if interval.was_read(name):
             grown = interval.measured(name)
@@ -110,7 +110,7 @@ def _core_states(interval: Interval) -> Unbelieved:
     """
     deep = [name for name in _CORE_STATES if interval.was_read(name)]
     shallow = [_C1] if interval.was_read(_C1) else []
-    derived = _C1 not in interval.census.signals and interval.was_read("mperf")
+    derived = _C1 not in interval.capabilities.signals and interval.was_read("mperf")
     if not shallow and not (deep and derived):
         return {}
     silent = _never_in_c1(interval, derived=not shallow)
@@ -161,9 +161,12 @@ def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unav
     for name in _PACKAGE_STATES:
         if not interval.was_read(name):
             continue
-        instances = interval.topology.instances(interval.census.signals[name].scope)
-        why = Unavailable(Reason.CONTRADICTED, f"{interval.census.signals[name].origin} stood at 0, as did the C-state"
-                          " counters of all cores of the package, which were idle for a part of the interval")
+        instances = interval.topology.instances(interval.capabilities.signals[name].scope)
+        why = Unavailable(
+            Reason.CONTRADICTED,
+            f"{interval.capabilities.signals[name].origin} stood at 0, as did the C-state"
+            " counters of all cores of the package, which were idle for a part of the interval",
+        )
         found[name] = {
             at: why for at, (one, grown) in enumerate(zip(instances, interval.measured(name), strict=True))
             if grown == 0 and cpus.issuperset(one.cpus)
@@ -171,10 +174,10 @@ def _spread_to_packages(interval: Interval, found: dict[SignalId, dict[int, Unav
 
 
 def reference_ticks(interval: Interval) -> Numbers:
-    """TSC ticks of each CPU in the unit of residencies (turbostat-spec 2.1)."""
+    """TSC ticks of each CPU in the unit of residencies (docs/specs/turbostat.md 2.1)."""
     if not interval.was_read("tsc"):
         return [None] * len(interval.topology.cpus)
-    tweak = interval.census.signals.get("tsc_tweak")
+    tweak = interval.capabilities.signals.get("tsc_tweak")
     factor = None if tweak is None else tweak.value(tweak.constant)
     ticks = interval.measured("tsc")
     return ticks if not factor or factor == 1.0 else [None if item is None else item * factor for item in ticks]
@@ -194,7 +197,7 @@ def _idle_together(interval: Interval, places: Sequence[int], times: Sequence[Si
 
 def _idle_times(interval: Interval) -> tuple[list[SignalId], str]:
     """The times of each CPU in idleness that were read, and who says so: cpuidle but for its polling, or /proc/stat."""
-    signals = interval.census.signals
+    signals = interval.capabilities.signals
     names = [name for name in signals if name.startswith("cpuidle.") and name.endswith(".time")]
     titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in names)
     found = [name for name, title in titles

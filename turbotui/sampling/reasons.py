@@ -16,7 +16,7 @@ _NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # how the text of a HostError ends
 
 
 def problem(frame: Frame, signal: Signal, cpus: tuple[int, ...]) -> Unavailable | None:
-    """What went wrong with one signal on these CPUs in this interval; None if it has a number."""
+    """Why a signal has no number on these CPUs in this interval; None if it has one."""
     if signal.behavior is Behavior.CONSTANT:
         return None
     positions = {frame.topology.index(signal.scope, cpu) for cpu in cpus}
@@ -57,7 +57,7 @@ def _why_no_difference(frame: Frame, signal: Signal, origin: str, positions: set
 
 def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) -> Unavailable:
     """Why no instance of a signal gave a value in the newer snapshot."""
-    provider, newer = frame.census.provider[signal.id], frame.newer
+    provider, newer = frame.capabilities.provider[signal.id], frame.newer
     if provider.shared:
         readers = {SHARED}
         if SHARED in newer.late:

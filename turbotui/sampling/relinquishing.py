@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 
 _REMEDY = "start again with the column shown, or without --drop-privileges"
 
@@ -21,16 +21,16 @@ class Relinquished:
         held: source id -> exactly the signals that it has open.
     """
 
-    before: Census
+    before: Capabilities
     held: Mapping[str, frozenset[SignalId]]
 
-    def wanted(self, wanted: frozenset[SignalId], offered: Census) -> frozenset[SignalId]:
-        """What is read: of a source that holds what it cannot open again that, no more and no less."""
+    def wanted(self, wanted: frozenset[SignalId], offered: Capabilities) -> frozenset[SignalId]:
+        """The signals to read without privileges: of sources that cannot be reopened exactly those that are open."""
         free = {name for name in wanted if name not in offered.provider or offered.provider[name].id not in self.held}
         return frozenset(free.union(*self.held.values()))
 
-    def offered(self, now: Census) -> Census:
-        """What there is, with a reason for what there would be as root.
+    def offered(self, now: Capabilities) -> Capabilities:
+        """The capabilities without privileges, with a reason for signals that would need root.
 
         Args:
             now: what the machine offers without root.
@@ -51,7 +51,7 @@ class Relinquished:
         return replace(now, signals=signals, provider=provider, missing=missing)
 
 
-def relinquish(before: Census, now: Census, read: frozenset[SignalId]) -> Relinquished:
+def relinquish(before: Capabilities, now: Capabilities, read: frozenset[SignalId]) -> Relinquished:
     """Find what must stay open.
 
     Args:

@@ -142,7 +142,7 @@ class RowInputs:
         return self._frame.topology.places[self._cpu].core_type
 
     def _known(self, name: SignalId) -> Signal | None:
-        return None if self._cpu is None else self._frame.census.signals.get(name)
+        return None if self._cpu is None else self._frame.capabilities.signals.get(name)
 
     def positions(self, signal: Signal) -> Sequence[int] | None:
         """Positions of the signal's instances inside this row; None for all of them."""
@@ -175,7 +175,7 @@ class RowInputs:
         return next((at for at in (range(len(grown)) if inside is None else inside) if grown[at] is None), None)
 
     def _taking_part(self, signal: Signal, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """Those of a signal's instances that hold a CPU which was not left out."""
+        """The instances of a signal that hold a CPU which is not left out."""
         if signal.scope is Scope.SYSTEM:
             return positions
         instances = self._frame.topology.instances(signal.scope)
@@ -183,7 +183,7 @@ class RowInputs:
         return [position for position in inside if not self._left_out.issuperset(instances[position].cpus)]
 
     def _there(self, items: Numbers, known: Signal) -> Numbers:
-        """Those of a row's instances that have such a counter at all."""
+        """The instances of a row that have this counter at all."""
         if not known.absent:
             return items
         reading = reading_cpus(known, self._frame.topology)

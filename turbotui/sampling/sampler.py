@@ -1,7 +1,7 @@
 """The sampler: asks every worker at absolute deadlines and publishes one frame per interval.
 
 An interval ends at its deadline, or early: on a newline, a key, SIGUSR1 or the end of a command, all through
-`end_interval`. A beat that a slow tick ran over is skipped and counted, never caught up.
+`end_interval`. A tick that comes while a slow one is under way is skipped and counted, never caught up.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.answers import Answer
-from turbotui.sampling.assembly import Assembler, Beat
+from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.carrying import empty_places, filled
-from turbotui.sampling.census import Census, take_census
-from turbotui.sampling.collector import Alarm
-from turbotui.sampling.crew import NO_HURRY, Crew
+from turbotui.sampling.collector import WakeUp
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
 from turbotui.sampling.snapshot import Snapshot
-from turbotui.sampling.turns import Turns
+from turbotui.sampling.worker_pool import NO_HURRY, WorkerPool
+from turbotui.sampling.wraps import WrapCounter
 from turbotui.sources.source import Source
 
 if TYPE_CHECKING:  # few give root up: loaded where one does
@@ -40,8 +40,10 @@ _LATE_SHARE = 0.5  # a worker that has not answered after this share of the inte
 _LATE_FLOOR = 0.25  # seconds that a worker always has: opening counters on the first tick takes longer than reading
 _FIRST_TICK_SECONDS = 30.0  # opening thousands of counters may take seconds; reading them never does
 _TICKS_TO_OPEN = 3  # for workers that were late in the first one; then privileges are given up all the same
-_LOOKS = 3  # at counters that wrap in the time in which they can: one may come late or fail, and no wrap is lost
-_LOOK_FLOOR = 0.05  # seconds between two looks at counters that wrap, whatever a wrong unit makes of their wrap time
+_WRAP_CHECKS = 3  # of each counter in the time in which it can wrap: one may come late or fail, and no wrap is lost
+_WRAP_CHECK_FLOOR = (
+    0.05  # seconds between two checks of counters that wrap, whatever a wrong unit makes of their wrap time
+)
 _CHECK_NS = 200_000_000  # between two looks for CPUs that came or went; a CPU that is gone says so itself
 _ONLINE = "/sys/devices/system/cpu/online"
 
@@ -51,17 +53,17 @@ class Sampler:
 
     Attributes:
         bus: where frames are published.
-        hold: seconds for which frames may be held back. At shorter intervals workers then read several beats by their
+        hold: seconds for which frames may be held back. At shorter intervals workers then read several ticks by their
             own clocks, and wake nobody in between: half the wake-ups, and hardly any work beside the reading.
     """
 
-    def __init__(self, machine: Machine, census: Census, wanted: frozenset[SignalId], interval: float,
+    def __init__(self, machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId], interval: float,
                  cpus: frozenset[int] | None = None) -> None:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
         self.hold = 0.0
         self._machine = machine
-        self._offered = census
+        self._offered = capabilities
         self._asked_cpus = cpus
         self._wanted = wanted
         self._next_wanted = wanted
@@ -73,10 +75,10 @@ class Sampler:
         self._stopping = False
         self._give_up: Callable[[], None] | None = None
         self._relinquished: Relinquished | None = None
-        self._early = Alarm()
-        self._turns = Turns()
+        self._early = WakeUp()
+        self._wraps = WrapCounter()
         self._liveness = Liveness()
-        self._crew = Crew(self._cut, self._grace)
+        self._pool = WorkerPool(self._cut, self._grace)
         self._replan()
         self._last: Snapshot | None = None
         self._earlier: Snapshot | None = None
@@ -86,7 +88,7 @@ class Sampler:
         self._recheck = False
         self._found: Topology | None = None
         self._cpus_seen = self._cpus_now()
-        self._looked = 0.0
+        self._wraps_checked = 0.0
         self._checked = -_CHECK_NS
         self._handover = threading.Lock()
 
@@ -113,19 +115,19 @@ class Sampler:
         self._say_changed()
 
     def beside(self, sources: Sequence[Source]) -> None:
-        """Have exactly these sources beside those of the census from the next tick on."""
+        """Have exactly these sources beside those of the capabilities from the next tick on."""
         with self._handover:
             self._next_beside = tuple(sources)
         self._say_changed()
 
     def _say_changed(self) -> None:
         self._changed = True  # after the change itself: whoever sees this finds it
-        self._crew.bell.ring()  # beats that were asked for are cut: the next one is read as it is wanted now
+        self._pool.wake_up.request()  # ticks that were asked for are cut: the next one is read as it is wanted now
 
     def end_interval(self) -> None:
         """End the interval now; before `run` has begun, the first one as soon as there is one."""
-        self._early.ring()
-        self._crew.bell.ring()
+        self._early.request()
+        self._pool.wake_up.request()
 
     def set_interval(self, seconds: float) -> None:
         """Change the interval; the one under way ends now."""
@@ -155,24 +157,24 @@ class Sampler:
             done = 0
             last = self._stopping
             while not last and (intervals is None or done < intervals):
-                ahead = self._beats_ahead(None if intervals is None else intervals - done)
+                ahead = self._ticks_ahead(None if intervals is None else intervals - done)
                 if ahead > 1:
-                    read = await self._beats(now, [deadline + number * self.interval for number in range(ahead)])
+                    read = await self._read_ticks(now, [deadline + number * self.interval for number in range(ahead)])
                     done += read
                     deadline += read * self.interval
-                    if not self._early.rung:
+                    if not self._early.requested:
                         deadline = self._next_deadline(now(), deadline - self.interval)
                         continue
                     if done == intervals:
                         break
                 if await self._wait(now, deadline):
-                    deadline = now()  # beats are counted from where the interval was cut
+                    deadline = now()  # ticks are counted from where the interval was cut
                 last = self._stopping  # a stop that comes while this tick is published ends one more, short interval
                 await self._tick(now)
                 done += 1
                 deadline = self._next_deadline(now(), deadline)
         finally:
-            self._crew.end()
+            self._pool.end()
 
     async def _without_privileges(self, give_up: Callable[[], None], now: Callable[[], float]) -> None:
         """Wait for workers that still open counters, give the privileges up, and see what there is now."""
@@ -183,7 +185,7 @@ class Sampler:
         before, read = self._offered, self._plan.signals()
         give_up()
         self._machine = replace(self._machine, privileges=self._machine.host.privileges())
-        found = take_census(self._machine, before.sources)
+        found = probe_sources(self._machine, before.sources)
         from turbotui.sampling.relinquishing import relinquish  # noqa: PLC0415 - few give root up
 
         self._relinquished = relinquish(before, found, read)
@@ -192,6 +194,7 @@ class Sampler:
 
     def _next_deadline(self, now: float, deadline: float) -> float:
         deadline += self.interval
+        # Missed ticks are skipped, never caught up: frames one after the other would be of next to no time.
         while deadline <= now:
             deadline += self.interval
             self._overruns += 1
@@ -203,21 +206,21 @@ class Sampler:
         On the way counters that wrap are looked at often enough, however far the deadline is.
         """
         while True:
-            until = min(deadline, self._looked + self._look_every)
+            until = min(deadline, self._wraps_checked + self._wrap_check_every)
             if await self._early.sleep_until(until):
                 return True
             if until >= deadline:
                 return False
-            await self._look(now, deadline)
+            await self._check_wraps(now, deadline)
 
-    def _beats_ahead(self, most: int | None) -> int:
-        """How many beats workers are asked for at once."""
-        if not self._crew.keeps_time:
+    def _ticks_ahead(self, most: int | None) -> int:
+        """The number of ticks that workers are asked for in one request."""
+        if not self._pool.keeps_time:
             return 1
         ahead = math.floor(self.hold / self.interval + 1e-6)
         return ahead if most is None else min(ahead, most)
 
-    async def _beats(self, now: Callable[[], float], beats: Sequence[float]) -> int:
+    async def _read_ticks(self, now: Callable[[], float], ticks: Sequence[float]) -> int:
         """Have workers read at each of these times, and publish a frame for each.
 
         Returns:
@@ -225,30 +228,30 @@ class Sampler:
         """
         self._follow_changes()
         host = self._machine.host
-        patience = beats[-1] - now() + max(_LATE_FLOOR, self.interval * _LATE_SHARE)
-        answers, away = await self._crew.ask(now, patience, beats=tuple(beats))
-        self._looked = now()
+        patience = ticks[-1] - now() + max(_LATE_FLOOR, self.interval * _LATE_SHARE)
+        answers, away = await self._pool.ask(now, patience, ticks=tuple(ticks))
+        self._wraps_checked = now()
         clock, wall = host.now_ns() - round(now() * 1e9), host.wall_ns() - round(now() * 1e9)
-        # where a cut came between the readings of one beat, that beat has not been read
-        ends = [max(one.beats, default=-1) + 1 for one in answers]
-        read = min(ends, default=sum(beat <= now() for beat in beats))
-        by_worker = {one.worker: one.beats for one in answers}
-        by_cpu = {cpu: by_worker[worker] for cpu, worker in self._crew.by_cpu.items() if worker in by_worker}
+        # where a cut came between the readings of one tick, that tick has not been read
+        ends = [max(one.ticks, default=-1) + 1 for one in answers]
+        read = min(ends, default=sum(tick <= now() for tick in ticks))
+        by_worker = {one.worker: one.ticks for one in answers}
+        by_cpu = {cpu: by_worker[worker] for cpu, worker in self._pool.by_cpu.items() if worker in by_worker}
         for number in range(read):
-            found = [beats_of[number] for beats_of in by_cpu.values() if number in beats_of]
-            late = away.union(cpu for cpu, beats_of in by_cpu.items() if number not in beats_of)
-            at = round(beats[number] * 1e9)
+            found = [ticks_of[number] for ticks_of in by_cpu.values() if number in ticks_of]
+            late = away.union(cpu for cpu, ticks_of in by_cpu.items() if number not in ticks_of)
+            at = round(ticks[number] * 1e9)
             self._seq += 1
             self._publish(found, late, at + wall, at + clock, behind=read - 1 - number)
         self._check(host.now_ns())
         return read
 
-    async def _look(self, now: Callable[[], float], deadline: float) -> None:
+    async def _check_wraps(self, now: Callable[[], float], deadline: float) -> None:
         """Read the counters that wrap; nothing is published."""
-        answers, _late = await self._crew.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), look=True)
+        answers, _late = await self._pool.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), wrap_check=True)
         self._assembler.note(answers)
         self._recheck = self._recheck or any(answer.gone for answer in answers)
-        self._looked = now()
+        self._wraps_checked = now()
 
     async def _tick(self, now: Callable[[], float]) -> None:
         """Ask everybody, wait until all have answered or are late, publish the frame."""
@@ -257,8 +260,8 @@ class Sampler:
         self._seq += 1
         wall, started = host.wall_ns(), host.now_ns()
         patience = max(_LATE_FLOOR, self.interval * _LATE_SHARE) if self._seq > 1 else _FIRST_TICK_SECONDS
-        answers, late = await self._crew.ask(now, patience)
-        self._looked = now()
+        answers, late = await self._pool.ask(now, patience)
+        self._wraps_checked = now()
         self._publish(answers, late, wall, started)
         # after the readings, not before: they come first, and the machine is at rest again
         self._check(started)
@@ -268,7 +271,7 @@ class Sampler:
         self._late_total += len(late)
         snapshot = self._assembler.assemble(
             answers,
-            Beat(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
+            Tick(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
         )
         self._recheck = bool(snapshot.failed)
         self.bus.publish(self._framed(snapshot))
@@ -276,13 +279,13 @@ class Sampler:
     def _framed(self, snapshot: Snapshot) -> Frame:
         """The frame of a snapshot; from where late readers were heard last the next one goes on."""
         base, earlier = self._last, self._earlier
-        places = empty_places(snapshot, self._census) if snapshot.late and base is not None else {}
+        places = empty_places(snapshot, self._capabilities) if snapshot.late and base is not None else {}
         if not places or base is None:
             self._earlier, self._last = base, snapshot
-            return Frame(base, snapshot, self._census)
+            return Frame(base, snapshot, self._capabilities)
         held = filled(base, earlier, places), filled(snapshot, base, places)
         self._earlier, self._last = held
-        return Frame(base, snapshot, self._census, held)
+        return Frame(base, snapshot, self._capabilities, held)
 
     def _check(self, at: int) -> None:
         """Look for CPUs that came or went, if it is time or one is known to have gone."""
@@ -291,11 +294,11 @@ class Sampler:
             self._found = self._new_topology()
 
     def _cut(self) -> bool:
-        """Whether beats that are to come are not wanted as they were asked for."""
-        return self._changed or self._early.rung
+        """Whether ticks that are to come are not wanted as they were asked for."""
+        return self._changed or self._early.requested
 
     def _grace(self) -> float:
-        """Once it is to stop: what an answer that is under way needs; in the first tick nobody waits at all."""
+        """Seconds that answers under way still have: unlimited until a stop, and none before the first snapshot."""
         return NO_HURRY if not self._stopping else 0.0 if self._last is None else _LATE_FLOOR
 
     def _follow_changes(self) -> None:
@@ -315,7 +318,7 @@ class Sampler:
         if topology is not None or tcc != self._machine.tcc:
             self._machine = replace(self._machine, tcc=tcc)
             # Which CPU reads a PMU's counters may have changed with the CPUs; readouts count down from another target.
-            self._offered = take_census(self._machine, self._offered.sources)
+            self._offered = probe_sources(self._machine, self._offered.sources)
         for source in added:
             self._offered = self._offered.plus(self._machine, source)
         if beside != self._beside:
@@ -330,11 +333,13 @@ class Sampler:
     def _replan(self) -> None:
         """Decide anew who reads what; signals given up before are tried again."""
         self._plan: Plan = make_plan(self._machine, self._offered, self._to_read())
-        self._census = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
-        self._crew.follow(self._machine, self._plan, self._census.signals)
-        self._assembler = Assembler(self._machine.topology, self._census, self._plan, self._turns, self._liveness)
-        wraps = [seconds for name in self._plan.signals() if (seconds := self._census.signals[name].wrap_seconds) > 0]
-        self._look_every = max(min(wraps, default=math.inf) / _LOOKS, _LOOK_FLOOR)
+        self._capabilities = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
+        self._pool.follow(self._machine, self._plan, self._capabilities.signals)
+        self._assembler = Assembler(self._machine.topology, self._capabilities, self._plan, self._wraps, self._liveness)
+        wraps = [
+            seconds for name in self._plan.signals() if (seconds := self._capabilities.signals[name].wrap_seconds) > 0
+        ]
+        self._wrap_check_every = max(min(wraps, default=math.inf) / _WRAP_CHECKS, _WRAP_CHECK_FLOOR)
 
     def _to_read(self) -> frozenset[SignalId]:
         held = self._relinquished
@@ -362,11 +367,11 @@ class Sampler:
         return None if topology.cpus == self._machine.topology.cpus else topology
 
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
-        """What the kernel says of online CPUs and of our cpuset; cheap enough for every tick."""
+        """Read the online CPUs and our cpuset; cheap enough for every tick."""
         host = self._machine.host
         try:
             online = host.read_text(_ONLINE)
-        except HostError:
+        except HostError:  # a tree of files may lack it: then the cpuset alone decides
             online = ""
         return online, host.usable_cpus()
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from turbotui.machine.topology import Topology
-from turbotui.machine.topology_kinds import Answer
+from turbotui.machine.topology_kinds import KindsAnswer
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.census import Census
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.limits import COMPARED_SECONDS
 
 _LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": Scope.NODE, "Module": Scope.MODULE}
 
 
-def why_absent(column: CounterColumn, census: Census, topology: Topology) -> Unavailable | None:
+def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topology) -> Unavailable | None:
     """Why a column cannot be shown on this machine; None when it can.
 
-    A level of the topology that has one instance only says nothing and counts as absent (turbostat-spec 2.3, rows 3-7).
+    A level of the topology with a single instance counts as absent (docs/specs/turbostat.md 2.3, rows 3-7).
     """
     for name in column.needs:
-        if name not in census.signals:
-            return census.why_missing(name)
+        if name not in capabilities.signals:
+            return capabilities.why_missing(name)
     level = _LEVELS.get(column.id)
     if level is not None and not topology.has_several(level):
         return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
@@ -37,20 +37,22 @@ def _one_type(topology: Topology) -> Unavailable:
     """Why there are no two kinds of core to tell apart."""
     if topology.core_types:
         return Unavailable(Reason.NO_HARDWARE, f"all measured cores are {topology.core_types[0]}")
-    reason = Reason.NO_HARDWARE if topology.kinds.answer is Answer.ONE else Reason.UNKNOWN_MODEL
+    reason = Reason.NO_HARDWARE if topology.kinds.answer is KindsAnswer.ONE else Reason.UNKNOWN_MODEL
     return Unavailable(reason, topology.kinds.sentence())
 
 
-def available_columns(catalog: Catalog, census: Census, topology: Topology) -> tuple[CounterColumn, ...]:
+def available_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology) -> tuple[CounterColumn, ...]:
     """Every column that can be had here, in print order."""
-    return tuple(column for column in catalog.columns if why_absent(column, census, topology) is None)
+    return tuple(column for column in catalog.columns if why_absent(column, capabilities, topology) is None)
 
 
-def default_columns(catalog: Catalog, census: Census, topology: Topology, *, extras: bool) -> tuple[CounterColumn, ...]:
-    """What is shown when nobody chose: the defaults that can be had. `extras` admits those beyond turbostat."""
+def default_columns(
+    catalog: Catalog, capabilities: Capabilities, topology: Topology, *, extras: bool
+) -> tuple[CounterColumn, ...]:
+    """The default columns that this machine has; `extras` admits those beyond turbostat's."""
     return tuple(
         column
-        for column in available_columns(catalog, census, topology)
+        for column in available_columns(catalog, capabilities, topology)
         if column.default and (extras or not column.extra)
     )
 
@@ -59,7 +61,7 @@ _FREE_FILES = frozenset({"proc-stat", "proc-interrupts"})
 _FREE_SIGNALS = frozenset({"tsc", "aperf", "mperf", "temp.core", "temp.pkg", "temp.ccd"})
 
 
-def free_columns(catalog: Catalog, census: Census) -> tuple[CounterColumn, ...]:
+def free_columns(catalog: Catalog, capabilities: Capabilities) -> tuple[CounterColumn, ...]:
     """Columns that cost next to nothing to read.
 
     Files that hold all CPUs and are read for the summary anyway, the counters of busy time and clock, which share a
@@ -67,13 +69,13 @@ def free_columns(catalog: Catalog, census: Census) -> tuple[CounterColumn, ...]:
     """
 
     def free(name: SignalId) -> bool:
-        if name not in census.signals or census.signals[name].behavior is Behavior.CONSTANT:
+        if name not in capabilities.signals or capabilities.signals[name].behavior is Behavior.CONSTANT:
             return True
-        return name in _FREE_SIGNALS or name.startswith("energy.") or census.provider[name].id in _FREE_FILES
+        return name in _FREE_SIGNALS or name.startswith("energy.") or capabilities.provider[name].id in _FREE_FILES
 
     return tuple(
         column for column in catalog.columns
-        if column.needs and all(name in census.signals for name in column.needs)
+        if column.needs and all(name in capabilities.signals for name in column.needs)
         and all(free(name) for name in (*column.needs, *column.wants))
     )
 
@@ -82,13 +84,15 @@ def choose_columns(
     catalog: Catalog,
     start: Sequence[CounterColumn],
     choices: Iterable[tuple[str, str]],
+    kept: Collection[ColumnId] = (),
 ) -> tuple[CounterColumn, ...]:
-    """Apply --show, --hide and --enable in the order given (turbostat-spec 1.4).
+    """Apply --show, --hide and --enable in the order given (docs/specs/turbostat.md 1.4).
 
     Args:
         catalog: where names and category words are looked up.
         start: what is shown without any choice.
         choices: ("show" | "hide" | "enable", comma-separated words). The first show clears what was there.
+        kept: columns that the first show does not clear.
 
     Raises:
         UsageError: a word that names no column and no category.
@@ -101,32 +105,32 @@ def choose_columns(
             shown -= meant
         else:
             if verb == "show" and not cleared:
-                shown, cleared = set(), True
+                shown, cleared = shown.intersection(kept), True
             shown |= meant
     return tuple(column for column in catalog.columns if column.id in shown)
 
 
-def signals_of(columns: Iterable[CounterColumn], census: Census,
+def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
                signals: Iterable[SignalId] = ()) -> frozenset[SignalId]:
     """The signals that have to be read for these columns and signals, with those that their scaling needs."""
-    wanted = {name for name in signals if name in census.signals}
+    wanted = {name for name in signals if name in capabilities.signals}
     for column in columns:
-        if all(name in census.signals for name in column.needs):
-            wanted.update(name for name in (*column.needs, *column.wants) if name in census.signals)
+        if all(name in capabilities.signals for name in column.needs):
+            wanted.update(name for name in (*column.needs, *column.wants) if name in capabilities.signals)
     for name in tuple(wanted):
-        signal = census.signals[name]
+        signal = capabilities.signals[name]
         wanted.update(time for time in (signal.enabled, signal.running) if time)
-    return frozenset(name for name in wanted if census.signals[name].behavior is not Behavior.CONSTANT)
+    return frozenset(name for name in wanted if capabilities.signals[name].behavior is not Behavior.CONSTANT)
 
 
-def compared_with(wanted: Collection[SignalId], census: Census, interval: float) -> frozenset[SignalId]:
-    """What is read beside these signals, to be compared with them.
+def compared_with(wanted: Collection[SignalId], capabilities: Capabilities, interval: float) -> frozenset[SignalId]:
+    """The signals that are read from second sources, to be compared with these.
 
     Args:
         wanted: signals that are read.
-        census: of the machine.
+        capabilities: of the machine.
         interval: seconds between two readings.
     """
     if interval < COMPARED_SECONDS:
         return frozenset()
-    return frozenset(other for name, others in census.beside.items() if name in wanted for other in others)
+    return frozenset(other for name, others in capabilities.beside.items() if name in wanted for other in others)

@@ -1,4 +1,4 @@
-"""A session: one machine being watched, with its census, catalog and sampler. What commands and the dashboard hold."""
+"""A session: one machine being watched, its capabilities, catalog and sampler; commands and the dashboard hold it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.machine.allocator import spare_memory
-from turbotui.machine.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.added import AddedCounter, is_turbostats, join_homes, parse_added
+from turbotui.quantities.added import AddedCounter, is_turbostats, join_instances, parse_added
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.added import with_added, with_events
 from turbotui.quantities.catalog.spies import with_spies
@@ -24,7 +24,7 @@ from turbotui.quantities.event_columns import SET, parse_requests
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
-from turbotui.sampling.census import Census, take_census
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
@@ -43,7 +43,7 @@ class Session:
 
     Attributes:
         machine: as it was at the start; `latest.topology` is what it is now.
-        census: which signals it offers.
+        capabilities: which signals it offers.
         catalog: its columns, with those that were added.
         added: counters that were added by hand in turbostat's grammar, in that order.
         events: events and formulas that were added, in that order.
@@ -57,8 +57,8 @@ class Session:
     def __init__(self, machine: Machine, sources: Sequence[Source], interval: float,
                  own_host: Host, cpus: frozenset[int] | None = None) -> None:
         self.machine = machine
-        self.census: Census = take_census(machine, sources)
-        self._known: Catalog = catalog_for(self.census.signals)
+        self.capabilities: Capabilities = probe_sources(machine, sources)
+        self._known: Catalog = catalog_for(self.capabilities.signals)
         self.catalog: Catalog = self._known
         self.added: tuple[AddedCounter, ...] = ()
         self.events: tuple[AddedEvents, ...] = ()
@@ -77,7 +77,7 @@ class Session:
         self._signals: frozenset[SignalId] = frozenset()
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
-        self._sampler = Sampler(machine, self.census, frozenset(), interval, cpus)
+        self._sampler = Sampler(machine, self.capabilities, frozenset(), interval, cpus)
         self._thread: threading.Thread | None = None
         self._gives_up = False
         self._on_frame: Callable[[Frame], None] = _ignore
@@ -99,18 +99,18 @@ class Session:
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside the columns' from the next tick on, and none of earlier calls.
 
-        They are no part of `census`: only frames know them, for as long as somebody looks at them.
+        They are no part of `capabilities`: only frames know them, for as long as somebody looks at them.
         """
         self._also = signals
         self._sampler.beside(sources)
         self._want()
 
     def _want(self) -> None:
-        wanted = signals_of((*self._columns, *self.spied), self.census, self._signals) | self._also
-        wanted |= compared_with(wanted, self.census, self._sampler.interval)
+        wanted = signals_of((*self._columns, *self.spied), self.capabilities, self._signals | self._also) | self._also
+        wanted |= compared_with(wanted, self.capabilities, self._sampler.interval)
         # A counter that wraps, once it was shown, is read on while its column is hidden: shown again it has its number
         # at once, and no wrap is lost in between. It is a register or two a package.
-        signals = self.census.signals
+        signals = self.capabilities.signals
         self._wrapping |= {name for name in wanted if name in signals and signals[name].wrap_seconds}
         self._sampler.want(wanted | {name for name in self._wrapping if name in signals})
 
@@ -118,7 +118,7 @@ class Session:
         """Add a counter, an event or a formula by hand, read from the next tick on if its column is wanted.
 
         Args:
-            text: as --add takes it (turbostat-spec 1.6; `quantities.event_columns`).
+            text: as --add takes it (docs/specs/turbostat.md 1.6; `quantities.event_columns`).
 
         Returns:
             Its column, the first of several; whether it can be had is for `selection.why_absent` to say.
@@ -130,7 +130,7 @@ class Session:
         return self.add_all(text)[0]
 
     def add_all(self, text: str) -> tuple[CounterColumn, ...]:
-        """As `add`, with all columns that the text stands for.
+        """Like `add`, but returns all columns that the text stands for.
 
         Raises:
             AddError, UsageError: as `add`; nothing is added then.
@@ -144,13 +144,13 @@ class Session:
         return columns
 
     def typed(self) -> tuple[str, ...]:
-        """What was added and not removed, as it was typed: adding it again gives the same columns."""
+        """The texts that were added and not removed; adding them again gives the same columns."""
         return tuple(dict.fromkeys(text for texts in self._typed.values() for text in texts))
 
     def _add(self, text: str) -> tuple[CounterColumn, ...]:
         if is_turbostats(text):
             return (self._add_counter(parse_added(text)),)
-        before = self.census, self.events, self.catalog
+        before = self.capabilities, self.events, self.catalog
         if text.startswith(SET):
             return self._add_set(text.removeprefix(SET).strip())
         sources = []
@@ -159,13 +159,13 @@ class Session:
             for request in parse_requests(text):
                 known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
                 if known is None:
-                    known, self.census = open_request(
-                        self.machine, self.census, request, self.catalog.by_id, self.events)
+                    known, self.capabilities = open_request(
+                        self.machine, self.capabilities, request, self.catalog.by_id, self.events)
                     self._keep(self.added, (*self.events, known))
                     sources.append(known.source)
                 columns += known.columns
         except UsageError:
-            self.census, self.events, self.catalog = before
+            self.capabilities, self.events, self.catalog = before
             raise
         for source in sources:
             self._sampler.add(source)
@@ -175,7 +175,7 @@ class Session:
         wanted = named_set(self.find_sets(), name)
         known = [one for one in self.events if one.request.text.startswith(f"{SET}{name}/")]
         if not known:
-            chosen, self.census = open_set(self.machine, self.census, wanted, self.catalog.by_id)
+            chosen, self.capabilities = open_set(self.machine, self.capabilities, wanted, self.catalog.by_id)
             known = [one.added for one in chosen if one.added is not None]
             self._keep(self.added, (*self.events, *known))
             for one in known:
@@ -185,14 +185,14 @@ class Session:
                      if column.name in shown or not column.alternatives)
 
     def _add_counter(self, counter: AddedCounter) -> CounterColumn:
-        rival = next((one for one in self.added if one.name == counter.name), None)
-        if rival is not None:
-            counter = rival if rival == counter else join_homes(rival, counter)
-        known = (*self.added, counter) if rival is None else self.added
-        self._keep(tuple(counter if one is rival else one for one in known), self.events)
-        if counter is not rival:
+        previous = next((one for one in self.added if one.name == counter.name), None)
+        if previous is not None:
+            counter = previous if previous == counter else join_instances(previous, counter)
+        known = (*self.added, counter) if previous is None else self.added
+        self._keep(tuple(counter if one is previous else one for one in known), self.events)
+        if counter is not previous:
             source = added_source(counter)
-            self.census = self.census.plus(self.machine, source)
+            self.capabilities = self.capabilities.plus(self.machine, source)
             self._sampler.add(source)
         return self.catalog.by_id[counter.name]
 
@@ -206,12 +206,12 @@ class Session:
 
     @property
     def spies(self) -> SpyPlan:
-        """What spies count, or will from the next interval on."""
+        """The plan of what spies count, in force from the next interval on."""
         return self._spies.plan
 
     @property
     def spy_notes(self) -> tuple[str, ...]:
-        """What could not be done of it here, a sentence each."""
+        """Sentences about parts of the spies' plan that this machine cannot count."""
         found = self._spies.arrangement
         return (*found.notes, *(why.sentence() for why in found.refused.values()))
 
@@ -225,10 +225,12 @@ class Session:
             self._spy(plan)
 
     def _spy(self, plan: SpyPlan) -> None:
-        self._composed(self.added, self.events, plan, self.census)  # a clash of names is told before anything changes
+        self._composed(
+            self.added, self.events, plan, self.capabilities
+        )  # a clash of names is told before anything changes
         self._spies.follow(plan)
-        self.census = self.census.plus(self.machine, self._spies)
-        columns = self._composed(self.added, self.events, plan, self.census)
+        self.capabilities = self.capabilities.plus(self.machine, self._spies)
+        columns = self._composed(self.added, self.events, plan, self.capabilities)
         self.catalog = Catalog(columns, {column.id: column for column in columns})
         self.spied = tuple(column for column in columns if "spies" in column.groups)
         self._sampler.add(self._spies)
@@ -256,21 +258,21 @@ class Session:
             self.spy_note = str(error)
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        """What was added and not removed: each column's name, and what it shows in the words it was asked for with."""
+        """Columns that were added and not removed: name, and what each counts in the grammar of --add."""
         counters = tuple((one.name, str(one.place)) for one in self.added)
         return counters + tuple(pair for one in self.events for pair in one.shown())
 
     def _keep(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...]) -> None:
-        columns = self._composed(counters, events, self._spies.plan, self.census)
+        columns = self._composed(counters, events, self._spies.plan, self.capabilities)
         self.added, self.events = counters, events
         self.catalog = Catalog(columns, {column.id: column for column in columns})
 
     def _composed(self, counters: tuple[AddedCounter, ...], events: tuple[AddedEvents, ...], plan: SpyPlan,
-                  census: Census) -> tuple[CounterColumn, ...]:
+                  capabilities: Capabilities) -> tuple[CounterColumn, ...]:
         """The machine's columns, with those added by hand in place, and those of spies behind."""
         columns = with_added(self._known.columns, counters)
         columns = with_events(columns, [column for one in events for column in one.columns])
-        return with_spies(columns, plan, frozenset(census.signals))
+        return with_spies(columns, plan, frozenset(capabilities.signals))
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None, first: float | None = None,
               on_end: Callable[[], None] | None = None, hold: float = 0.0) -> None:
@@ -387,8 +389,8 @@ class _Callback:
 
 
 def _ignore(_frame: Frame) -> None:
-    """For a session nobody listens to."""
+    """Discard the frame of a session without a listener."""
 
 
 def _nothing() -> None:
-    """For a session whose end nobody waits for."""
+    """Do nothing at the end of a session without a listener."""

@@ -14,7 +14,7 @@ class Snapshot:
     """Raw values of the machine at one tick.
 
     Attributes:
-        seq: number of the tick, from 0; a skipped beat leaves no number out.
+        seq: number of the tick, from 0; a skipped tick leaves no number out.
         wall_ns: wall clock when the tick began.
         started_ns: host monotonic clock when the tick began.
         topology: the CPUs as they were; all sequences below are in the order of its instances.
@@ -24,11 +24,11 @@ class Snapshot:
         failed: CPUs whose worker ended (offline).
         span_ns: from the first read's start to the last read's end over all CPUs.
         busy_ns: time spent inside reads, added over all CPUs.
-        overruns: beats skipped so far because a tick took longer than the interval.
+        overruns: ticks skipped so far because a tick took longer than the interval.
         late_total: late answers so far.
         fresh: signal -> positions whose counter began at this very reading (opened anew): no difference with the
             snapshot before.
-        turns: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
+        wraps: signal that wraps -> how often each position's counter was seen to pass zero since sampling began. Raw
             values stay as read; readings between two snapshots show in this count only.
         unsure: signal that wraps -> positions not looked at for so long that a wrap may have been missed.
         still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
@@ -49,7 +49,7 @@ class Snapshot:
     overruns: int = 0
     late_total: int = 0
     fresh: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
-    turns: Mapping[SignalId, Sequence[int]] = field(default_factory=dict)
+    wraps: Mapping[SignalId, Sequence[int]] = field(default_factory=dict)
     unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
     still: Mapping[SignalId, Mapping[int, float]] = field(default_factory=dict)

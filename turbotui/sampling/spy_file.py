@@ -17,17 +17,17 @@ class SpyFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._told: tuple[int, ...] | None = None  # the state that was read, or said to be unusable
+        self._reported: tuple[int, ...] | None = None  # the state that was read, or said to be unusable
 
     def read(self) -> SpyPlan:
-        """What it says now.
+        """Read and parse the file now.
 
         Raises:
             SpyError: it cannot be read, or not understood; one sentence that names it.
         """
         try:
             found = read_given(self.path)
-            self._told = _mark(found.status)
+            self._reported = _mark(found.status)
             text = found.text()
         except GivenFileError as error:
             raise SpyError(f"{self.path} cannot be read: {error.why}") from error
@@ -37,7 +37,7 @@ class SpyFile:
             raise SpyError(f"{self.path}: {error}") from error
 
     def changed(self) -> SpyPlan | None:
-        """What it says if it has changed since the last look, else None.
+        """The plan in the file if the file has changed since the last call, else None.
 
         Raises:
             SpyError: it has changed to something that cannot be followed; said once for each change. An empty file is
@@ -46,13 +46,13 @@ class SpyFile:
         try:
             mark = _mark(os.stat(self.path))
         except OSError as error:
-            if self._told is None:
+            if self._reported is None:
                 return None
-            self._told = None
+            self._reported = None
             raise SpyError(f"{self.path} is gone ({error.strerror}): its last content is followed") from error
-        if mark == self._told:
+        if mark == self._reported:
             return None
-        self._told = mark
+        self._reported = mark
         plan = self.read()
         if not plan.spies:
             raise SpyError(f"{self.path} names no event ([[spy]]) any more: its last content is followed")

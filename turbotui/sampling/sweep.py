@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Homes:
-    """The instances of one scope that some rows lie in, and their signals in that order.
+class _Owners:
+    """The instances of one scope that own the values of some rows, and their signals in that order.
 
     Attributes:
         instances: each once.
@@ -53,13 +53,13 @@ class Selection:
     It holds no frame, and the frame that holds it is handed in: see `Interval` on cycles.
     """
 
-    __slots__ = ("_cells", "_homes", "_whole", "rows")
+    __slots__ = ("_cells", "_owners", "_whole", "rows")
 
     def __init__(self, rows: tuple[RowId, ...], *, whole: bool = False) -> None:
         """Whole: the rows are all of their level, in topology order."""
         self.rows = rows
         self._whole = whole
-        self._homes: dict[Scope, _Homes] = {}
+        self._owners: dict[Scope, _Owners] = {}
         self._cells: dict[ColumnId, Sequence[Value]] = {}
 
     def cells(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
@@ -69,19 +69,19 @@ class Selection:
             found = self._cells[column.id] = self._compute(frame, column)
         return found
 
-    def at_homes(self, frame: Frame, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
+    def at_owners(self, frame: Frame, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values the cells show, each once, and these values."""
         cells = self.cells(frame, column)
-        homes = self._homes.get(column.scope)
-        if homes is None or homes.places is None:
+        owners = self._owners.get(column.scope)
+        if owners is None or owners.places is None:
             return self.rows, cells
-        if homes.first is None:
+        if owners.first is None:
             seen: dict[RowId, int] = {}
-            for at, (row, place) in enumerate(zip(self.rows, homes.places, strict=True)):
+            for at, (row, place) in enumerate(zip(self.rows, owners.places, strict=True)):
                 if place >= 0 or frame.topology.instance(row) is not None:
-                    seen.setdefault(row if place < 0 else homes.instances[place].row, at)
-            homes.first = (tuple(seen), tuple(seen.values()))
-        rows, first = homes.first
+                    seen.setdefault(row if place < 0 else owners.instances[place].row, at)
+            owners.first = (tuple(seen), tuple(seen.values()))
+        rows, first = owners.first
         return rows, [cells[at] for at in first]
 
     def known(self, column: ColumnId) -> Sequence[Value] | None:
@@ -91,34 +91,34 @@ class Selection:
     def _compute(self, frame: Frame, column: CounterColumn) -> Sequence[Value]:
         if column.whole_only or not frame.can(column):
             return [frame.cell(column, row) for row in self.rows]
-        homes = self._homes.get(column.scope)
-        if homes is None:
-            homes = self._homes[column.scope] = self._find(frame.topology, column.scope)
-        values = self._at_homes(frame, column, homes)
-        if homes.places is None:
+        owners = self._owners.get(column.scope)
+        if owners is None:
+            owners = self._owners[column.scope] = self._find(frame.topology, column.scope)
+        values = self._at_owners(frame, column, owners)
+        if owners.places is None:
             return values
         return [
             frame.cell(column, row) if place < 0 else values[place]
-            for row, place in zip(self.rows, homes.places, strict=True)
+            for row, place in zip(self.rows, owners.places, strict=True)
         ]
 
     @staticmethod
-    def _at_homes(frame: Frame, column: CounterColumn, homes: _Homes) -> Sequence[Value]:
-        if homes.positions is not None:
+    def _at_owners(frame: Frame, column: CounterColumn, owners: _Owners) -> Sequence[Value]:
+        if owners.positions is not None:
             level = frame.known_level(column)
             if level is not None:
-                return [level[position] for position in homes.positions]
-        sweep, compute = Sweep(frame, homes), column.compute
+                return [level[position] for position in owners.positions]
+        sweep, compute = Sweep(frame, owners), column.compute
         values: list[Value] = []
-        for at in range(len(homes.instances)):
+        for at in range(len(owners.instances)):
             sweep.at = at
             values.append(compute(sweep))
         return values
 
-    def _find(self, topology: Topology, scope: Scope) -> _Homes:
+    def _find(self, topology: Topology, scope: Scope) -> _Owners:
         everything = topology.instances(scope)
         if self._whole and self.rows and self.rows[0].scope is scope:
-            return _Homes(scope, everything, None, None)
+            return _Owners(scope, everything, None, None)
         places: list[int] = []
         found: dict[int, int] = {}
         for row in self.rows:
@@ -128,13 +128,13 @@ class Selection:
                 continue
             places.append(found.setdefault(topology.index(scope, instance.cpus[0]), len(found)))
         positions = tuple(found)
-        return _Homes(scope, [everything[position] for position in positions], positions, places)
+        return _Owners(scope, [everything[position] for position in positions], positions, places)
 
 
 def each_row(frame: Frame, scope: Scope) -> Iterator[tuple[RowId, Inputs]]:
-    """What may be asked about every row of a level, one after the other; each holds until the next is taken."""
+    """Inputs of every row of a level, one after the other; each is valid until the next is taken."""
     instances = frame.topology.instances(scope)
-    sweep = Sweep(frame, _Homes(scope, instances, None, None))
+    sweep = Sweep(frame, _Owners(scope, instances, None, None))
     for sweep.at, instance in enumerate(instances):
         yield instance.row, sweep
 
@@ -146,16 +146,16 @@ class Sweep:
         at: place of the instance it stands on.
     """
 
-    __slots__ = ("_deltas", "_frame", "_homes", "_rates", "_together", "_values", "at")
+    __slots__ = ("_deltas", "_frame", "_owners", "_rates", "_together", "_values", "at")
 
-    def __init__(self, frame: Frame, homes: _Homes) -> None:
+    def __init__(self, frame: Frame, owners: _Owners) -> None:
         self.at = 0
         self._frame = frame
-        self._homes = homes
-        self._deltas = homes.deltas
-        self._rates = homes.rates
-        self._values = homes.values
-        self._together = homes.together
+        self._owners = owners
+        self._deltas = owners.deltas
+        self._rates = owners.rates
+        self._values = owners.values
+        self._together = owners.together
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
@@ -210,7 +210,7 @@ class Sweep:
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
         """See `columns.Inputs.each`."""
-        if self._homes.scope.rank <= scope.rank:
+        if self._owners.scope.rank <= scope.rank:
             return (self,)
         return self._frame.inputs(self._row).each(scope)
 
@@ -220,41 +220,41 @@ class Sweep:
 
     @property
     def _row(self) -> RowId:
-        return self._homes.instances[self.at].row
+        return self._owners.instances[self.at].row
 
     def _spread(self, name: SignalId, numbers: Callable[[SignalId], Numbers],
                 at: Callable[[SignalId, Sequence[int]], Numbers],
                 reduced: Callable[[Instance, SignalId], float | None]) -> Numbers:
         """The values of a signal in row order: its own order, that of the instances around the rows, or reduced."""
-        signal, homes = self._frame.census.signals.get(name), self._homes
+        signal, owners = self._frame.capabilities.signals.get(name), self._owners
         if signal is None:
-            return [None] * len(homes.instances)
-        if signal.scope is homes.scope:
-            return numbers(name) if homes.positions is None else at(name, homes.positions)
-        if signal.scope.rank > homes.scope.rank:
-            around = homes.around.get(signal.scope)
+            return [None] * len(owners.instances)
+        if signal.scope is owners.scope:
+            return numbers(name) if owners.positions is None else at(name, owners.positions)
+        if signal.scope.rank > owners.scope.rank:
+            around = owners.around.get(signal.scope)
             if around is None:
                 index, scope = self._frame.topology.index, signal.scope
-                around = homes.around[scope] = [index(scope, instance.cpus[0]) for instance in homes.instances]
+                around = owners.around[scope] = [index(scope, instance.cpus[0]) for instance in owners.instances]
             return at(name, around)
-        return [reduced(instance, name) for instance in homes.instances]
+        return [reduced(instance, name) for instance in owners.instances]
 
     def _compared(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
         """For each instance, whether these counters were read together."""
         frame = self._frame
-        columns = [self._windows(name) for name in signals if name in frame.census.signals]
+        columns = [self._windows(name) for name in signals if name in frame.capabilities.signals]
         if not columns:
-            return [False] * len(self._homes.instances)
+            return [False] * len(self._owners.instances)
         if None not in columns[0] and all(column is columns[0] or column == columns[0] for column in columns):
-            return [True] * len(self._homes.instances)
+            return [True] * len(self._owners.instances)
         return [common(windows) is not None for windows in zip(*columns, strict=True)]
 
     def _windows(self, name: SignalId) -> Numbers:
         """For each instance, the seconds between the two readings of a counter; None where they differ inside it."""
-        found = self._homes.windows.get(name)
+        found = self._owners.windows.get(name)
         if found is None:
             frame = self._frame
-            found = self._homes.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
+            found = self._owners.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
         return found
 
     def _row_window(self, instance: Instance, name: SignalId) -> float | None:

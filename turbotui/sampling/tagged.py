@@ -42,6 +42,6 @@ class TaggedInputs(RowInputs):
 
 def tagged_cell(frame: Frame, column: CounterColumn, cpus: Iterable[int]) -> Value:
     """A column over a set of CPUs; None if unknown, and for columns that exist once for the whole machine."""
-    if column.whole_only or any(name not in frame.census.signals for name in column.needs):
+    if column.whole_only or any(name not in frame.capabilities.signals for name in column.needs):
         return None
     return column.compute(TaggedInputs(frame, column, cpus))

@@ -19,24 +19,24 @@ class Unheard:
 
     def take(self, answer: Answer) -> None:
         """Keep an answer that came too late; on the worker's thread, which is not asked meanwhile."""
-        began = answer.began.union(*(beat.began for beat in answer.beats.values()))
+        began = answer.began.union(*(tick.began for tick in answer.ticks.values()))
         before = self._answers.get(answer.worker)
         if before is not None:
             began |= before.began
-        kept = Answer(answer.worker) if answer.beats else answer
+        kept = Answer(answer.worker) if answer.ticks else answer
         self._answers[answer.worker] = replace(kept, began=began, late=True)
 
     def forget_readings(self) -> None:
-        """What is read has changed, or the CPUs: what was read before has no place any more."""
+        """Drop readings kept so far, after a change of the plan or of the CPUs; keep which counters began."""
         for worker, answer in list(self._answers.items()):
             self._answers[worker] = Answer(worker, began=answer.began, late=True)
 
-    def with_answers(self, answers: Sequence[Answer], *, beats: bool) -> list[Answer]:
+    def with_answers(self, answers: Sequence[Answer], *, ticks: bool) -> list[Answer]:
         """The answers to a tick, with what was not heard of earlier ones.
 
         Args:
             answers: that came in time.
-            beats: they are to several beats, none of which an earlier answer can stand in for.
+            ticks: they are to several ticks, none of which an earlier answer can stand in for.
         """
         if not self._answers:
             return list(answers)
@@ -45,7 +45,7 @@ class Unheard:
             missed = self._answers.pop(answer.worker, None)
             found.append(answer if missed is None else _began_too(answer, missed.began))
         for worker, answer in list(self._answers.items()):
-            if not beats and (answer.readings.cpus or answer.shared):
+            if not ticks and (answer.readings.cpus or answer.shared):
                 found.append(self._answers.pop(worker))
         return found
 
@@ -54,7 +54,7 @@ def _began_too(answer: Answer, began: frozenset[tuple[str, int]]) -> Answer:
     """An answer from whose readings on no difference reaches back before what began unheard."""
     if not began:
         return answer
-    if not answer.beats:
+    if not answer.ticks:
         return replace(answer, began=answer.began | began)
-    first = min(answer.beats)
-    return replace(answer, beats={**answer.beats, first: _began_too(answer.beats[first], began)})
+    first = min(answer.ticks)
+    return replace(answer, ticks={**answer.ticks, first: _began_too(answer.ticks[first], began)})

@@ -21,8 +21,8 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, SharedReading, Work
 from turbotui.sampling.plan import Task
-from turbotui.sampling.turnstile import Turnstile
-from turbotui.sources.source import Adjustable, CpuGone, Following, Reader, SharedReader, Turning
+from turbotui.sampling.semaphore import WorkerSemaphore
+from turbotui.sources.source import Adjustable, CpuGone, Reader, Rotating, SharedReader, TopologyFollower
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
 _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's interval
@@ -36,17 +36,17 @@ class _Held:
         wanted: what it returns.
         task: what it was opened for.
         reader: itself.
-        turning: itself, if it turns.
-        take: what is to be done when it is read; `settle` makes values of what it gave between two times in ns.
+        rotating: itself, if it rotates between event sets.
+        take: what is to be done when it is read; `decode` makes values of what it gave between two times in ns.
         quickest: ns of its quickest read so far, or 0.
     """
 
     wanted: frozenset[SignalId]
     task: Task
     reader: Reader
-    turning: Turning | None
+    rotating: Rotating | None
     take: Callable[[], object]
-    settle: Callable[[Any, int, int], Sequence[Raw]]
+    decode: Callable[[Any, int, int], Sequence[Raw]]
     quickest: int = 0
 
 
@@ -55,8 +55,8 @@ _Taken = tuple[_Held, int, object, int]
 
 
 def _hold(task: Task, reader: Reader) -> _Held:
-    if isinstance(reader, Turning):
-        return _Held(task.wanted, task, reader, reader, reader.capture, reader.settle)
+    if isinstance(reader, Rotating):
+        return _Held(task.wanted, task, reader, reader, reader.capture, reader.decode)
     return _Held(task.wanted, task, reader, None, reader.read, _as_it_is)
 
 
@@ -64,7 +64,7 @@ def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
     return raw
 
 
-_UNSETTLED = (None, None, None)
+_NOTHING_OPEN = (None, None, None)
 
 
 class Worker(threading.Thread):
@@ -73,16 +73,16 @@ class Worker(threading.Thread):
     Args:
         name: of the thread.
         pin_to: the CPUs it is bound to; none: it is not bound.
-        turnstile: who it waits for when asked; None: nobody.
+        semaphore: limits how many workers read at a time; None: no limit.
 
     Attributes:
         busy: asked and not yet answered.
         crash: what a source raised although its contract does not allow it.
     """
 
-    def __init__(self, name: str, pin_to: tuple[int, ...], turnstile: Turnstile | None = None) -> None:
+    def __init__(self, name: str, pin_to: tuple[int, ...], semaphore: WorkerSemaphore | None = None) -> None:
         super().__init__(name=name, daemon=True)
-        self._turnstile = turnstile
+        self._semaphore = semaphore
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
@@ -90,22 +90,22 @@ class Worker(threading.Thread):
         self._inbox: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], _Held] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
-        self._settled: tuple[object, object, object] = _UNSETTLED
-        self._bell = threading.Lock()  # held while nobody rings
+        self._open_for: tuple[object, object, object] = _NOTHING_OPEN
+        self._wake_up = threading.Lock()  # held until somebody wakes the worker
 
     def ask(self, work: Work) -> None:
         """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
         self.busy = True
-        self._bell.acquire(blocking=False)
-        if self._turnstile is None:
+        self._wake_up.acquire(blocking=False)
+        if self._semaphore is None:
             self.take(work)
         else:
-            self._turnstile.enter(self, work)
+            self._semaphore.enter(self, work)
 
     def cut(self) -> None:
-        """Answer with the beats read so far, and read no more of them. On the thread that asked."""
-        with contextlib.suppress(RuntimeError):  # it rings already
-            self._bell.release()
+        """Answer with the ticks read so far, and read no more of them. On the thread that asked."""
+        with contextlib.suppress(RuntimeError):  # it is being woken already
+            self._wake_up.release()
 
     def take(self, work: Work) -> None:
         """Have the request now."""
@@ -119,30 +119,30 @@ class Worker(threading.Thread):
         """Serve requests until `end`."""
         while (work := self._inbox.get()) is not None:
             try:
-                answer = self._serve_beats(work) if work.beats else self._serve(work)
+                answer = self._serve_ticks(work) if work.ticks else self._serve(work)
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
                 self.crash = error
                 answer = Answer(self, crash=error)
             work.reply(answer)
             del answer, work  # a thousand workers that wait would keep a thousand old readings
-            if self._turnstile is not None:
-                self._turnstile.leave(self)
+            if self._semaphore is not None:
+                self._semaphore.leave(self)
         self._close_all()
 
-    def _serve_beats(self, work: Work) -> Answer:
-        """Read at each beat, by this thread's own clock; a beat whose end has passed is left out.
+    def _serve_ticks(self, work: Work) -> Answer:
+        """Read at each tick, by this thread's own clock; a tick whose end has passed is left out.
 
-        What a beat cannot do without is done at the beat; where the readers allow it all else waits for the last one,
+        What a tick cannot do without is done at the tick; where the readers allow it all else waits for the last one,
         because after a rest everything that a thread does takes several times as long.
         """
         found: dict[int, Answer] = {}
         pending: dict[int, list[_Taken]] = {}
-        readers = self._patient(work)
+        readers = self._deferrable(work)
         now, after = work.machine.host.now_ns, work.after
-        ends = (*work.beats[1:], math.inf)
-        for number, (beat, end) in enumerate(zip(work.beats, ends, strict=True)):
-            left = beat + after - time.monotonic()
-            if left > 0 and self._bell.acquire(timeout=left):
+        ends = (*work.ticks[1:], math.inf)
+        for number, (tick, end) in enumerate(zip(work.ticks, ends, strict=True)):
+            left = tick + after - time.monotonic()
+            if left > 0 and self._wake_up.acquire(timeout=left):
                 break
             if time.monotonic() >= end:
                 continue
@@ -150,30 +150,30 @@ class Worker(threading.Thread):
                 pending[number] = taken = _take(readers, now)
                 if not any(isinstance(one[2], Exception) for one in taken):
                     continue
-                self._settle_beats(pending, found)
+                self._decode_ticks(pending, found)
             else:
                 found[number] = self._serve(work)
-            readers = self._patient(work)
-        self._settle_beats(pending, found)
-        return Answer(self, beats=found)
+            readers = self._deferrable(work)
+        self._decode_ticks(pending, found)
+        return Answer(self, ticks=found)
 
-    def _patient(self, work: Work) -> list[_Held]:
-        """The readers, if nothing but readings is to be done at a beat, and what they give can wait."""
-        if work.shared or not self._is_settled(work):
+    def _deferrable(self, work: Work) -> list[_Held]:
+        """The readers, if a tick needs nothing but readings and all of them can be decoded later; else none."""
+        if work.shared or not self._is_open_for(work):
             return []
         readers = self._held(work)
-        return readers if all(held.turning is None or held.turning.patient for held in readers) else []
+        return readers if all(held.rotating is None or held.rotating.deferrable for held in readers) else []
 
     def _held(self, work: Work) -> list[_Held]:
         """The open readers of the tasks."""
         keys = ((task.source.id, task.cpu) for task in work.tasks)
         return [self._readers[key] for key in keys if key in self._readers]
 
-    def _settle_beats(self, pending: dict[int, list[_Taken]], found: dict[int, Answer]) -> None:
-        """Work out what several beats gave, which nobody has looked at yet."""
+    def _decode_ticks(self, pending: dict[int, list[_Taken]], found: dict[int, Answer]) -> None:
+        """Decode the readings of several ticks, in their order."""
         while pending:
             number = next(iter(pending))
-            found[number] = self._settle(pending.pop(number), more=bool(pending))
+            found[number] = self._decode(pending.pop(number), more=bool(pending))
 
     def _close_all(self) -> None:
         while self._readers:
@@ -188,29 +188,29 @@ class Worker(threading.Thread):
                 work.machine.host.pin_this_thread(self._pin_to)
             except HostError:  # the CPU went offline, or left our cpuset
                 self._close_all()
-                self._settled = _UNSETTLED
+                self._open_for = _NOTHING_OPEN
                 return Answer(self, gone=frozenset(self._pin_to))
             self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
-        if not work.look and not self._is_settled(work):
+        if not work.wrap_check and not self._is_open_for(work):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
             # what did not open is tried again in every tick
-            self._settled = _UNSETTLED if gone or failures else (work.tasks, work.shared, work.machine)
+            self._open_for = _NOTHING_OPEN if gone or failures else (work.tasks, work.shared, work.machine)
         taken = _take(self._held(work), work.machine.host.now_ns)
         shared = self._read_shared(work, failures)
-        return self._settle(taken, gone, failures, began, shared, turn=not work.look)
+        return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
 
-    def _is_settled(self, work: Work) -> bool:
-        """Whether every reader is open, of just these tasks."""
-        return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._settled,
+    def _is_open_for(self, work: Work) -> bool:
+        """Whether the open readers are those of just these tasks."""
+        return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._open_for,
                                                       strict=True))
 
-    def _settle(self, taken: Sequence[_Taken], gone: set[int] | None = None,
+    def _decode(self, taken: Sequence[_Taken], gone: set[int] | None = None,
                 failures: dict[tuple[str, int], str] | None = None, began: AbstractSet[tuple[str, int]] = frozenset(),
-                shared: Sequence[SharedReading] = (), *, turn: bool = True, more: bool = False) -> Answer:
-        """Work out the answer, and have readers turn to what they count next.
+                shared: Sequence[SharedReading] = (), *, rotate: bool = True, more: bool = False) -> Answer:
+        """Decode readings into an answer, and have readers rotate to the set that they count next.
 
         Args:
             taken: from the readers.
@@ -218,8 +218,8 @@ class Worker(threading.Thread):
             failures: known already.
             began: readers just opened.
             shared: read already.
-            turn: whether an interval ended with what was taken.
-            more: what was taken at later beats is still to be worked out.
+            rotate: whether an interval ended with what was taken.
+            more: what was taken at later ticks is still to be worked out.
         """
         gone = set() if gone is None else gone
         failures = {} if failures is None else failures
@@ -236,10 +236,10 @@ class Worker(threading.Thread):
                 if self._readers.get(key) is not held:  # closed since, for the same reason
                     gone.add(cpu)
                     continue
-                raw = held.settle(found, started, ended)
+                raw = held.decode(found, started, ended)
                 readings.add((cpu, source), held.reader.signals, started, ended, raw)
-                if turn and held.turning is not None:
-                    held.turning.turn(more=more)
+                if rotate and held.rotating is not None:
+                    held.rotating.rotate(more=more)
             except CpuGone:
                 gone.add(cpu)
             except HostError as error:
@@ -247,9 +247,9 @@ class Worker(threading.Thread):
                 if raw is None:
                     readings.add((cpu, source), held.reader.signals, started, ended, None)
         for key in [key for key in self._readers if key[1] in gone]:
-            # A CPU that comes back before anybody looks has lost its counters, and its pinned thread has been moved.
+            # A CPU that comes back before anybody checks has lost its counters, and its pinned thread has been moved.
             self._readers.pop(key).reader.close()
-            self._pinned, self._settled = None, _UNSETTLED
+            self._pinned, self._open_for = None, _NOTHING_OPEN
         return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
 
     def _read_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> list[SharedReading]:
@@ -304,7 +304,7 @@ class Worker(threading.Thread):
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
             topology = work.machine.topology
-            if held is not None and held[1] is not topology and isinstance(held[2], Following):
+            if held is not None and held[1] is not topology and isinstance(held[2], TopologyFollower):
                 held[2].follow(topology.cpus)
                 held = self._shared[name] = (held[0], topology, held[2])
             if held is not None and held[1] is topology:

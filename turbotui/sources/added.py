@@ -7,17 +7,17 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.errors import GroupError, UnknownPmuError
+from turbotui.events.leaders import led
+from turbotui.machine.calibration import read_msr
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.events.errors import GroupError, UnknownPmuError
-from turbotui.machine.events.leaders import led
 from turbotui.machine.given_files import PATIENCE, GivenFileError, within
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine
-from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
+from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError, list_pmus
-from turbotui.machine.registers import decode, read_once
+from turbotui.machine.registers import decode
 from turbotui.quantities.added import AddedCounter, EventAt, FileAt, RegisterAt, Shape, TelemetryAt
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -25,7 +25,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.added_telemetry import AddedTelemetry
 from turbotui.sources.kinds import PerCpuSource
-from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, mask_readers, try_offers
 from turbotui.sources.source import CpuGone, Probe, Reader, Source
 from turbotui.sources.sysfs_files import FileReader, ValueFile, number, read_value
@@ -55,7 +55,7 @@ def _signal(counter: AddedCounter) -> Signal:
         scope=counter.scope,
         unit=Unit.TEXT if raw else Unit.COUNT,
         behavior=Behavior.GAUGE if raw or counter.shape is Shape.AVERAGE else Behavior.COUNTER,
-        reduce=Reduce.SAME if raw else Reduce.MEAN,  # turbostat-spec 1.6, "Summary row"
+        reduce=Reduce.SAME if raw else Reduce.MEAN,  # docs/specs/turbostat.md 1.6
         origin=str(counter.place),
         document="added by hand",
         width_bits=counter.width,
@@ -116,22 +116,8 @@ class AddedRegister(PerCpuSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Read it once, on the first measured CPU."""
-        return Probe({self._counter.signal: self._look(machine)})
-
-    def _look(self, machine: Machine) -> Signal | Unavailable:
-        facts = circumstances(machine)
-        cpu = machine.topology.cpus[0]
-        try:
-            machine.host.close(machine.host.open_msr(cpu))
-        except HostError as error:
-            return explain_msr_open(error, cpu, facts)
-        try:
-            raw = read_once(machine.host, cpu, self._place.address)
-        except HostError as error:
-            return explain_msr_read(error, str(self._place), facts)
-        if raw == 0 and invents_zeros(machine.host, cpu):
-            return invented(str(self._place))
-        return _signal(self._counter)
+        found = read_msr(machine, self._place.address, circumstances(machine))
+        return Probe({self._counter.signal: found if isinstance(found, Unavailable) else _signal(self._counter)})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One device a reader."""
@@ -234,7 +220,7 @@ class AddedEvent(PerfSource):
                 if not readers:
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
             offers = tuple(
-                Offer(Event(signal if one is each else f"{signal}.leader", one.attr, str(self._place)), on)
+                Offer(GroupEvent(signal if one is each else f"{signal}.leader", one.attr, str(self._place)), on)
                 for one in led((each,))
             )
             usable, refused = try_offers(machine, offers[:1], facts)
@@ -256,7 +242,7 @@ class AddedEvent(PerfSource):
         return Findings(tuple(groups), {signal: found, **_clocks(times, counter.scope, readers)})
 
     def _encoded(self, machine: Machine) -> list[EncodedEvent]:
-        """What the event is on each PMU that counts it; of several kinds of core, those that are measured.
+        """Encode the event for each PMU that counts it; of several types of core, for those that are measured.
 
         Raises:
             EventError: it cannot be encoded, or it names several uncore PMUs, whose counts this column would not add.

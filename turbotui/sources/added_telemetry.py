@@ -1,4 +1,4 @@
-"""Intel PMT counters added by hand (turbostat-spec 9); the built-in ones are in `sources.pmt`."""
+"""Intel PMT counters added by hand (docs/specs/turbostat.md 9); the built-in ones are in `sources.pmt`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from turbotui.sources.pmt import CLASS, find_regions
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.unreadable import unreadable
 
-_CORE_CLOCK_HZ = 800e6  # tcore_clock (turbostat-spec 9.2)
+_CORE_CLOCK_HZ = 800e6  # tcore_clock (docs/specs/turbostat.md 9.2)
 
 
 class AddedTelemetry(PerCpuSource):
@@ -30,14 +30,14 @@ class AddedTelemetry(PerCpuSource):
         self.id = f"added-{counter.key}"
         self.title = f"{counter.place} (added)"
         self._counter = counter
-        self._homes: Mapping[int, TelemetryAt] = counter.homes or {}
+        self._by_instance: Mapping[int, TelemetryAt] = counter.by_instance or {}
 
     def probe(self, machine: Machine) -> Probe:
         """Find each region and read each counter once."""
-        return Probe({self._counter.signal: self._look(machine)})
+        return Probe({self._counter.signal: self._probe_counter(machine)})
 
-    def _look(self, machine: Machine) -> Signal | Unavailable:
-        for place in self._homes.values():
+    def _probe_counter(self, machine: Machine) -> Signal | Unavailable:
+        for place in self._by_instance.values():
             answer = self._try(machine.host, place)
             if answer is not None:
                 return answer
@@ -51,12 +51,12 @@ class AddedTelemetry(PerCpuSource):
         elif counter.ticks is Ticks.CORE_CLOCK:
             scale = 1.0 / _CORE_CLOCK_HZ
         raw, clock = counter.shape is Shape.RAW, counter.ticks is not Ticks.CYCLES
-        place = next(iter(self._homes.values()))
+        place = next(iter(self._by_instance.values()))
         return Signal(
             id=counter.signal,
             scope=counter.scope,
             unit=Unit.TEXT if raw else Unit.SECOND if clock else Unit.COUNT,
-            behavior=Behavior.GAUGE if raw else Behavior.COUNTER,  # "average" is a difference too (turbostat-spec 9.2)
+            behavior=Behavior.GAUGE if raw else Behavior.COUNTER,  # so is "average" (docs/specs/turbostat.md 9.2)
             reduce=Reduce.SAME if raw else Reduce.MEAN,
             origin=str(place),
             document="kernel Documentation/ABI/testing/sysfs-class-intel_pmt",
@@ -92,7 +92,7 @@ class AddedTelemetry(PerCpuSource):
         Raises:
             HostError: the region does not open any more.
         """
-        place = self._homes.get(machine.topology.places[cpu].label(self._counter.scope))
+        place = self._by_instance.get(machine.topology.places[cpu].label(self._counter.scope))
         return _TelemetryReader(machine.host, place, self._counter)
 
 
@@ -115,7 +115,7 @@ class _TelemetryReader:
             value = _read(self._host, self._descriptor, self._place)
         except struct.error:  # the region shrank
             return (None,)
-        digits = 8 if self._place.msb - self._place.lsb < 32 else 16  # turbostat-spec 9.2
+        digits = 8 if self._place.msb - self._place.lsb < 32 else 16  # docs/specs/turbostat.md 9.2
         return (f"{value:0{digits}x}",) if self._raw else (value,)
 
     def close(self) -> None:

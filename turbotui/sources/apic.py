@@ -6,11 +6,11 @@ bytes at an offset that is the leaf (kernel arch/x86/kernel/cpuid.c).
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.reading import AskLeaf, cpuid_of
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -112,31 +112,21 @@ def _x2apic_leaf(machine: Machine) -> str:
 
 def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
     """The ids as the CPU itself says; empty where the driver is not there or may not be read."""
-    host = machine.host
     try:
-        descriptor = host.open_file(_DEVICE.format(cpu=cpu))
+        with cpuid_of(machine.host, cpu) as leaf:
+            return _ids(leaf, amd=machine.model.vendor in _AMD, topoext="topoext" in machine.model.flags)
     except HostError:
         return {}
 
-    def leaf(number: int) -> tuple[int, ...]:
-        return struct.unpack("<4I", host.read_at(descriptor, 16, number))
 
-    try:
-        return _ids(leaf, amd=machine.model.vendor in _AMD, topoext="topoext" in machine.model.flags)
-    except (HostError, struct.error):
-        return {}
-    finally:
-        host.close(descriptor)
-
-
-def _ids(leaf: Callable[[int], tuple[int, ...]], *, amd: bool, topoext: bool) -> dict[SignalId, int]:
-    """What the leaves give, none beyond the highest that the CPU announces."""
-    found: dict[SignalId, int] = {"apic": leaf(_FIRST)[1] >> 24}
+def _ids(leaf: AskLeaf, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
+    """Read the APIC ids from CPUID, from no leaf beyond the highest that the CPU announces."""
+    found: dict[SignalId, int] = {"apic": leaf(_FIRST).ebx >> 24}
     if amd:
-        if topoext and leaf(_EXTENDED)[0] >= _AMD_IDS:  # 80000001H:ECX[22], which the kernel calls topoext
-            found["x2apic"] = leaf(_AMD_IDS)[0]
-    elif leaf(0)[0] >= _TOPOLOGY and leaf(_TOPOLOGY)[1]:  # EBX 0: the leaf is not there
-        found["x2apic"] = leaf(_TOPOLOGY)[3]
+        if topoext and leaf(_EXTENDED).eax >= _AMD_IDS:  # 80000001H:ECX[22], which the kernel calls topoext
+            found["x2apic"] = leaf(_AMD_IDS).eax
+    elif leaf(0).eax >= _TOPOLOGY and leaf(_TOPOLOGY).ebx:  # EBX 0: the leaf is not there
+        found["x2apic"] = leaf(_TOPOLOGY).edx
     return found
 
 

@@ -12,7 +12,7 @@ from turbotui.sources.source import Probe, Reader, SharedReader, Source
 
 
 def beside_id(name: SignalId, source: Source) -> SignalId:
-    """What a signal is called where a source is read for it beside the preferred one: "energy.pkg@powercap"."""
+    """The id of a signal as read from a second source beside the preferred one: "energy.pkg@powercap"."""
     return f"{name}@{source.id}"
 
 
@@ -38,7 +38,7 @@ class Beside:
         }
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - the source was probed when this was made of it
-        """What it gives; nothing is looked at again."""
+        """The compared signals of the source's earlier probe; nothing is probed again."""
         return Probe(self._signals)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:

@@ -154,7 +154,7 @@ def _probed(host: Host, cpu: int, fact: _Fact) -> Signal | Unavailable:
 
 
 def _timed(host: Host, cpu: int) -> str:
-    """What one reading of the current frequency costs here: some drivers ask the hardware, or wait to measure."""
+    """Time one read of the current frequency: some drivers ask the hardware, or wait to measure."""
     path = f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_cur_freq"
     driver = read_line(host, f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver") or "unknown"
     started = host.now_ns()

@@ -57,7 +57,7 @@ _FACTS: tuple[_Fact, ...] = (
 
 
 def short_name(name: str) -> str:
-    """A state's name as columns carry it: what stands before the first "-", without underscores (turbostat-spec 2.7).
+    """A state's name in columns: what stands before the first "-", without underscores (docs/specs/turbostat.md 2.7).
 
     "C1-HSW" is C1, "C1_ACPI" is C1ACPI, "haltpoll idle" stays as it is.
     """

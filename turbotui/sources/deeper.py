@@ -29,7 +29,7 @@ class WithoutDeeper:
         return self._signals
 
     def read(self) -> Sequence[Raw]:
-        """As the reader's, with C6 changed; None for C6 if either is unknown.
+        """Read, and subtract C7 from C6; None for C6 if either is unknown.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -60,5 +60,5 @@ class WithoutDeeper:
 
 
 def with_deeper(wanted: frozenset[SignalId]) -> frozenset[SignalId]:
-    """What has to be read for `wanted`: C7 too if C6 is."""
+    """The signals to read for `wanted`: C7 too if C6 is among them."""
     return wanted | {C7} if C6 in wanted else wanted

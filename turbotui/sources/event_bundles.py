@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turbotui.errors import UsageError
-from turbotui.machine.events import EncodedEvent
-from turbotui.machine.events.encoded import FLAGS
-from turbotui.machine.events.engines import open_engine
+from turbotui.events import EncodedEvent
+from turbotui.events.encoded import FLAGS
+from turbotui.events.engines import open_engine
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology

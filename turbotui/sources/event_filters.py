@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from turbotui.machine.events.devices import Devices
+from turbotui.events.devices import Devices
+from turbotui.events.uncore.filters import check_pcie_group, check_target_group
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import Pmu
-from turbotui.machine.uncore.filters import check_pcie_group, check_target_group
 from turbotui.sources.event_places import Bundle
 
 Filters: TypeAlias = Mapping[str, tuple[Mapping[str, int], ...]]

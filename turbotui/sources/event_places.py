@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from turbotui.events import EncodedEvent
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.events import EncodedEvent
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId
-from turbotui.sources.perf_group import CounterGroup, Event, Times
+from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
 from turbotui.sources.source import CpuGone
 
 _GONE = (errno.ENODEV, errno.ENXIO)
@@ -26,7 +27,7 @@ class Part:
     """
 
     cpu: int
-    events: tuple[Event, ...]
+    events: tuple[GroupEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +96,15 @@ class RowReader:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
             raise
-        self._homes: list[list[tuple[int, int]]] = [
+        self._instances: list[list[tuple[int, int]]] = [
             [(number, group.layout.places[count.signal]) for number, group in enumerate(self._groups)
              if count.signal in group.layout.places]
             for count in counts
         ]
         self._sums: Mapping[int, _Sum] = {
             number: _Sum()
-            for number, homes in enumerate(self._homes)
-            if len(homes) > 1 and counts[number].times is not None
+            for number, instances in enumerate(self._instances)
+            if len(instances) > 1 and counts[number].times is not None
         }
         self._timed = [count.times is not None for count in counts]
         self.signals: tuple[SignalId, ...] = tuple(
@@ -127,13 +128,13 @@ class RowReader:
         """
         words = [group.read(self._host) for group in self._groups]
         found: list[Raw] = []
-        for number, homes in enumerate(self._homes):
+        for number, instances in enumerate(self._instances):
             read = [
                 (group[place], group[_ENABLED], group[_RUNNING])
-                for index, place in homes
+                for index, place in instances
                 if (group := words[index]) is not None
             ]
-            whole = len(read) == len(homes) and bool(read)
+            whole = len(read) == len(instances) and bool(read)
             if not self._timed[number]:
                 found.append(sum(value for value, _e, _r in read) if whole else None)
             elif not whole:
@@ -159,14 +160,6 @@ def open_part(host: Host, part: Part) -> CounterGroup:
     Raises:
         HostError: the first refusal.
     """
-    descriptors: list[int] = []
-    for event in part.events:
-        try:
-            leader = descriptors[0] if descriptors else -1
-            descriptors.append(host.perf_event_open(event.attr, _EVERY_CPU, part.cpu, leader))
-        except HostError:
-            for descriptor in reversed(descriptors):
-                host.close(descriptor)
-            raise
-    return CounterGroup(descriptors, part.events, None)
+    attrs = [event.attr for event in part.events]
+    return CounterGroup(open_group(host, attrs, _EVERY_CPU, part.cpu), part.events, None)
 

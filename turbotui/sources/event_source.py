@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import errno
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from turbotui.errors import InternalError
+from turbotui.events import EncodedEvent
+from turbotui.events.encoded import FLAGS
+from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTermError
+from turbotui.events.leaders import led
+from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
+from turbotui.events.names import SOFTWARE
 from turbotui.machine.cpulist import parse_cpulist
-from turbotui.machine.events import EncodedEvent
-from turbotui.machine.events.encoded import FLAGS
-from turbotui.machine.events.errors import TracepointError, UnknownPmuError, UnknownTermError
-from turbotui.machine.events.leaders import led
-from turbotui.machine.events.names import SOFTWARE
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
 from turbotui.machine.pmus import EventError
@@ -30,7 +32,7 @@ from turbotui.sources.event_bundles import RINGS, bundles_of, counting
 from turbotui.sources.event_filters import Filters, check_together, filters_of
 from turbotui.sources.event_places import Bundle, Family, Placed, families
 from turbotui.sources.event_reader import Count, Part, RowReader, open_part
-from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.source import Probe, Reader, SharedReader
 
 _ONLINE = "/sys/devices/system/cpu/online"
@@ -42,19 +44,30 @@ _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentErr
 """Faults of this machine rather than of the text: another machine may know the event."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Found:
-    """What a look found, and the host and topology that it holds for. One value, so that threads see all or nothing.
+    """The result of a probe, and the host and topology it holds for; one value, so that threads see all or nothing.
 
     Attributes:
         families: as far as they can be opened.
-        parts: bundle -> the event strings that are opened as a group.
+        groups: id of a bundle -> the events that are opened as a group, leader first. The same wherever the bundle is
+            opened, so that a thousand CPUs share them.
     """
 
     host: Host
     topology: Topology
     families: tuple[Family, ...] = ()
-    parts: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    groups: Mapping[int, tuple[tuple[GroupEvent, ...], ...]] = field(default_factory=dict)
+
+    @cached_property
+    def descriptors(self) -> int:
+        """Counters of the row that has most of them."""
+        sizes = {bundle: sum(map(len, groups)) for bundle, groups in self.groups.items()}
+        rows: Counter[int] = Counter()
+        for family in self.families:
+            for cpu, placed in family.rows.items():
+                rows[cpu] += sum(sizes[id(one.bundle)] for one in placed)
+        return max(rows.values(), default=0)
 
     def holds(self, machine: Machine) -> bool:
         return self.host is machine.host and self.topology is machine.topology
@@ -122,16 +135,16 @@ class EventSource:
             return Probe(dict.fromkeys(names, mixed))
         signals: dict[SignalId, Signal | Unavailable] = {}
         usable: list[Family] = []
-        parts: dict[int, tuple[tuple[str, ...], ...]] = {}
+        groups: dict[int, tuple[tuple[GroupEvent, ...], ...]] = {}
         for family in found:
-            tried = self._try(machine, family, facts, parts)
+            tried = self._try(machine, family, facts, groups)
             if isinstance(tried, Unavailable):
                 signals |= {self.request.signal(event): tried for event in family.events}
                 continue
             usable.append(tried)
             for event in family.events:
                 signals |= self._signals(tried, event)
-        self._found = _Found(machine.host, machine.topology, tuple(usable), parts)
+        self._found = _Found(machine.host, machine.topology, tuple(usable), groups)
         for event in self.request.events:
             if event not in self.traits:
                 why = Unavailable(Reason.OFFLINE, f"{event}: none of the CPUs that count it is watched")
@@ -140,15 +153,7 @@ class EventSource:
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """One for each counter of the row that has most of them, on each reader."""
-        if not wanted or self._found is None:
-            return 0
-        rows: dict[int, int] = {}
-        for family in self._found.families:
-            for cpu, placed in family.rows.items():
-                rows[cpu] = rows.get(cpu, 0) + sum(
-                    len(part.events) for one in placed for part in self._parts(one, self._found.parts[id(one.bundle)])
-                )
-        return readers * max(rows.values(), default=0)
+        return readers * self._found.descriptors if wanted and self._found is not None else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened
         """Open the counters of the row that this CPU reads.
@@ -161,10 +166,10 @@ class EventSource:
             self.probe(machine)
         parts: list[Part] = []
         counts: list[Count] = []
-        for family in () if self._found is None else self._found.families:
+        found = self._found if self._found is not None else _Found(machine.host, machine.topology)
+        for family in found.families:
             placed = family.rows.get(cpu, ())
-            for one in placed:
-                parts += self._parts(one, self._found.parts[id(one.bundle)] if self._found is not None else ())
+            parts += [Part(one.cpu, group) for one in placed for group in found.groups[id(one.bundle)]]
             if placed:
                 for event in family.events:
                     name = self.request.signal(event)
@@ -179,22 +184,18 @@ class EventSource:
         """
         raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
-    def _parts(self, placed: Placed, split: Sequence[Sequence[str]]) -> list[Part]:
-        members = dict(placed.bundle.members)
-        names = {id(event): self.request.signal(text) for text, event in placed.bundle.members}
-        return [
-            Part(
-                placed.cpu,
-                tuple(
-                    Event(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
-                    for event in led([members[text] for text in texts])
-                ),
-            )
-            for texts in split
-        ]
+    def _group(self, bundle: Bundle, texts: Sequence[str]) -> tuple[GroupEvent, ...]:
+        """The counters of some of a bundle's events, as one group: with the leader that they need."""
+        members = dict(bundle.members)
+        names = {id(event): self.request.signal(text) for text, event in bundle.members}
+        return tuple(
+            GroupEvent(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
+            for event in led([members[text] for text in texts])
+        )
 
     def _try(
-        self, machine: Machine, family: Family, facts: Circumstances, parts: dict[int, tuple[tuple[str, ...], ...]]
+        self, machine: Machine, family: Family, facts: Circumstances,
+        groups: dict[int, tuple[tuple[GroupEvent, ...], ...]],
     ) -> Family | Unavailable:
         """Open each bundle of a family once: the rows that can be had, or why none can."""
         refused: dict[int, Unavailable] = {}
@@ -208,7 +209,7 @@ class EventSource:
             if isinstance(split, Unavailable):
                 refused[key] = split
             else:
-                parts[key] = split
+                groups[key] = tuple(self._group(placed.bundle, texts) for texts in split)
         absent = dict(family.absent)
         rows: dict[int, tuple[Placed, ...]] = {}
         for cpu, row in family.rows.items():
@@ -262,8 +263,7 @@ class EventSource:
 
     def _refusal(self, host: Host, placed: Placed, texts: Sequence[str]) -> HostError | None:
         try:
-            for part in self._parts(placed, (texts,)):
-                open_part(host, part).close(host)
+            open_part(host, Part(placed.cpu, self._group(placed.bundle, texts))).close(host)
         except HostError as error:
             return error
         return None

@@ -26,7 +26,7 @@ _DRIVER = "amd_hsmp_hwmon"
 _DOCUMENT = "kernel Documentation/arch/x86/amd_hsmp.rst"
 _ENTRY = re.compile(r"hwmon(\d+)")
 _UID = re.compile(r"ID([0-9A-Fa-f]{2})")
-_MICRO = 1e-6
+_MICRO = 1e-6  # hwmon gives microwatts (Documentation/hwmon/sysfs-interface.rst)
 _SINCE_FAMILY = 0x19  # amd_hsmp.rst: "Newer Fam19h EPYC server line of processors from AMD support HSMP"
 _REMEDY = "modprobe amd_hsmp (Linux 6.16 or later, HSMP enabled in the firmware setup)"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from operator import add, sub
 
-_CELL = 1 << 32
-_HALF = 1 << 31
+_CELL = 1 << 32  # a cell is an unsigned int
+_HALF = 1 << 31  # a cell that falls from above it has wrapped; from below it has begun anew
 
 
 def header_cpus(line: str) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ def leading_numbers(rest: str, columns: int) -> list[int] | None:
 
 
 def trailing_text(rest: str) -> str:
-    """What a row says behind its counts."""
+    """The text of a row behind its counts."""
     words = rest.split()
     for position, word in enumerate(words):
         if not word.isdecimal():

@@ -34,7 +34,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Sightings:
-    """What a look at the machine gave: for every signal its file or why there is none, and a line for the doctor."""
+    """The result of a probe: for every signal its file or why there is none, and a line for the doctor."""
 
     found: Mapping[SignalId, Located | Unavailable]
     note: str = ""

@@ -19,8 +19,15 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import PackageLimit
 from turbotui.machine.pmus import read_pmu
-from turbotui.machine.registers import REGISTERS, Register, Scaling, decode, present_registers
-from turbotui.machine.setting_registers import SETTING_REGISTERS
+from turbotui.machine.registers import (
+    COUNTERS,
+    SETTINGS,
+    Register,
+    Scaling,
+    decode,
+    present_registers,
+    registers_of,
+)
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
@@ -30,7 +37,7 @@ from turbotui.sources.powercap import zone_scope
 from turbotui.sources.source import CpuGone, Probe, SharedReader
 
 _GONE = (errno.ENXIO, errno.ENODEV)
-_XEON_PHI_UNIT = 1024.0  # APERF and MPERF of Knights Landing count in units of 1024 cycles (turbostat-spec 3.2, MUL)
+_XEON_PHI_UNIT = 1024.0  # Knights Landing counts APERF and MPERF in 1024 cycles (docs/specs/turbostat.md 3.2)
 _PACKAGE_ENERGY = "energy.pkg"
 
 
@@ -100,7 +107,7 @@ class MsrReader:
 
 @dataclass(frozen=True, slots=True)
 class _Scales:
-    """What registers of this machine are multiplied with, found once."""
+    """Scale factors of this machine's registers, found once."""
 
     units: RaplUnits | Unavailable
     tj_max: Constant
@@ -128,10 +135,15 @@ class Msr:
     gives = "TSC, cycles, SMIs, C-state residency, energy and temperatures, by register"
     shared = False
     counts_from_open = False
-    registers: tuple[Register, ...] = REGISTERS
+    table = COUNTERS
 
     def __init__(self) -> None:
         self._seen: _Seen | None = None
+
+    @property
+    def registers(self) -> tuple[Register, ...]:
+        """The rows of the table."""
+        return registers_of(self.table)
 
     def probe(self, machine: Machine) -> Probe:
         """Read each register of this platform once, on the first CPU that would read it."""
@@ -213,7 +225,7 @@ class Msr:
                 usable.append(register)
         package = signals.get(_PACKAGE_ENERGY)
         if isinstance(package, Unavailable):
-            # A package that counts no energy has no energy counters worth believing (turbostat-spec 2.5).
+            # A package that counts no energy has no energy counters worth believing (docs/specs/turbostat.md 2.5).
             for register in [register for register in usable if register.needs_units]:
                 signals[register.signal] = Unavailable(
                     package.reason, f"{register.title}: off because {package.detail}"
@@ -296,7 +308,7 @@ class MsrSettings(Msr):
     id = "msr-settings"
     title = "MSR settings"
     gives = "power limits, hints, and what holds packages and cores back, by register"
-    registers = SETTING_REGISTERS
+    table = SETTINGS
 
 
 def _package_scope(machine: Machine) -> Scope:

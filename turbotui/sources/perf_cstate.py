@@ -33,15 +33,15 @@ _DOCUMENT = "kernel arch/x86/events/intel/cstate.c; Intel SDM vol. 4"
 
 
 @dataclass(frozen=True, slots=True)
-class _Bank:
+class _Residencies:
     """The states of one PMU: signal id to (state, scope)."""
 
     pmu: str
     states: dict[SignalId, tuple[str, Scope]]
 
 
-_BANKS = (
-    _Bank(
+_RESIDENCIES = (
+    _Residencies(
         "cstate_core",
         {
             # Core C1 is read on every CPU, as turbostat does: its column is a CPU's.
@@ -51,8 +51,8 @@ _BANKS = (
             "cstate.core.c7": ("c7", Scope.CORE),
         },
     ),
-    _Bank("cstate_module", {"cstate.module.c6": ("c6", Scope.MODULE)}),
-    _Bank(
+    _Residencies("cstate_module", {"cstate.module.c6": ("c6", Scope.MODULE)}),
+    _Residencies(
         "cstate_pkg",
         {f"cstate.pkg.{state}": (state, Scope.PACKAGE) for state in ("c2", "c3", "c6", "c7", "c8", "c9", "c10")},
     ),
@@ -73,7 +73,7 @@ class PerfCstate(PerfSource):
             CpuGone: the CPU is offline.
             HostError: none of the wanted counters opens any more.
         """
-        self._look_once(machine)
+        self._probe_once(machine)
         if not (self._touched(frozenset({C7})) and c6_counts_c7(machine, cpu)):
             return super().open(machine, cpu, wanted)
         return WithoutDeeper(super().open(machine, cpu, with_deeper(wanted)), wanted)
@@ -82,12 +82,12 @@ class PerfCstate(PerfSource):
         facts = circumstances(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
         groups = []
-        for bank in _BANKS:
-            pmu = read_pmu(machine.host, bank.pmu)
+        for residencies in _RESIDENCIES:
+            pmu = read_pmu(machine.host, residencies.pmu)
             if pmu is None:
-                signals |= absent_pmu(bank.pmu, bank.states, facts)
+                signals |= absent_pmu(residencies.pmu, residencies.states, facts)
                 continue
-            group, answers = _find_states(machine, pmu, bank, facts)
+            group, answers = _find_states(machine, pmu, residencies, facts)
             signals |= answers
             if group is not None:
                 groups.append(group)
@@ -95,13 +95,13 @@ class PerfCstate(PerfSource):
 
 
 def _find_states(
-    machine: Machine, pmu: Pmu, bank: _Bank, facts: Circumstances
+    machine: Machine, pmu: Pmu, residencies: _Residencies, facts: Circumstances
 ) -> tuple[OfferGroup | None, dict[SignalId, Signal | Unavailable]]:
     """Try a PMU's states: the group of those that open, and the answer for each."""
     signals: dict[SignalId, Signal | Unavailable] = {}
     offers = []
     scopes: dict[SignalId, Scope] = {}
-    for signal, (state, scope) in bank.states.items():
+    for signal, (state, scope) in residencies.states.items():
         event = named_event(pmu, f"{state}-residency", signal, facts)
         if isinstance(event, Unavailable):
             signals[signal] = event

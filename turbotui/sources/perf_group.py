@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
+from turbotui.machine.perf_groups import close_all
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sources.source import CpuGone
@@ -27,7 +28,7 @@ _EVERY_CPU = -1  # pid argument of perf_event_open(2) for a whole CPU
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class GroupEvent:
     """One counter of a group: the signal it gives, how it is opened, and its name in perf's words."""
 
     signal: SignalId
@@ -45,7 +46,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """What a read of a group looks like: one object for all CPUs that open the same events, compared by identity.
+    """Layout of a group's read buffer; one object for all CPUs that open the same events, compared by identity.
 
     Attributes:
         count: how many events.
@@ -69,7 +70,7 @@ def _layout_of(signals: tuple[SignalId, ...], times: Times | None) -> _Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """What is read of some groups: one object for all CPUs with the same groups.
+    """Signals picked from the buffers of some groups; one object for all CPUs with the same groups.
 
     Attributes:
         signals: in the order of the groups; last those that were refused, so that their absence stays visible.
@@ -93,7 +94,7 @@ _NOTHING = _Choice((), ())
 
 
 def probe_events(
-    host: Host, events: Iterable[Event], cpu: int, facts: Circumstances
+    host: Host, events: Iterable[GroupEvent], cpu: int, facts: Circumstances
 ) -> dict[SignalId, Unavailable | None]:
     """Open and close each counter alone on one CPU: None for one that opens, else why it does not."""
     found: dict[SignalId, Unavailable | None] = {}
@@ -133,7 +134,7 @@ class PerfGroupReader:
         self,
         host: Host,
         cpu: int,
-        groups: Sequence[Sequence[Event]],
+        groups: Sequence[Sequence[GroupEvent]],
         wanted: frozenset[SignalId],
         times: Mapping[int, Times] | None = None,
     ) -> None:
@@ -197,7 +198,7 @@ class CounterGroup:
 
     __slots__ = ("_descriptors", "_enabled", "_ended", "_pinned", "layout")
 
-    def __init__(self, descriptors: Iterable[int], events: Iterable[Event], times: Times | None) -> None:
+    def __init__(self, descriptors: Iterable[int], events: Iterable[GroupEvent], times: Times | None) -> None:
         members = tuple(events)
         self._pinned = bool(members[0].attr.flags & _PINNED)
         self.layout = _layout_of(tuple(event.signal for event in members), times)
@@ -254,13 +255,12 @@ class CounterGroup:
 
     def close(self, host: Host) -> None:
         """Close every descriptor."""
-        for descriptor in reversed(self._descriptors):
-            host.close(descriptor)
+        close_all(host, self._descriptors)
         self._descriptors = ()
 
 
 def _open_groups(
-    host: Host, cpu: int, events: Sequence[Event], times: Times | None, refusals: list[HostError]
+    host: Host, cpu: int, events: Sequence[GroupEvent], times: Times | None, refusals: list[HostError]
 ) -> list[CounterGroup]:
     """Open events as one group; what does not fit is opened on its own.
 
@@ -270,12 +270,11 @@ def _open_groups(
         CpuGone: the CPU is offline.
     """
     descriptors: list[int] = []
-    members: list[Event] = []
+    members: list[GroupEvent] = []
     alone: list[CounterGroup] = []
 
     def give_up(error: HostError) -> CpuGone:
-        for descriptor in reversed(descriptors):
-            host.close(descriptor)
+        close_all(host, descriptors)
         for group in alone:
             group.close(host)
         return CpuGone(str(error))

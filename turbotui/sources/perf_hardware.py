@@ -22,7 +22,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
 _TYPE_HARDWARE = 0  # PERF_TYPE_HARDWARE, uapi linux/perf_event.h
@@ -145,9 +145,9 @@ def _core_kinds(machine: Machine) -> Iterator[_CoreKind]:
         yield _CoreKind("", 0, None)
 
 
-def _event(signal: SignalId, row: _Row, kind: _CoreKind) -> Event:
+def _event(signal: SignalId, row: _Row, kind: _CoreKind) -> GroupEvent:
     title = f"perf {kind.pmu}/{row.name}/" if kind.pmu else f"perf {row.name}"
-    return Event(signal, PerfAttr(row.type, row.config | kind.type << _PMU_SHIFT), title)
+    return GroupEvent(signal, PerfAttr(row.type, row.config | kind.type << _PMU_SHIFT), title)
 
 
 def _signal(signal: SignalId, row: _Row, times: Times) -> Signal:

@@ -1,7 +1,7 @@
 """perf raw events of the second-level cache: references and hits, by the table of Intel models.
 
-Each kind of core has its own codes (`turbotui.machine.platform_models.L2_EVENTS`), opened on its own PMU. A code may
-have bits above the lowest 32 (an extended unit mask at bit 40): perf_event_attr.config has 64.
+Each kind of core has its own codes (`machine/data/l2_events.toml`), opened on its own PMU. A code may have bits above
+the lowest 32 (an extended unit mask at bit 40): perf_event_attr.config has 64.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.perf_group import Event, Times
+from turbotui.sources.perf_group import GroupEvent, Times
 from turbotui.sources.perf_hardware import time_signals
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
@@ -27,13 +27,13 @@ _GROUP = "l2"
 _TIMES = Times(f"perf.hw.{_GROUP}.enabled", f"perf.hw.{_GROUP}.running")
 _SIGNALS = ("cache.l2.references", "cache.l2.hits")
 _IDS = (*_SIGNALS, _TIMES.enabled, _TIMES.running)
-_HYBRID = ("cpu_core", "cpu_atom", "cpu_lowpower")  # in the order of a model's events (turbostat-spec 3.6)
+_HYBRID = ("cpu_core", "cpu_atom", "cpu_lowpower")  # in the order of a model's events (docs/specs/turbostat.md 3.6)
 _PLAIN = "cpu"
 _DOCUMENT = "Intel perfmon event files, L2_RQSTS (raw event 0x24)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Bank:
+class _CoreL2:
     """One kind of core: its PMU and the codes that count its L2."""
 
     pmu: Pmu
@@ -60,8 +60,8 @@ class PerfL2(PerfSource):
         signals: dict[SignalId, Signal | Unavailable] = {}
         groups = []
         notes = []
-        for bank in _banks(machine):
-            offers = [Offer(event, bank.cpus) for event in _events(bank)]
+        for core in _cores(machine):
+            offers = [Offer(event, core.cpus) for event in _events(core)]
             usable, refused = try_offers(machine, offers, facts)
             for name, why in refused.items():
                 signals.setdefault(name, why)
@@ -81,7 +81,7 @@ class PerfL2(PerfSource):
         return Findings(tuple(groups), signals, f"not on every kind of core: {partly}" if partly else "")
 
 
-def _banks(machine: Machine) -> Iterator[_Bank]:
+def _cores(machine: Machine) -> Iterator[_CoreL2]:
     """The kinds of core that are measured here and have codes."""
     measured = frozenset(machine.topology.cpus)
     hybrid = [(read_pmu(machine.host, name), number) for number, name in enumerate(_HYBRID)]
@@ -89,20 +89,20 @@ def _banks(machine: Machine) -> Iterator[_Bank]:
     if not found:
         plain = read_pmu(machine.host, _PLAIN)
         if plain is not None:
-            yield _Bank(plain, machine.platform.l2[0], None)
+            yield _CoreL2(plain, machine.platform.l2[0], None)
         return
     for pmu, number in found:
         cpus = frozenset(pmu.cpus)
         if number < len(machine.platform.l2) and cpus & measured:
-            yield _Bank(pmu, machine.platform.l2[number], cpus)
+            yield _CoreL2(pmu, machine.platform.l2[number], cpus)
 
 
-def _events(bank: _Bank) -> Iterator[Event]:
-    for name, config in zip(_SIGNALS, (bank.events.references, bank.events.hits), strict=True):
-        yield Event(name, PerfAttr(bank.pmu.type, config), f"perf {bank.pmu.name}/config={config:#x}/")
+def _events(core: _CoreL2) -> Iterator[GroupEvent]:
+    for name, config in zip(_SIGNALS, (core.events.references, core.events.hits), strict=True):
+        yield GroupEvent(name, PerfAttr(core.pmu.type, config), f"perf {core.pmu.name}/config={config:#x}/")
 
 
-def _signal(event: Event) -> Signal:
+def _signal(event: GroupEvent) -> Signal:
     return Signal(
         id=event.signal,
         scope=Scope.CPU,

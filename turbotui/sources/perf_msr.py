@@ -35,7 +35,7 @@ _EVENTS = {
 }
 
 
-_XEON_PHI_UNIT = 1024.0  # APERF and MPERF of Knights Landing count in units of 1024 cycles (turbostat-spec 3.2, MUL)
+_XEON_PHI_UNIT = 1024.0  # Knights Landing counts APERF and MPERF in 1024 cycles (docs/specs/turbostat.md 3.2)
 
 
 class PerfMsr(PerfSource):

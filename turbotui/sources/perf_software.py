@@ -9,7 +9,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.perf_group import Event
+from turbotui.sources.perf_group import GroupEvent
 from turbotui.sources.perf_source import Findings, Offer, OfferGroup, PerfSource, try_offers
 
 _TYPE_SOFTWARE = 1  # PERF_TYPE_SOFTWARE, uapi linux/perf_event.h
@@ -32,7 +32,7 @@ class PerfSoftware(PerfSource):
 
     def _find(self, machine: Machine) -> Findings:
         offers = [
-            Offer(Event(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
+            Offer(GroupEvent(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
             for signal, (config, name) in _EVENTS.items()
         ]
         usable, refused = try_offers(machine, offers, circumstances(machine))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from turbotui.errors import InternalError
-from turbotui.machine.events.encoder import attr_of
+from turbotui.events.encoder import attr_of
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances
@@ -17,7 +17,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.perf_group import Event, PerfGroupReader, Times, probe_events
+from turbotui.sources.perf_group import GroupEvent, PerfGroupReader, Times, probe_events
 from turbotui.sources.source import Adjustable, Probe, Reader, SharedReader
 
 
@@ -29,7 +29,7 @@ class Offer:
         readers: the CPUs that open it; None for every one.
     """
 
-    event: Event
+    event: GroupEvent
     readers: frozenset[int] | None = None
 
     def on(self, cpu: int) -> bool:
@@ -54,7 +54,7 @@ class OfferGroup:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a look at the machine gave: the groups to open, and the answer for every signal."""
+    """The result of a probe: the groups to open, and the answer for every signal."""
 
     groups: tuple[OfferGroup, ...]
     signals: Mapping[SignalId, Signal | Unavailable]
@@ -110,8 +110,8 @@ class PerfSource(ABC):
             CpuGone: the CPU is offline.
             HostError: none of the wanted counters opens any more.
         """
-        self._look_once(machine)
-        groups: list[Sequence[Event]] = []
+        self._probe_once(machine)
+        groups: list[Sequence[GroupEvent]] = []
         times: dict[int, Times] = {}
         for group in self._touched(wanted):
             events = [offer.event for offer in group.offers if offer.on(cpu)]
@@ -129,7 +129,7 @@ class PerfSource(ABC):
         """
         raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
-    def _look_once(self, machine: Machine) -> None:
+    def _probe_once(self, machine: Machine) -> None:
         """Probe, unless what was found holds for this machine."""
         if self._seen is None or not self._seen.holds(machine):
             self.probe(machine)
@@ -148,7 +148,7 @@ def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> d
     return dict.fromkeys(signals, why)
 
 
-def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) -> Event | Unavailable:
+def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) -> GroupEvent | Unavailable:
     """A named event of a PMU as a counter, or why not.
 
     A driver lists only the events that it found to work on the CPU, so a missing name is an answer.
@@ -158,7 +158,7 @@ def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) ->
         reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
         return Unavailable(reason, f"{title}: the kernel does not offer it here")
     try:
-        return Event(signal, attr_of(pmu, event), title)
+        return GroupEvent(signal, attr_of(pmu, event), title)
     except EventError as error:
         return Unavailable(Reason.FAILED, f"{title}: {error}")
 

@@ -28,8 +28,8 @@ from turbotui.sources.unreadable import unreadable
 CLASS = "/sys/class/intel_pmt"
 _DOCUMENT = "kernel Documentation/ABI/testing/sysfs-class-intel_pmt; Intel PMT XML"
 _REGION = re.compile(r"telem(\d+)")
-_WORD_BYTES = 8
-_CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (turbostat-spec 9.3)
+_WORD_BYTES = 8  # counters are 64-bit words; narrower ones are fields of them
+_CORE_CLOCK_HZ = 800e6  # the clock that Clearwater Forest's C1E residency counts (docs/specs/turbostat.md 9.3)
 _CWF_BASE, _CWF_STEP = 20936, 24  # bytes: the first module's counter, and from one module to the next (as above)
 _CWF_MODULES_A_FILE = 12  # as above
 _CWF_CPUS_A_MODULE = 4  # as above; modules are told by CPU number
@@ -50,8 +50,8 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a counter is: which of the regions with its guid, in their order, and the byte offset in it."""
+class TelemetryOffset:
+    """Location of a telemetry counter: the number of its region among those with its guid, and the byte offset."""
 
     seq: int
     offset: int
@@ -64,7 +64,7 @@ class _Counter:
     Attributes:
         guid: the layout.
         hertz: the clock it counts; None: the crystal's.
-        spot: where the counter of the instance around a CPU is; None where that instance has none.
+        location: where the counter of the instance around a CPU is; None where that instance has none.
         what: of what, for people.
     """
 
@@ -72,17 +72,17 @@ class _Counter:
     scope: Scope
     guid: int
     hertz: float | None
-    spot: Callable[[Topology, int], Spot | None]
+    location: Callable[[Topology, int], TelemetryOffset | None]
     what: str
 
 
-def _die_c6(topology: Topology, cpu: int) -> Spot | None:
-    return Spot(0, 120) if topology.index(Scope.PACKAGE, cpu) == 0 else None  # turbostat-spec 9.3
+def _die_c6(topology: Topology, cpu: int) -> TelemetryOffset | None:
+    return TelemetryOffset(0, 120) if topology.index(Scope.PACKAGE, cpu) == 0 else None  # docs/specs/turbostat.md 9.3
 
 
-def _module_c1e(_topology: Topology, cpu: int) -> Spot:
+def _module_c1e(_topology: Topology, cpu: int) -> TelemetryOffset:
     seq, place = divmod(cpu // _CWF_CPUS_A_MODULE, _CWF_MODULES_A_FILE)
-    return Spot(seq, _CWF_BASE + _CWF_STEP * place)
+    return TelemetryOffset(seq, _CWF_BASE + _CWF_STEP * place)
 
 
 _COUNTERS: tuple[_Counter, ...] = (
@@ -200,11 +200,11 @@ class Pmt(PerCpuSource):
 
 def _place(machine: Machine, counter: _Counter, regions: Sequence[Region], cpu: int) -> tuple[str, int] | None:
     """The file and offset of the counter around a CPU, None where there is none or it lies beyond the region."""
-    spot = counter.spot(machine.topology, cpu)
+    location = counter.location(machine.topology, cpu)
     same = [region for region in regions if region.guid == counter.guid]
-    if spot is None or spot.seq >= len(same) or spot.offset + _WORD_BYTES > same[spot.seq].size:
+    if location is None or location.seq >= len(same) or location.offset + _WORD_BYTES > same[location.seq].size:
         return None
-    return same[spot.seq].path, spot.offset
+    return same[location.seq].path, location.offset
 
 
 def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> Signal | Unavailable:

@@ -16,7 +16,7 @@ from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.machine.platform_rapl import DRAM_JOULE, DRAM_ROUNDED_JOULE
+from turbotui.machine.platform_features import DRAM_JOULE, DRAM_ROUNDED_JOULE
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -333,7 +333,7 @@ def _one_core(zones: Sequence[_Zone]) -> Unavailable:
 
 
 def _correction(zone: _Zone) -> float:
-    """What a dram zone in rounded units is multiplied by, so that powercap, perf and the register say the same."""
+    """Correction factor of a dram zone in rounded units, so that powercap, perf and the register agree."""
     rounded = zone.signal == "energy.ram" and zone.range_uj == _ROUNDED_RANGE_UJ
     return DRAM_JOULE / DRAM_ROUNDED_JOULE if rounded else 1.0
 

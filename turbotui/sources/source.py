@@ -53,37 +53,37 @@ Capture = Sequence[bytes | None]
 
 
 @runtime_checkable
-class Turning(Protocol):
-    """A reader that counts something else in the next interval.
+class Rotating(Protocol):
+    """A reader that rotates between event sets: it counts another one in the next interval.
 
     Its readings can be taken in two steps: `read` is both in one. Where its thread wakes for a moment, the
     first step is what has to be done there and then.
     """
 
     @property
-    def patient(self) -> bool:
-        """Whether captures may lie a while and be settled together, one by one in their order."""
+    def deferrable(self) -> bool:
+        """Whether captures may be decoded later, several at once, one by one in their order."""
 
     def capture(self) -> Capture:
-        """What the kernel gives now, as it comes.
+        """Read the counters now and return the kernel's bytes undecoded.
 
         Raises:
             CpuGone: the CPU went offline.
         """
 
-    def settle(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
-        """What `read` would have returned when this was captured, between these times of the host in ns.
+    def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
+        """Decode a capture into what `read` would have returned between these host times in ns.
 
         Raises:
             CpuGone: the CPU went offline.
             HostError: it could not be read.
         """
 
-    def turn(self, *, more: bool = False) -> None:
+    def rotate(self, *, more: bool = False) -> None:
         """An interval has ended, and its counts were read.
 
         Args:
-            more: captures of the same set are still to be settled, so that nothing else may be counted yet.
+            more: captures of the same set are still to be decoded, so that nothing else may be counted yet.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -92,7 +92,7 @@ class Turning(Protocol):
 
 
 @runtime_checkable
-class Following(Protocol):
+class TopologyFollower(Protocol):
     """A shared reader whose totals go on when CPUs come or go: only those CPUs begin anew."""
 
     def follow(self, cpus: Sequence[int]) -> None:
@@ -139,7 +139,7 @@ class Source(Protocol):
 
     @property
     def gives(self) -> str:
-        """What it is good for, in a few words."""
+        """What its signals are good for, in a few words."""
 
     @property
     def shared(self) -> bool:

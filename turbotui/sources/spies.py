@@ -14,7 +14,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.kinds import PerCpuSource
 from turbotui.sources.source import Probe
-from turbotui.sources.spy_reader import Effort, SpyReader
+from turbotui.sources.spy_reader import SpyEffort, SpyReader
 from turbotui.sources.spy_sets import Arrangement, arrange
 
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
@@ -38,7 +38,7 @@ class Spies(PerCpuSource):
         self._plan = plan
         self._lock = threading.Lock()
         self._found: Arrangement | None = None
-        self._efforts: list[Effort] = []
+        self._efforts: list[SpyEffort] = []
 
     @property
     def plan(self) -> SpyPlan:
@@ -55,10 +55,10 @@ class Spies(PerCpuSource):
         """Count this from the next probe on."""
         self._plan = plan
 
-    def effort(self) -> Effort:
+    def effort(self) -> SpyEffort:
         """System calls of all readers so far."""
         with self._lock:
-            return Effort(sum(one.reads for one in self._efforts), sum(one.opened for one in self._efforts))
+            return SpyEffort(sum(one.reads for one in self._efforts), sum(one.opened for one in self._efforts))
 
     def probe(self, machine: Machine) -> Probe:
         """Try each event and each set once."""
@@ -77,7 +77,7 @@ class Spies(PerCpuSource):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if found.sets:
             absent = {cpu: NO_SPY for cpu in counted if cpu not in found.sets}
-            for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "sets that take turns on the CPU")):
+            for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "multiplexed sets on the CPU")):
                 signals[id_] = replace(_plain(id_, origin, Reduce.MAX), absent=absent)
         self._found = found
         return Probe(signals, "; ".join(found.notes))
@@ -99,7 +99,7 @@ class Spies(PerCpuSource):
             CpuGone: the CPU is offline.
             HostError: the set does not open any more.
         """
-        effort = Effort()
+        effort = SpyEffort()
         reader = SpyReader(lambda: self.arrangement, machine.host, cpu, wanted, effort)
         with self._lock:
             self._efforts.append(effort)

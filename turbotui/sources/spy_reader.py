@@ -1,6 +1,6 @@
-"""A spy: reads the event sets of one CPU, on the worker that is pinned there, and lets them take turns.
+"""A spy: reads the event sets of one CPU, on the worker that is pinned there, and multiplexes them.
 
-What a set counted is added to totals that outlive it, so neither a change of sets nor their taking turns loses a count:
+What a set counted is added to totals that outlive it, so neither a change of sets nor multiplexing loses a count:
 the new set is opened and read, then the old one is read for the last time and closed. In between runs only the spy.
 """
 
@@ -10,23 +10,24 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from turbotui.machine.events import EncodedEvent
+from turbotui.events import EncodedEvent
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
-from turbotui.sources.perf_group import CounterGroup, Event, Times
+from turbotui.sources.perf_group import CounterGroup, GroupEvent, Times
 from turbotui.sources.source import Capture, CpuGone
 from turbotui.sources.spy_sets import Arrangement, SpySet
 
 _GONE = (errno.ENXIO, errno.ENODEV)  # the CPU is offline
-_EVERY_TASK = -1
+_EVERY_TASK = -1  # pid of perf_event_open(2): whatever runs on the CPU
 _ENABLED, _RUNNING = ":enabled", ":running"
 _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
 
 
 @dataclass
-class Effort:
+class SpyEffort:
     """What spying has cost so far in system calls; one for each reader, written by its thread only.
 
     Attributes:
@@ -72,7 +73,7 @@ class _Tally:
 class _OpenSet:
     """One set's open groups, and what they showed when they were last looked at."""
 
-    def __init__(self, host: Host, cpu: int, one: SpySet, effort: Effort) -> None:
+    def __init__(self, host: Host, cpu: int, one: SpySet, effort: SpyEffort) -> None:
         self.one = one
         self._host = host
         self._effort = effort
@@ -82,7 +83,7 @@ class _OpenSet:
                 self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
             started = host.now_ns()
             captured = self.capture()
-            self._seen = self._look(captured, started, host.now_ns())
+            self._seen = self._words(captured, started, host.now_ns())
         except CpuGone:
             self.close()
             raise
@@ -93,17 +94,9 @@ class _OpenSet:
             raise
 
     def _opened(self, cpu: int, events: tuple[EncodedEvent, ...]) -> CounterGroup:
-        descriptors: list[int] = []
-        try:
-            for event in events:
-                leader = descriptors[0] if descriptors else -1
-                descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
-        except HostError:
-            for descriptor in reversed(descriptors):
-                self._host.close(descriptor)
-            raise
+        descriptors = open_group(self._host, [event.attr for event in events], _EVERY_TASK, cpu)
         self._effort.opened += len(descriptors)
-        members = [Event(event.name, event.attr, event.string) for event in events]
+        members = [GroupEvent(event.name, event.attr, event.string) for event in events]
         return CounterGroup(descriptors, members, Times(_ENABLED, _RUNNING))
 
     def capture(self) -> Capture:
@@ -114,7 +107,7 @@ class _OpenSet:
         """
         return [group.capture(self._host) for _names, group in self._groups]
 
-    def _look(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
+    def _words(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
         found = []
         for (_names, group), one in zip(self._groups, captured, strict=True):
             words = group.words(one, started, ended)
@@ -131,7 +124,7 @@ class _OpenSet:
             CpuGone: the CPU went offline.
         """
         grown: dict[str, tuple[int, int, int]] = {}
-        before, self._seen = self._seen, self._look(captured, started, ended)
+        before, self._seen = self._seen, self._words(captured, started, ended)
         for (names, group), old, new in zip(self._groups, before, self._seen, strict=True):
             places = group.layout.places
             enabled, running = places[_ENABLED], places[_RUNNING]
@@ -165,7 +158,7 @@ class SpyReader:
     """
 
     def __init__(self, arrangement: Callable[[], Arrangement], host: Host, cpu: int, wanted: frozenset[SignalId],
-                 effort: Effort) -> None:
+                 effort: SpyEffort) -> None:
         self._newest = arrangement
         self._host = host
         self._cpu = cpu
@@ -190,22 +183,22 @@ class SpyReader:
         """
         started = self._host.now_ns()
         captured = self.capture()
-        return self.settle(captured, started, self._host.now_ns())
+        return self.decode(captured, started, self._host.now_ns())
 
     @property
-    def patient(self) -> bool:
+    def deferrable(self) -> bool:
         """Whether one set counts all the time, so that nothing has to be done between two readings."""
         return len(self._sets) == 1
 
     def capture(self) -> Capture:
-        """The groups of the set whose turn it is, as the kernel gives them.
+        """The groups of the set that counts now, as the kernel gives them.
 
         Raises:
             CpuGone: the CPU went offline.
         """
         return () if self._open is None else self._open.capture()
 
-    def settle(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
+    def decode(self, captured: Capture, started: int, ended: int) -> Sequence[Raw]:
         """Totals as `read` gives them, when this was captured; captures in the order of their time.
 
         Raises:
@@ -224,11 +217,11 @@ class SpyReader:
         self._pick()
         return True
 
-    def turn(self, *, more: bool = False) -> None:
-        """The interval has ended: take over a new arrangement, and let the next set have its turn.
+    def rotate(self, *, more: bool = False) -> None:
+        """The interval has ended: take over a new arrangement, and rotate to the next set.
 
         Args:
-            more: captures of the same set are still to be settled: it stays.
+            more: captures of the same set are still to be decoded: it stays.
 
         Raises:
             CpuGone: the CPU went offline.
@@ -240,8 +233,8 @@ class SpyReader:
         self._begin()
 
     @property
-    def turns(self) -> int:
-        """How many sets take turns on this CPU."""
+    def set_count(self) -> int:
+        """How many sets are multiplexed on this CPU."""
         return len(self._sets)
 
     def close(self) -> None:
@@ -273,7 +266,7 @@ class SpyReader:
         self._pick()
 
     def _switch(self) -> None:
-        """Have the set open whose turn it is; what the old one counted stays in the totals."""
+        """Have the set open that counts next; what the old one counted stays in the totals."""
         one = self._sets[self._at] if self._sets else None
         if self._open is not None and self._open.one == one:
             return
@@ -347,7 +340,7 @@ class SpyReader:
         """Work out where the value of each signal is."""
         found: dict[SignalId, tuple[object, str]] = {}
         if self._sets:
-            found = {SAMPLES: (self, "samples"), SETS: (self, "turns")}
+            found = {SAMPLES: (self, "samples"), SETS: (self, "set_count")}
         self._joins = False
         for name, tally in self._tallies.items():
             ids = SpySignals(name)

@@ -6,11 +6,12 @@ import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from turbotui.machine.events import EncodedEvent, EventEncoder
-from turbotui.machine.events.leaders import led
+from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.leaders import led
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
@@ -31,7 +32,7 @@ class Arrangement:
 
     Attributes:
         plan: what was asked for.
-        sets: for each spied CPU its sets, which take turns.
+        sets: for each spied CPU its sets, which are multiplexed.
         refused: event -> why no CPU counts it.
         notes: sentences: entries that name no CPU here, sets that were split.
     """
@@ -154,7 +155,7 @@ class _Arranger:
             return (whole,)
         if not may_split:
             names = ", ".join(event.name for event in events)
-            self._notes.append(f"{names} do not fit into one set here, and take turns")
+            self._notes.append(f"{names} do not fit into one set here, and are multiplexed")
         parts: list[list[EncodedEvent]] = [[]]
         for event in events:
             trial = _by_pmu((*always, *parts[-1], event))
@@ -170,16 +171,10 @@ class _Arranger:
 
     def _refusal(self, cpu: int, group: Sequence[EncodedEvent]) -> HostError | None:
         """Open a group and close it again: why that fails, None where it works."""
-        descriptors: list[int] = []
         try:
-            for event in group:
-                leader = descriptors[0] if descriptors else -1
-                descriptors.append(self._host.perf_event_open(event.attr, _EVERY_TASK, cpu, leader))
+            close_all(self._host, open_group(self._host, [event.attr for event in group], _EVERY_TASK, cpu))
         except HostError as error:
             return error
-        finally:
-            for descriptor in reversed(descriptors):
-                self._host.close(descriptor)
         return None
 
 

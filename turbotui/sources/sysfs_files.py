@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
 from turbotui.untrusted import decoded, one_line
@@ -46,13 +47,10 @@ def read_value(host: Host, path: str) -> bytes:
     Raises:
         HostError: it cannot be opened or read.
     """
-    descriptor = host.open_file(path)
     try:
-        return host.read_at(descriptor, _SIZE, 0)
+        return read_bytes(host, path, _SIZE)
     except HostError as error:
         raise HostError(error.errno or errno.EIO, path) from error
-    finally:
-        host.close(descriptor)
 
 
 def read_number(host: Host, path: str) -> int | None:

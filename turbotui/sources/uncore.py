@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from turbotui.machine.events import EncodedEvent, EventEncoder
+from turbotui.events import EncodedEvent, EventEncoder
+from turbotui.events.uncore.corrections import right_scale
+from turbotui.events.uncore.discovery import UncoreUnit, mask_now, reader_of
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import EventError
-from turbotui.machine.uncore.corrections import right_scale
-from turbotui.machine.uncore.discovery import Unit, mask_now, reader_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore.names import BYTES, CLOCKS
 from turbotui.quantities.units import Unit as Measure
 from turbotui.sources.kinds import PerCpuSource
-from turbotui.sources.perf_group import Event, Times, probe_events
+from turbotui.sources.perf_group import GroupEvent, Times, probe_events
 from turbotui.sources.source import Probe
 from turbotui.sources.uncore_reader import Together, UncoreReader
 
@@ -43,7 +43,7 @@ class Order:
         number: told apart from earlier orders of the same PMU.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[UncoreUnit, ...]
     bundles: tuple[tuple[str, ...], ...]
     settings: tuple[tuple[str, int], ...] = ()
     number: int = 0
@@ -59,11 +59,11 @@ class Order:
         terms = ",".join((event, *(f"{name}={value:#x}" for name, value in settings)))
         return f"{self.pmu}/{terms}/"
 
-    def signal(self, unit: Unit, bundle: int, event: str) -> SignalId:
+    def signal(self, unit: UncoreUnit, bundle: int, event: str) -> SignalId:
         """The signal of one event of one unit."""
         return f"uncore.{unit.key}.{self.number}.{bundle}.{event}"
 
-    def times(self, unit: Unit, bundle: int) -> Times:
+    def times(self, unit: UncoreUnit, bundle: int) -> Times:
         """The signals of how long a bundle was to count, and did."""
         stem = f"uncore.{unit.key}.{self.number}.{bundle}"
         return Times(f"{stem}:enabled", f"{stem}:running")
@@ -88,7 +88,7 @@ class UncoreSource(PerCpuSource):
         self.order = order
         self.id = f"uncore-{order.pmu}-{order.number}"
         self.title = f"perf {order.pmu}"
-        self._open_on: dict[int, list[Unit]] = {}
+        self._open_on: dict[int, list[UncoreUnit]] = {}
         self._encoded: dict[str, EncodedEvent] = {}
         self._scales: dict[str, float] = {}
 
@@ -140,11 +140,11 @@ class UncoreSource(PerCpuSource):
         if self.order.settings:
             return {}
         facts = circumstances(machine)
-        events = [Event(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
+        events = [GroupEvent(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
         found = probe_events(machine.host, events, cpu, facts)
         return {event: why for event, why in found.items() if why is not None}
 
-    def _of(self, unit: Unit) -> list[SignalId]:
+    def _of(self, unit: UncoreUnit) -> list[SignalId]:
         return [
             name
             for bundle, events in enumerate(self.order.bundles)
@@ -156,7 +156,7 @@ class UncoreSource(PerCpuSource):
         ]
 
     def _describe(
-        self, unit: Unit, cpu: int, bundle: int, why: Unavailable | None
+        self, unit: UncoreUnit, cpu: int, bundle: int, why: Unavailable | None
     ) -> Mapping[SignalId, Signal | Unavailable]:
         times = self.order.times(unit, bundle)
         events = self.order.bundles[bundle]
@@ -197,7 +197,7 @@ class UncoreSource(PerCpuSource):
         limit = _UNCHECKED.get(self.order.units[0].kind)
         return UncoreReader(machine.host, cpu, [self._bundles(unit, wanted) for unit in units], limit)
 
-    def _bundles(self, unit: Unit, wanted: frozenset[SignalId]) -> Sequence[Together]:
+    def _bundles(self, unit: UncoreUnit, wanted: frozenset[SignalId]) -> Sequence[Together]:
         """A unit's bundles, the largest first: it is the one that needs an empty group most."""
         order = self.order
         found = [

@@ -77,7 +77,7 @@ class TerminalLost(Message, bubble=False):
 
 
 class Continued(Message, bubble=False):
-    """What the screen shows is unknown: everything has to be drawn anew."""
+    """The process continues after a stop: everything has to be drawn anew."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -309,7 +309,7 @@ class TerminalDriver(LinuxDriver):
                 pass
 
     def _taken(self) -> tuple[bytes, str]:
-        """What was typed, or why nothing can be read."""
+        """Read what was typed, or say why nothing can be read."""
         try:
             data = os.read(self.fileno, _READ)
         except BlockingIOError:  # somebody who shares the terminal had reads not wait, and took what there was

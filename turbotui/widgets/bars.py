@@ -16,7 +16,7 @@ LAYERS = "█▓▒░"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BarMark:
     """A value that matters on a bar, with the words that stand below it."""
 
     value: float
@@ -24,7 +24,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class BarLabel:
     """A label below a bar: which of the marks it belongs to, where it begins, and its text."""
 
     at: int
@@ -59,7 +59,7 @@ def _place(value: float, top: float, width: int) -> int:
     return max(0, min(width - 1, math.ceil(value / top * width) - 1))
 
 
-def labels(marks: Sequence[Mark], top: float, width: int) -> list[Placed]:
+def labels(marks: Sequence[BarMark], top: float, width: int) -> list[BarLabel]:
     """Where the words below a bar stand: each ends below its mark where it can, none touches another.
 
     Args:
@@ -70,7 +70,7 @@ def labels(marks: Sequence[Mark], top: float, width: int) -> list[Placed]:
     Returns:
         From left to right. Labels that do not fit are left out, the last ones first.
     """
-    placed: list[Placed] = []
+    placed: list[BarLabel] = []
     free = 0
     order = sorted((index for index, mark in enumerate(marks) if 0 <= mark.value <= top),
                    key=lambda index: marks[index].value)
@@ -80,7 +80,7 @@ def labels(marks: Sequence[Mark], top: float, width: int) -> list[Placed]:
         at = max(free, min(_place(marks[index].value, top, width) - len(text) + 1, width - later - len(text)))
         if at + len(text) > width:
             break
-        placed.append(Placed(at, text, index))
+        placed.append(BarLabel(at, text, index))
         free = at + len(text) + 2
     return placed
 

@@ -1,4 +1,4 @@
-"""A canvas of characters with braille dots, texts and marks, each with a tone. Nothing here knows Textual.
+"""A canvas of characters with braille dots, texts and marks, each with a role. Nothing here knows Textual.
 
 Coordinates are places: 0 at the left and the bottom, 1 at the right and the top; what lies outside is not drawn.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.painter import Piece
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of Unicode block U+2800 by line and column within a character (The Unicode Standard, 21.1)."""
@@ -46,15 +46,15 @@ class Canvas:
         self.width = max(1, width)
         self.height = max(1, height)
         self._dots: list[list[int]] = [[0] * self.width for _ in range(self.height)]
-        self._tones: list[list[Tone]] = [[Tone.PLAIN] * self.width for _ in range(self.height)]
-        self._chars: list[dict[int, Piece]] = [{} for _ in range(self.height)]
+        self._roles: list[list[StyleRole]] = [[StyleRole.PLAIN] * self.width for _ in range(self.height)]
+        self._chars: list[dict[int, TextSegment]] = [{} for _ in range(self.height)]
 
     def copy(self) -> Canvas:
         """The same, to be drawn over."""
         other = Canvas.__new__(Canvas)
         other.width, other.height = self.width, self.height
         other._dots = [line[:] for line in self._dots]  # noqa: SLF001 - of the same class
-        other._tones = [line[:] for line in self._tones]  # noqa: SLF001 - as above
+        other._roles = [line[:] for line in self._roles]  # noqa: SLF001 - as above
         other._chars = [dict(line) for line in self._chars]  # noqa: SLF001 - as above
         return other
 
@@ -64,7 +64,7 @@ class Canvas:
             return None
         return min(self.width - 1, int(x * self.width)), self.height - 1 - min(self.height - 1, int(y * self.height))
 
-    def line(self, start: tuple[float, float], end: tuple[float, float], tone: Tone) -> None:
+    def line(self, start: tuple[float, float], end: tuple[float, float], role: StyleRole) -> None:
         """A straight line, as far as it is inside."""
         inside = clip(start, end)
         if inside is None:
@@ -77,9 +77,9 @@ class Canvas:
             x = round(x0 + (x1 - x0) * step / steps)
             y = round(y0 + (y1 - y0) * step / steps)
             self._dots[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
-            self._tones[y // 4][x // 2] = tone
+            self._roles[y // 4][x // 2] = role
 
-    def text(self, column: int, line: int, text: str, tone: Tone) -> bool:
+    def text(self, column: int, line: int, text: str, role: StyleRole) -> bool:
         """A text where nothing stands yet; false, with nothing drawn, where there is no room for it."""
         if not 0 <= line < self.height or column < 0 or column + len(text) > self.width:
             return False
@@ -87,36 +87,36 @@ class Canvas:
         if any(at in row for at in range(column - 1, column + len(text) + 1)):
             return False
         for at, char in enumerate(text, start=column):
-            row[at] = (char, tone)
+            row[at] = (char, role)
         return True
 
-    def mark(self, column: int, line: int, char: str, tone: Tone) -> None:
+    def mark(self, column: int, line: int, char: str, role: StyleRole) -> None:
         """A single character over whatever stands there."""
-        self._chars[line][column] = (char, tone)
+        self._chars[line][column] = (char, role)
 
-    def speck(self, column: int, line: int, char: str, tone: Tone) -> None:
+    def speck(self, column: int, line: int, char: str, role: StyleRole) -> None:
         """A single character, but not over a letter or digit of a text."""
         row = self._chars[line]
         if column not in row or not row[column][0].isalnum():
-            row[column] = (char, tone)
+            row[column] = (char, role)
 
-    def pieces(self, line: int) -> list[Piece]:
-        """One line, neighbours of one tone in one piece."""
-        found: list[Piece] = []
-        dots, tones, chars = self._dots[line], self._tones[line], self._chars[line]
-        text, tone = "", Tone.PLAIN
+    def segments(self, line: int) -> list[TextSegment]:
+        """One line, neighbours of one role in one segment."""
+        found: list[TextSegment] = []
+        dots, roles, chars = self._dots[line], self._roles[line], self._chars[line]
+        text, role = "", StyleRole.PLAIN
         for at in range(self.width):
             if at in chars:
                 char, here = chars[at]
             elif dots[at]:
-                char, here = chr(0x2800 + dots[at]), tones[at]
+                char, here = chr(0x2800 + dots[at]), roles[at]
             else:
-                char, here = " ", Tone.PLAIN if tone is Tone.CELL else tone  # the cursor has a background
-            if here is not tone and text:
-                found.append((text, tone))
+                char, here = " ", StyleRole.PLAIN if role is StyleRole.CELL else role  # the cursor has a background
+            if here is not role and text:
+                found.append((text, role))
                 text = ""
             text += char
-            tone = here
+            role = here
         if text:
-            found.append((text, tone))
+            found.append((text, role))
         return found

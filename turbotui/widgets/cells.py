@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from turbotui.quantities.columns import Category, CounterColumn, Value
+from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.scope import Scope
 
 UNKNOWN = "—"
@@ -17,8 +18,8 @@ MARK_OLD = "‹"
 MARK_DISPUTED = "?"
 
 
-class Tone(Enum):
-    """How a piece of a line is coloured; the value is the component class without its prefix."""
+class StyleRole(Enum):
+    """How a segment of a line is coloured; the value is the component class without its prefix."""
 
     PLAIN = "plain"
     DIM = "dim"
@@ -32,7 +33,7 @@ class Tone(Enum):
     CURSOR = "cursor"
     CELL = "cell"
     TAGGED = "tagged"
-    BAND = "band"
+    BANNER = "banner"
     KEY = "key"
     LANE_0 = "lane-0"
     LANE_1 = "lane-1"
@@ -51,7 +52,7 @@ class Tone(Enum):
     LANE_6_FULL = "lane-6-full"
     LANE_7_FULL = "lane-7-full"
 
-    # Members are compared by identity. Enum has a hash written in Python, which every piece of a line would call.
+    # Members are compared by identity. Enum has a hash written in Python, which every segment of a line would call.
     __hash__ = object.__hash__
 
 
@@ -62,14 +63,19 @@ class Slot:
     Attributes:
         column: what it shows.
         width: characters of the value, mark not included.
-        spark: true for the picture of the column's history that stands beside it.
         title: what stands above it.
+        spark: true for the picture of the column's history that stands beside it.
     """
 
-    column: CounterColumn
+    column: Any  # a `Column`; of which kind, its painter knows
     width: int
     title: str
     spark: bool = False
+
+    @property
+    def group(self) -> object:
+        """Between columns of two groups stands a rule; columns without categories are one group."""
+        return self.column.category if isinstance(self.column, CounterColumn) else None
 
     @property
     def outer(self) -> int:
@@ -77,14 +83,9 @@ class Slot:
         return self.width + 1
 
 
-def slot_for(column: CounterColumn) -> Slot:
+def slot_for(column: Column[Any]) -> Slot:
     """The slot of a column: as wide as its title or its widest value."""
     return Slot(column, max(len(column.title), column.width), column.title)
-
-
-def identity(column: CounterColumn) -> bool:
-    """Whether a column says which row this is (package, core, CPU, type) rather than what the row does."""
-    return column.category is Category.TOPOLOGY
 
 
 def number(value: float, decimals: int, width: int) -> str:
@@ -111,7 +112,7 @@ def number(value: float, decimals: int, width: int) -> str:
     return text
 
 
-def cell_text(column: CounterColumn, value: Value, width: int) -> str:
+def cell_text(column: Column[Any], value: Value, width: int) -> str:
     """A cell at its column's width: numbers to the right, texts to the left, unknown as a dash."""
     if value is None:
         return UNKNOWN.rjust(width) if column.decimals >= 0 else UNKNOWN.ljust(width)
@@ -122,7 +123,7 @@ def cell_text(column: CounterColumn, value: Value, width: int) -> str:
     return number(value, max(0, column.decimals), width).rjust(width)
 
 
-def said(column: CounterColumn, value: Value) -> str:
+def said(column: Column[Any], value: Value) -> str:
     """A cell in a sentence: "3,498 MHz", "—"."""
     if value is None:
         return UNKNOWN
@@ -134,21 +135,21 @@ def said(column: CounterColumn, value: Value) -> str:
     return f"{text} {column.unit}" if column.unit else text
 
 
-def alarm(column: CounterColumn, value: Value) -> Tone | None:
+def alarm(column: Column[Any], value: Value) -> StyleRole | None:
     """AMBER or RED past the column's thresholds, else None."""
     limits = column.thresholds
     if limits is None or value is None or isinstance(value, str):
         return None
     if limits.low:
         if value <= limits.red:
-            return Tone.RED
-        return Tone.AMBER if value <= limits.amber else None
+            return StyleRole.RED
+        return StyleRole.AMBER if value <= limits.amber else None
     if value >= limits.red:
-        return Tone.RED
-    return Tone.AMBER if value >= limits.amber else None
+        return StyleRole.RED
+    return StyleRole.AMBER if value >= limits.amber else None
 
 
-ALARM_MARKS = {Tone.AMBER: MARK_AMBER, Tone.RED: MARK_RED}
+ALARM_MARKS = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}
 
 IDENTITY_SCOPES = {
     "Package": Scope.PACKAGE,

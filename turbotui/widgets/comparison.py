@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from turbotui.quantities.columns import CounterColumn, Value
-from turbotui.quantities.scope import RowId
+from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import UNKNOWN, number, said
 
 SAME = "±0"
 
 
-def difference(column: CounterColumn, now: Value, then: Value) -> Value:
+def difference(column: Column[Any], now: Value, then: Value) -> Value:
     """How much a number has grown since the mark; texts and ids stay what they are; None if one is unknown."""
     if isinstance(now, str) or column.decimals < 0:
         return now
@@ -21,12 +21,7 @@ def difference(column: CounterColumn, now: Value, then: Value) -> Value:
     return now - then
 
 
-def compared(frame: Frame, mark: Frame, column: CounterColumn, row: RowId) -> Value:
-    """`difference` of one cell of two frames."""
-    return difference(column, frame.cell(column, row), mark.cell(column, row))
-
-
-def difference_text(column: CounterColumn, value: Value, width: int) -> str:
+def difference_text(column: Column[Any], value: Value, width: int) -> str:
     """A difference at its column's width: "+12.30", "-4", "±0"; unknown as a dash."""
     if isinstance(value, str):
         return value[:width].ljust(width)
@@ -38,7 +33,7 @@ def difference_text(column: CounterColumn, value: Value, width: int) -> str:
     return f"{'-' if value < 0 else '+'}{text}".rjust(width)
 
 
-def difference_said(column: CounterColumn, now: Value, then: Value) -> str:
+def difference_said(column: Column[Any], now: Value, then: Value) -> str:
     """A difference in a sentence: "+12.30 % (from 85.00 % to 97.30 %)"."""
     value = difference(column, now, then)
     words = f"(from {said(column, then)} to {said(column, now)})"

@@ -8,17 +8,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of, unrounded
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
-from turbotui.quantities.traced import Kind, Operation, Reading, number_text, written
+from turbotui.quantities.traced import ReadingKind, TracedOperation, TracedReading, number_text, written
 from turbotui.quantities.units import Unit
-from turbotui.sampling.evidence import Evidence, Part, Worked, evidence, worked
+from turbotui.sampling.evidence import Evidence, EvidencePart, Worked, evidence, worked
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import Ring
+from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import UNKNOWN, said, scope_word
 from turbotui.widgets.painter import nice_top
 from turbotui.widgets.rows import row_name
@@ -83,7 +83,7 @@ def explanation(frame: Frame | None, column: CounterColumn, row: RowId, past: Se
     return lines
 
 
-def past_lines(column: CounterColumn, ring: Ring | None, top: float | None, seq: int) -> list[str]:
+def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:
     """What a cell was since counting of least, greatest and mean began.
 
     Args:
@@ -142,9 +142,9 @@ def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
     term = unrounded(found.term)
     by_signal = {item.signal.id: item for item in behind}
 
-    def number(reading: Reading) -> str:
+    def number(reading: TracedReading) -> str:
         item = by_signal.get(reading.signal)
-        if reading.kind is Kind.RATE and item is not None and item.signal.reduce is Reduce.SUM:
+        if reading.kind is ReadingKind.RATE and item is not None and item.signal.reduce is Reduce.SUM:
             known = [f"{_clean(item, part.value)} / {number_text(part.seconds)}" for part in item.parts
                      if part.value is not None and part.seconds]
             if len(known) == item.count:
@@ -152,12 +152,12 @@ def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
         return number_text(found.numbers[reading])
 
     text = written(term, number)
-    if isinstance(term, Reading) and term.kind is Kind.RATE:
+    if isinstance(term, TracedReading) and term.kind is ReadingKind.RATE:
         return text.removeprefix("(").removesuffix(")")
-    return text if isinstance(term, Operation) else ""
+    return text if isinstance(term, TracedOperation) else ""
 
 
-def _label(reading: Reading) -> str:
+def _label(reading: TracedReading) -> str:
     return reading.label
 
 
@@ -183,8 +183,8 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence, width: i
     if alone is None:
         where += f": {_HERE[signal.reduce]} of {item.count:,} x {scope_word(signal.scope)}"
     yield from _hanging("    ", f"{where}; per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}", width)
-    if signal.id in frame.census.remarks:
-        yield from _hanging("    ", frame.census.remarks[signal.id], width)
+    if signal.id in frame.capabilities.remarks:
+        yield from _hanging("    ", frame.capabilities.remarks[signal.id], width)
     if alone is not None:
         for text in _raw_words(frame, column, signal.id, alone):
             yield from _hanging("    ", text, width)
@@ -200,7 +200,7 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence, width: i
         yield from _hanging("    ", signal.document, width)
 
 
-def _origin(origin: str, part: Part | None) -> str:
+def _origin(origin: str, part: EvidencePart | None) -> str:
     """What was read, with the CPU that read it."""
     if part is None or "{cpu}" in origin:
         return origin.replace("{cpu}", "N" if part is None else str(part.cpu))
@@ -226,7 +226,7 @@ def _clean(item: Evidence, value: float) -> str:
     return number_text(float(f"{value:.{_DIGITS}g}") if broken else value)
 
 
-def _part_text(item: Evidence, part: Part) -> str:
+def _part_text(item: Evidence, part: EvidencePart) -> str:
     if isinstance(part.newer, str):
         return f'"{part.newer}"'
     if part.value is None:
@@ -236,9 +236,9 @@ def _part_text(item: Evidence, part: Part) -> str:
     return f"{_with_unit(item, part.value)} = {written(part.term, _label)}"
 
 
-def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: Part) -> Iterator[str]:
+def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: EvidencePart) -> Iterator[str]:
     """The raw words of one instance, when they were read, and what their bits mean."""
-    known = frame.census.signals[signal]
+    known = frame.capabilities.signals[signal]
     if part.term is not None:
         yield f"= {written(part.term, _label)}"
     elif part.value is None and isinstance(part.older, int) and isinstance(part.newer, int):

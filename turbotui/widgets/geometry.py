@@ -44,7 +44,7 @@ class Geometry:
 
 def _gap(before: Slot | None, slot: Slot) -> int:
     """Width of the rule before a slot."""
-    return len(RULE) if before is not None and before.column.category is not slot.column.category else 0
+    return len(RULE) if before is not None and before.group is not slot.group else 0
 
 
 def _fits(slots: Sequence[Slot], room: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual import events
 from textual.geometry import Region
@@ -16,18 +15,18 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import Tone, alarm, cell_text, number
-from turbotui.widgets.painter import Piece
-from turbotui.widgets.toned import TONE_CLASSES, Palette, tone_css
+from turbotui.widgets.cells import StyleRole, alarm, cell_text, number
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.role_styles import Palette, role_css
 
-SHADES: tuple[tuple[float, str, Tone], ...] = (
-    (0.05, "·", Tone.RULE),
-    (0.25, "░", Tone.DIM),
-    (0.50, "▒", Tone.SPARK),
-    (0.75, "▓", Tone.KEY),
-    (1.00, "█", Tone.SUMMARY),
+SHADES: tuple[tuple[float, str, StyleRole], ...] = (
+    (0.05, "·", StyleRole.RULE),
+    (0.25, "░", StyleRole.DIM),
+    (0.50, "▒", StyleRole.SPARK),
+    (0.75, "▓", StyleRole.KEY),
+    (1.00, "█", StyleRole.SUMMARY),
 )
-"""Up to which share of the scale, with which mark, in which tone: readable without colour."""
+"""Up to which share of the scale, with which mark, in which role: readable without colour."""
 
 UNKNOWN_MARK = "?"
 CURSOR_MARK = "●"
@@ -45,7 +44,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class HeatMapPlan:
     """Where everything stands.
 
     Attributes:
@@ -69,19 +68,19 @@ NAME_WIDTH = 16
 """Room for a package's name in its frame."""
 
 
-def plan_map(topology: Topology, width: int, height: int) -> Plan:
+def plan_map(topology: Topology, width: int, height: int) -> HeatMapPlan:
     """The largest marks with which all packages fit; if nothing fits, the smallest."""
     packages = topology.instances(Scope.PACKAGE)
-    best: Plan | None = None
+    best: HeatMapPlan | None = None
     for cell in CELLS:
         for across in range(min(len(packages), max(1, width // 8)), 0, -1):
             best = _lay_out(topology, width, cell, across)
             if best.height <= height and best.width <= width:
                 return best
-    return best or Plan(1, {}, (), 0, 0)
+    return best or HeatMapPlan(1, {}, (), 0, 0)
 
 
-def _lay_out(topology: Topology, width: int, cell: int, across: int) -> Plan:
+def _lay_out(topology: Topology, width: int, cell: int, across: int) -> HeatMapPlan:
     packages = topology.instances(Scope.PACKAGE)
     room = (width + 1) // across - 5
     # As wide as the widest package needs, and as its name does.
@@ -99,7 +98,7 @@ def _lay_out(topology: Topology, width: int, cell: int, across: int) -> Plan:
             _fill(topology, package.row, places, (left + 2, top + 1), room, cell=cell)
             boxes.append(Box(package.row, left, top, outer, tall))
         top += tall
-    return Plan(cell, places, tuple(boxes), min(across, len(packages)) * (outer + 1) - 1, top)
+    return HeatMapPlan(cell, places, tuple(boxes), min(across, len(packages)) * (outer + 1) - 1, top)
 
 
 def _fill(topology: Topology, package: RowId, places: dict[int, tuple[int, int]], origin: tuple[int, int], room: int,
@@ -128,9 +127,7 @@ def _fill(topology: Topology, package: RowId, places: dict[int, tuple[int, int]]
 class HeatMap(Widget):
     """All CPUs at once, each as a mark for the value of one column."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONE_CLASSES
-
-    DEFAULT_CSS = tone_css("HeatMap") + " HeatMap { height: 1fr; }"
+    DEFAULT_CSS = role_css("HeatMap") + " HeatMap { height: 1fr; }"
 
     can_focus = False
 
@@ -146,13 +143,13 @@ class HeatMap(Widget):
         self.column: CounterColumn | None = None
         self.top = 1.0
         self.cpu: int | None = None
-        self._plan = Plan(1, {}, (), 0, 0)
+        self._plan = HeatMapPlan(1, {}, (), 0, 0)
         self._by_line: dict[int, list[tuple[int, int]]] = {}
-        self._strips: dict[int, tuple[list[Piece], Strip]] = {}
+        self._strips: dict[int, tuple[list[TextSegment], Strip]] = {}
         self._palette = Palette(self)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> HeatMapPlan:
         """Where everything stands."""
         return self._plan
 
@@ -181,10 +178,10 @@ class HeatMap(Widget):
         """Refresh the lines that changed."""
         dirty = []
         for y in range(self.size.height):
-            pieces = self._pieces(y)
+            segments = self._segments(y)
             known = self._strips.get(y)
-            if known is None or known[0] != pieces:
-                self._strips[y] = (pieces, self._palette.strip(pieces, self.size.width))
+            if known is None or known[0] != segments:
+                self._strips[y] = (segments, self._palette.strip(segments, self.size.width))
                 dirty.append(y)
         if dirty:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
@@ -194,22 +191,22 @@ class HeatMap(Widget):
         """One line of the widget."""
         known = self._strips.get(y)
         if known is None:
-            pieces = self._pieces(y)
-            known = self._strips[y] = (pieces, self._palette.strip(pieces, self.size.width))
+            segments = self._segments(y)
+            known = self._strips[y] = (segments, self._palette.strip(segments, self.size.width))
         return known[1]
 
-    def _pieces(self, y: int) -> list[Piece]:
+    def _segments(self, y: int) -> list[TextSegment]:
         if y == self.size.height - 1:
             return self._legend()
-        pieces: list[Piece] = []
+        segments: list[TextSegment] = []
         at = 0
 
-        def put(x: int, text: str, tone: Tone) -> None:
+        def put(x: int, text: str, role: StyleRole) -> None:
             nonlocal at
             if x > at:
-                pieces.append((" " * (x - at), Tone.PLAIN))
+                segments.append((" " * (x - at), StyleRole.PLAIN))
                 at = x
-            pieces.append((text, tone))
+            segments.append((text, role))
             at += len(text)
 
         marks = self._by_line.get(y, [])
@@ -217,15 +214,15 @@ class HeatMap(Widget):
             if not box.y <= y < box.y + box.height:
                 continue
             if y in {box.y, box.y + box.height - 1}:
-                put(box.x, self._edge(box, top=y == box.y), Tone.RULE)
+                put(box.x, self._edge(box, top=y == box.y), StyleRole.RULE)
                 continue
-            put(box.x, "│", Tone.RULE)
+            put(box.x, "│", StyleRole.RULE)
             for x, cpu in marks:
                 if box.x < x < box.x + box.width:
-                    text, tone = self._mark(cpu)
-                    put(x, text, tone)
-            put(box.x + box.width - 1, "│", Tone.RULE)
-        return pieces
+                    text, role = self._mark(cpu)
+                    put(x, text, role)
+            put(box.x + box.width - 1, "│", StyleRole.RULE)
+        return segments
 
     def _edge(self, box: Box, *, top: bool) -> str:
         inner = box.width - 2
@@ -236,15 +233,15 @@ class HeatMap(Widget):
         name = f"─ package {label} " if inner >= 14 else f" {label} "  # as long as the words
         return "┌" + name[:inner].ljust(inner, "─") + "┐"
 
-    def _mark(self, cpu: int) -> Piece:
+    def _mark(self, cpu: int) -> TextSegment:
         if self.frame is None or self.column is None:
-            return UNKNOWN_MARK, Tone.DIM
+            return UNKNOWN_MARK, StyleRole.DIM
         value = self.frame.cell(self.column, cpu_row(cpu))
-        mark, tone = UNKNOWN_MARK, Tone.DIM
+        mark, role = UNKNOWN_MARK, StyleRole.DIM
         if isinstance(value, int | float):
             share = value / self.top if self.top > 0 else 0.0
-            mark, tone = next(((mark, tone) for limit, mark, tone in SHADES if share < limit), SHADES[-1][1:])
-            tone = alarm(self.column, value) or tone
+            mark, role = next(((mark, role) for limit, mark, role in SHADES if share < limit), SHADES[-1][1:])
+            role = alarm(self.column, value) or role
         cell = self._plan.cell
         if cpu == self.cpu:
             mark = CURSOR_MARK
@@ -253,20 +250,20 @@ class HeatMap(Widget):
             text += f" {cpu:>4}"
         if cell >= CELLS[0]:
             text += f" {cell_text(self.column, value, 6)}"
-        return text, Tone.CELL if cpu == self.cpu else tone
+        return text, StyleRole.CELL if cpu == self.cpu else role
 
-    def _legend(self) -> list[Piece]:
+    def _legend(self) -> list[TextSegment]:
         column = self.column
         if column is None:
             return []
-        pieces: list[Piece] = [(f" {column.id}  ", Tone.SORTED)]
-        for limit, mark, tone in SHADES:
+        segments: list[TextSegment] = [(f" {column.id}  ", StyleRole.SORTED)]
+        for limit, mark, role in SHADES:
             last = limit >= 1.0
             bound = SHADES[-2][0] if last else limit
             text = number(bound * self.top, 0 if self.top >= 10 else 2, 7)  # small scales need decimals
-            pieces += [(mark * 2, tone), (f" {'from' if last else 'below'} {text}   ", Tone.DIM)]
-        pieces.append((f"{column.unit}   {UNKNOWN_MARK} unknown", Tone.DIM))
-        return pieces
+            segments += [(mark * 2, role), (f" {'from' if last else 'below'} {text}   ", StyleRole.DIM)]
+        segments.append((f"{column.unit}   {UNKNOWN_MARK} unknown", StyleRole.DIM))
+        return segments
 
     # Moving
 

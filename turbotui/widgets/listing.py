@@ -11,16 +11,16 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.painter import Piece
-from turbotui.widgets.toned_scroll import TonedScroll
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.styled_scroll import StyledScroll
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One line; `key` is empty for headings, which the cursor passes over."""
 
-    pieces: tuple[Piece, ...]
+    segments: tuple[TextSegment, ...]
     key: str = ""
 
 
@@ -28,7 +28,7 @@ class Shown(Protocol):
     """What the list needs of a line."""
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def segments(self) -> tuple[TextSegment, ...]:
         """As it is drawn."""
 
     @property
@@ -36,7 +36,7 @@ class Shown(Protocol):
         """See `Item`."""
 
 
-class Listing(TonedScroll):
+class Listing(StyledScroll):
     """Lines of text; those with a key can be chosen."""
 
     @dataclass
@@ -65,7 +65,7 @@ class Listing(TonedScroll):
     @property
     def text(self) -> str:
         """What stands there, without colours."""
-        return "\n".join("".join(text for text, _ in item.pieces) for item in self.items)
+        return "\n".join("".join(text for text, _ in item.segments) for item in self.items)
 
     def show(self, items: Sequence[Shown]) -> None:
         """Show these lines; the cursor stays on its key."""
@@ -111,7 +111,9 @@ class Listing(TonedScroll):
         width = self.scrollable_content_region.width
         if at >= len(self.items):
             return self._palette.strip((), width)
-        return self._palette.strip(self.items[at].pieces, width, Tone.CURSOR if at == self.at else Tone.PLAIN)
+        return self._palette.strip(
+            self.items[at].segments, width, StyleRole.CURSOR if at == self.at else StyleRole.PLAIN
+        )
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""

@@ -9,19 +9,19 @@ from typing import TypeAlias
 
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.painter import Piece
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
 
 Target: TypeAlias = tuple[CounterColumn, RowId]
-"""The cell that a piece of text is the value of, for whoever asks where it comes from."""
+"""The cell that a segment of text is the value of, for whoever asks where it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line; with a target it can be chosen."""
+    """A segment of a line; with a target it can be chosen."""
 
     text: str
-    tone: Tone = Tone.PLAIN
+    role: StyleRole = StyleRole.PLAIN
     target: Target | None = None
 
 
@@ -34,12 +34,12 @@ class Panel:
 
     Attributes:
         title: stands in its upper edge.
-        tone: of the title.
+        role: of the title.
         lines: of its inside.
     """
 
     title: str
-    tone: Tone
+    role: StyleRole
     lines: tuple[Line, ...]
 
     @property
@@ -50,7 +50,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class PanelPosition:
     """Where a panel stands in the grid: of its frame, in characters and lines."""
 
     x: int
@@ -59,27 +59,27 @@ class Spot:
     height: int
 
 
-def wrapped(text: str, width: int, tone: Tone, target: Target | None = None, *, most: int) -> list[Line]:
+def wrapped(text: str, width: int, role: StyleRole, target: Target | None = None, *, most: int) -> list[Line]:
     """A sentence on as many lines as it needs, at most `most`; what does not fit ends in an ellipsis."""
     lines = textwrap.wrap(text, max(8, width), max_lines=most, placeholder=" …")
-    return [(Span(line, tone, target),) for line in lines]
+    return [(Span(line, role, target),) for line in lines]
 
 
-def plan(panels: Sequence[Panel], width: int, least: int) -> tuple[Spot, ...]:
+def plan(panels: Sequence[Panel], width: int, least: int) -> tuple[PanelPosition, ...]:
     """Panels side by side where each has at least `least` characters, else below each other.
 
     All of one row of panels are as tall as its tallest.
     """
     across = max(1, min(len(panels), (width + 1) // (least + 1)))
     each = (width - (across - 1)) // across
-    spots: list[Spot] = []
+    positions: list[PanelPosition] = []
     y = 0
     for start in range(0, len(panels), across):
         row = panels[start : start + across]
         height = max(len(panel.lines) for panel in row) + 2
-        spots += [Spot(at * (each + 1), y, each, height) for at in range(len(row))]
+        positions += [PanelPosition(at * (each + 1), y, each, height) for at in range(len(row))]
         y += height
-    return tuple(spots)
+    return tuple(positions)
 
 
 def inner_width(count: int, width: int, least: int) -> int:
@@ -88,39 +88,41 @@ def inner_width(count: int, width: int, least: int) -> int:
     return max(8, (width - (across - 1)) // across - 4)
 
 
-def panel_line(panel: Panel, spot: Spot, y: int, chosen: Target | None, *, here: bool) -> list[Piece]:
-    """One line of a panel in its frame, exactly as wide as its spot.
+def panel_line(
+    panel: Panel, position: PanelPosition, y: int, chosen: Target | None, *, here: bool
+) -> list[TextSegment]:
+    """One line of a panel in its frame, exactly as wide as its position.
 
     Args:
         panel: which one.
-        spot: where it stands.
+        position: where it stands.
         y: line of the frame, 0 for its upper edge.
         chosen: the target that the cursor is on.
         here: the cursor is in this panel.
     """
-    inside = spot.width - 2
-    edge = Tone.SORTED if here else Tone.RULE
+    inside = position.width - 2
+    edge = StyleRole.SORTED if here else StyleRole.RULE
     if y == 0:
         title = f" {panel.title} "[:inside]
-        return [("┌", edge), (title, panel.tone), ("─" * (inside - len(title)) + "┐", edge)]
-    if y == spot.height - 1:
+        return [("┌", edge), (title, panel.role), ("─" * (inside - len(title)) + "┐", edge)]
+    if y == position.height - 1:
         return [("└" + "─" * inside + "┘", edge)]
-    pieces: list[Piece] = [("│ ", edge)]
+    segments: list[TextSegment] = [("│ ", edge)]
     room = inside - 2
     for span in panel.lines[y - 1] if y - 1 < len(panel.lines) else ():
         text = span.text[:room]
         room -= len(text)
         marked = here and chosen is not None and span.target == chosen
-        pieces.append((text, Tone.CELL if marked else span.tone))
-    return [*pieces, (" " * room, Tone.PLAIN), (" │", edge)]
+        segments.append((text, StyleRole.CELL if marked else span.role))
+    return [*segments, (" " * room, StyleRole.PLAIN), (" │", edge)]
 
 
-def target_at(panel: Panel, spot: Spot, x: int, y: int) -> Target | None:
+def target_at(panel: Panel, position: PanelPosition, x: int, y: int) -> Target | None:
     """The target under a character of the grid."""
-    line = y - spot.y - 1
+    line = y - position.y - 1
     if not 0 <= line < len(panel.lines):
         return None
-    at = spot.x + 2
+    at = position.x + 2
     for span in panel.lines[line]:
         if at <= x < at + len(span.text):
             return span.target

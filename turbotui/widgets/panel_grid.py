@@ -10,13 +10,13 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.painter import Piece
-from turbotui.widgets.panel import Panel, Spot, Target, panel_line, plan, target_at
-from turbotui.widgets.toned_scroll import TonedScroll
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.panel import Panel, PanelPosition, Target, panel_line, plan, target_at
+from turbotui.widgets.styled_scroll import StyledScroll
 
 
-class PanelGrid(TonedScroll):
+class PanelGrid(StyledScroll):
     """Draws panels; a line that stays the same is not drawn again.
 
     Args:
@@ -41,8 +41,8 @@ class PanelGrid(TonedScroll):
         self.panels: tuple[Panel, ...] = ()
         self.at = 0
         self._chosen: dict[int, int] = {}  # panel -> which of its targets
-        self._spots: tuple[Spot, ...] = ()
-        self._lines: list[list[Piece]] = []
+        self._positions: tuple[PanelPosition, ...] = ()
+        self._lines: list[list[TextSegment]] = []
         self._strips: dict[int, Strip] = {}
 
     @property
@@ -73,16 +73,16 @@ class PanelGrid(TonedScroll):
         self._redraw()
 
     def _redraw(self) -> None:
-        self._spots = plan(self.panels, self.room, self._least)
+        self._positions = plan(self.panels, self.room, self._least)
         target = self.target
-        height = max((spot.y + spot.height for spot in self._spots), default=0)
-        lines: list[list[Piece]] = [[] for _ in range(height)]
-        for number, (panel, spot) in enumerate(zip(self.panels, self._spots, strict=True)):
-            for y in range(spot.height):
-                line = lines[spot.y + y]
+        height = max((position.y + position.height for position in self._positions), default=0)
+        lines: list[list[TextSegment]] = [[] for _ in range(height)]
+        for number, (panel, position) in enumerate(zip(self.panels, self._positions, strict=True)):
+            for y in range(position.height):
+                line = lines[position.y + y]
                 if line:
-                    line.append((" ", Tone.PLAIN))
-                line += panel_line(panel, spot, y, target, here=number == self.at)
+                    line.append((" ", StyleRole.PLAIN))
+                line += panel_line(panel, position, y, target, here=number == self.at)
         old, self._lines = self._lines, lines
         if len(old) != len(lines):
             self.virtual_size = Size(self.size.width, height)
@@ -124,8 +124,8 @@ class PanelGrid(TonedScroll):
 
     def page(self, by: int) -> None:
         """A page of panels on or back."""
-        tall = self._spots[0].height if self._spots else 1
-        across = sum(spot.y == 0 for spot in self._spots)
+        tall = self._positions[0].height if self._positions else 1
+        across = sum(position.y == 0 for position in self._positions)
         self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
 
     def end(self, by: int) -> None:
@@ -144,13 +144,13 @@ class PanelGrid(TonedScroll):
 
     def _reveal(self) -> None:
         """Bring the number under the cursor into sight, with as much of its panel as there is room for."""
-        if not self._spots or not self.size.height:
+        if not self._positions or not self.size.height:
             return
-        spot, panel, target = self._spots[self.at], self.panels[self.at], self.target
+        position, panel, target = self._positions[self.at], self.panels[self.at], self.target
         rows = [at for at, line in enumerate(panel.lines) if any(span.target == target for span in line)]
-        cursor = spot.y + 1 + (rows[0] if target is not None and rows else 0)
+        cursor = position.y + 1 + (rows[0] if target is not None and rows else 0)
         top, height = self.scroll_offset.y, self.size.height
-        wanted = min(max(top, spot.y + spot.height - height), spot.y)
+        wanted = min(max(top, position.y + position.height - height), position.y)
         wanted = min(max(wanted, cursor + 2 - height), max(0, cursor - 1))
         if wanted != top:
             self.scroll_to(y=wanted, animate=False, immediate=True)
@@ -170,10 +170,12 @@ class PanelGrid(TonedScroll):
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the number there, or at least into its panel; twice: say that it was chosen."""
         y = event.y + self.scroll_offset.y
-        for number, (panel, spot) in enumerate(zip(self.panels, self._spots, strict=True)):
-            if not (spot.x <= event.x < spot.x + spot.width and spot.y <= y < spot.y + spot.height):
+        for number, (panel, position) in enumerate(zip(self.panels, self._positions, strict=True)):
+            if not (
+                position.x <= event.x < position.x + position.width and position.y <= y < position.y + position.height
+            ):
                 continue
-            target = target_at(panel, spot, event.x, y)
+            target = target_at(panel, position, event.x, y)
             self.at = number
             if target is not None:
                 self._chosen[number] = panel.targets.index(target)

@@ -5,7 +5,6 @@ Folder: $XDG_CONFIG_HOME/turbotui/profiles, ~/.config by default (XDG Base Direc
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import reprlib
@@ -17,6 +16,7 @@ from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder, replace_file
 from turbotui.quantities.documents import DocumentError, parse_toml
+from turbotui.quantities.rows import RowError, WrongKindError, make_row, number
 from turbotui.untrusted import toml_text
 
 FORMAT: Final = 1
@@ -88,53 +88,17 @@ def parse_profile(text: str, where: str) -> Profile:
     if data.get("format") != FORMAT:
         raise ProfileError(f"the profile {where} is of format {reprlib.repr(data.get('format'))}, and this turbotui "
                            f"reads {FORMAT}: save it again with the key s")
-    known = {"format", *(field.name for field in fields(Profile))}
-    strange = sorted(set(data) - known)
-    if strange:
-        raise ProfileError(f"the profile {where} has {reprlib.repr(strange[0])}, which means nothing here: take it "
-                           "out, or save the profile again with the key s")
-    reader = _Reader(data, where)
-    return Profile(
-        screen=reader.word("screen"), columns=reader.words("columns"), added=reader.words("added"),
-        sort=reader.word("sort"), reverse=reader.switch("reverse"), group=reader.words("group"),
-        filter=reader.word("filter"), interval=reader.seconds("interval"), theme=reader.word("theme"),
-    )
+    values = {name: value for name, value in data.items() if name != "format"}
+    try:
+        return make_row(Profile, values, interval=_seconds)
+    except RowError as error:
+        raise ProfileError(f"the profile {where} is damaged: {error}; save it again with the key s") from error
 
 
-class _Reader:
-    """Values of one profile by name, each of the kind that it has to be."""
-
-    def __init__(self, data: Mapping[str, object], where: str) -> None:
-        self._data = data
-        self._where = where
-
-    def _wrong(self, name: str, kind: str) -> ProfileError:
-        there = reprlib.repr(self._data[name]) if name in self._data else "missing"
-        return ProfileError(f"the profile {self._where} is damaged: {name} is {there}, and has to be {kind}")
-
-    def word(self, name: str) -> str:
-        value = self._data.get(name)
-        if not isinstance(value, str):
-            raise self._wrong(name, "a text")
-        return value
-
-    def words(self, name: str) -> tuple[str, ...]:
-        value = self._data.get(name)
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self._wrong(name, "a list of texts")
-        return tuple(value)
-
-    def switch(self, name: str) -> bool:
-        value = self._data.get(name)
-        if not isinstance(value, bool):
-            raise self._wrong(name, "true or false")
-        return value
-
-    def seconds(self, name: str) -> float:
-        value = self._data.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-            raise self._wrong(name, "a number of seconds")
-        return float(value)
+def _seconds(value: object) -> float:
+    if number(value) <= 0:
+        raise WrongKindError("a number of seconds")
+    return number(value)
 
 
 class Profiles:

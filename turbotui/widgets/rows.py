@@ -1,18 +1,13 @@
-"""Which rows a table shows, in which order: sorting, folding, grouping. Nothing here knows Textual."""
+"""CPUs as rows: grouping, folding, and the words for them. Nothing here knows Textual."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
-from typing import cast
 
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import identity, scope_word
-from turbotui.widgets.comparison import compared
+from turbotui.widgets.cells import scope_word
+from turbotui.widgets.content import Line
 
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
 
@@ -31,24 +26,6 @@ GROUPINGS: tuple[tuple[str, Scope | None], ...] = (
     ("core", Scope.CORE),
 )
 """What `t` steps through."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a table.
-
-    Attributes:
-        row: whose values it shows.
-        depth: indentation in a tree.
-        open: whether a group is unfolded; None for a row without parts.
-        parent: the group it stands in.
-    """
-
-    row: RowId
-    depth: int = 0
-    open: bool | None = None
-    parent: RowId | None = None
-
 
 
 def levels_of(topology: Topology, wanted: Sequence[Scope] = TREE_LEVELS) -> tuple[Scope, ...]:
@@ -81,41 +58,6 @@ def _nests(finer: frozenset[tuple[int, ...]], coarser: frozenset[tuple[int, ...]
     return all(len({outer[cpu] for cpu in group if cpu in outer}) == 1 for group in finer)
 
 
-def ordered(frame: Frame, rows: Sequence[RowId], column: CounterColumn | None, *, reverse: bool,
-            mark: Frame | None = None) -> Sequence[RowId]:
-    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in topology order.
-
-    Args:
-        frame: whose values.
-        rows: in topology order.
-        column: to sort by; None for topology order.
-        reverse: falling.
-        mark: sort by the differences from this frame, as they are shown then.
-    """
-    if column is None:
-        return tuple(reversed(rows)) if reverse else rows
-    values = frame.cells(column, rows)
-    if mark is not None and not identity(column):
-        values = [compared(frame, mark, column, row) for row in rows]
-    if set(map(type, values)) <= {int, float}:
-        numbers = cast("Sequence[float]", values)
-        # a sort keeps the order of equal ones, falling as well as rising
-        return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__, reverse=reverse)]
-    known: list[tuple[float, RowId]] = []
-    texts: list[tuple[str, RowId]] = []
-    unknown: list[RowId] = []
-    for row, value in zip(rows, values, strict=True):
-        if value is None:
-            unknown.append(row)
-        elif isinstance(value, str):
-            texts.append((value, row))
-        else:
-            known.append((value, row))
-    known.sort(key=itemgetter(0), reverse=reverse)
-    texts.sort(key=itemgetter(0), reverse=reverse)
-    return [row for _, row in known] + [row for _, row in texts] + unknown
-
-
 def tree_lines(
     topology: Topology,
     levels: Sequence[Scope],
@@ -123,7 +65,7 @@ def tree_lines(
     *,
     keep: frozenset[RowId] | None = None,
     folded: frozenset[RowId] = frozenset(),
-) -> list[Line]:
+) -> list[Line[RowId]]:
     """The lines of a tree (or, with one level, of a flat table).
 
     Args:
@@ -137,7 +79,7 @@ def tree_lines(
         rows = topology.rows(levels[0])
         passing = rows if keep is None else [row for row in rows if _has_kept(topology, row, keep)]
         return [Line(row, 0, None, None) for row in order(passing)]
-    lines: list[Line] = []
+    lines: list[Line[RowId]] = []
     leaf = len(levels) - 1
 
     def inside(row: RowId, level: int) -> list[RowId]:

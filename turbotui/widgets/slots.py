@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from turbotui.quantities.columns import CounterColumn
-from turbotui.widgets.cells import Slot, identity, slot_for
+from collections.abc import Callable
+from typing import Any
+
+from turbotui.quantities.columns import Category, Column
+from turbotui.quantities.tables import C, K
+from turbotui.widgets.cells import Slot, slot_for
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60
@@ -15,10 +19,10 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 """Identity columns, the most telling first."""
 
 
-def _slot(view: TableView, column: CounterColumn) -> Slot:
+def _slot(view: TableView[C, K], column: C) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
     slot = slot_for(column)
-    if view.mark is not None and not identity(column):  # a difference has a sign before it
+    if view.mark is not None and not column.identity:  # a difference has a sign before it
         slot = Slot(column, max(slot.width, column.width + 1), slot.title)
     if view.sort is None or view.sort.id != column.id:
         return slot
@@ -26,29 +30,39 @@ def _slot(view: TableView, column: CounterColumn) -> Slot:
     return Slot(column, max(slot.width, len(title)), title)
 
 
-def _identity_slots(view: TableView, width: int) -> tuple[Slot, ...]:
-    """The ids that there is room for: not more than a good sixth of the line, the CPU in any case."""
-    slots = [_slot(view, column) for column in view.columns if identity(column)]
-    room = max(10, width * 3 // 16)
+def _identity_slots(view: TableView[C, K], room: int, rank: Callable[[Column[Any]], int]) -> tuple[Slot, ...]:
+    """The ids that there is room for, one of them in any case."""
+    slots = [_slot(view, column) for column in view.columns if column.identity]
     kept: list[Slot] = []
-    for slot in sorted(slots, key=lambda slot: _FINENESS.index(slot.column.id) if slot.column.id in _FINENESS else 99):
+    for slot in sorted(slots, key=lambda slot: rank(slot.column)):
         if not kept or sum(other.outer for other in kept) + slot.outer <= room:
             kept.append(slot)
     return tuple(slot for slot in slots if slot in kept)
 
 
-def slots_of(view: TableView, seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Identity slots, and the others with the sparks between them."""
+def _fineness(column: Column[Any]) -> int:
+    return _FINENESS.index(column.id) if column.id in _FINENESS else 99
+
+
+def row_slots(view: TableView[C, K], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Identity slots by their priority, in not more than half of the line, and the others."""
+    moving = tuple(_slot(view, column) for column in view.columns if not column.identity)
+    return _identity_slots(view, width // 2, lambda column: column.priority), moving
+
+
+def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Identity slots, in not more than a good sixth of the line, and the others with the sparks between them."""
     moving: list[Slot] = []
     for column in view.columns:
-        if identity(column):
+        if column.identity:
             continue
         moving.append(_slot(view, column))
         size = view.sparks.get(column.id, 0)
         if size:
             moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
-    moving.sort(key=lambda slot: list(type(slot.column.category)).index(slot.column.category))
-    return _identity_slots(view, width), tuple(moving)
+    categories: list[object] = list(Category)
+    moving.sort(key=lambda slot: categories.index(slot.group))
+    return _identity_slots(view, max(10, width * 3 // 16), _fineness), tuple(moving)
 
 
 def _span(seconds: float) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turbotui.quantities.columns import CounterColumn
-from turbotui.widgets.cells import UNKNOWN, Tone
-from turbotui.widgets.painter import Piece, nice_top
+from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
 WIDE = 104
@@ -30,7 +30,7 @@ class Place:
         own_percent: of one CPU that the program itself used.
         own_bytes: of memory it holds.
         sample_ms: from first to last read of a tick.
-        late, overruns: answers that came too late, beats skipped.
+        late, overruns: answers that came too late, ticks skipped.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Gauge:
     values: Sequence[float] = ()
     top: float | None = None
     note: str = ""
-    alarm: Tone | None = None
+    alarm: StyleRole | None = None
 
 
 _NOISE = re.compile(r"\((?:R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\b\d+-Core\b|\bwith Radeon.*$")
@@ -77,28 +77,28 @@ def short_model(name: str) -> str:
     return " ".join(_NOISE.sub(" ", name).split())
 
 
-def place_line(place: Place, width: int) -> list[Piece]:
+def place_line(place: Place, width: int) -> list[TextSegment]:
     """The first line: on the left what is cut first when there is no room."""
-    right: list[Piece] = []
+    right: list[TextSegment] = []
     interval = UNKNOWN if place.interval is None else f"{place.interval:.2f} s"
     seq = "" if place.seq is None else f"  #{place.seq}"
-    right.append((f"{interval}{seq}", Tone.PLAIN))
+    right.append((f"{interval}{seq}", StyleRole.PLAIN))
     own = UNKNOWN if place.own_percent is None else f"{place.own_percent:.1f} %"
     memory = "" if place.own_bytes is None else f" {place.own_bytes / 1e6:.0f} MB"
     sample = "" if place.sample_ms is None else f" {place.sample_ms:.1f} ms"
-    right.append((f"  own {own}{memory}{sample if width >= WIDE else ''} ", Tone.DIM))
+    right.append((f"  own {own}{memory}{sample if width >= WIDE else ''} ", StyleRole.DIM))
     lost = [f"{count} {word}" for count, word in ((place.late, "late"), (place.overruns, "skipped")) if count]
     if lost:
-        right.append((f"▲ {', '.join(lost)} ", Tone.AMBER))
+        right.append((f"▲ {', '.join(lost)} ", StyleRole.AMBER))
     room = width - sum(len(text) for text, _ in right)
-    left: list[Piece] = [(f" {place.name}", Tone.SUMMARY)]
+    left: list[TextSegment] = [(f" {place.name}", StyleRole.SUMMARY)]
     used = len(place.name) + 1
     for word in (place.model, place.counts, place.kernel):
         text = f"{'   ' if word == place.model else ' · '}{word}"
         if word and used + len(text) <= room - 2:
-            left.append((text, Tone.PLAIN if word == place.model else Tone.DIM))
+            left.append((text, StyleRole.PLAIN if word == place.model else StyleRole.DIM))
             used += len(text)
-    return [*left, (" " * max(1, room - used), Tone.PLAIN), *right]
+    return [*left, (" " * max(1, room - used), StyleRole.PLAIN), *right]
 
 
 def _thousands(value: float) -> str:
@@ -122,7 +122,7 @@ def _figure(gauge: Gauge) -> str:
     return f"{gauge.value:5,.0f} {unit}"
 
 
-def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[Piece]:
+def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[TextSegment]:
     """The second line. What has no room leaves from the right, names first."""
     for named, size in ((True, 20), (True, 10), (True, 6), (False, 6), (False, 4), (False, 0)):
         if (named and width < WIDE) or (size == 20 and width < 180):
@@ -133,17 +133,19 @@ def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[Piece]:
     return _gauges(gauges, False, 0, seq)
 
 
-def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[Piece]:
-    pieces: list[Piece] = []
+def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[TextSegment]:
+    segments: list[TextSegment] = []
     for gauge in gauges:
-        pieces.append((f" {gauge.label} " if named and gauge.label else " ", Tone.DIM))
-        mark = "▲ " if gauge.alarm is Tone.AMBER else "! " if gauge.alarm is Tone.RED else ""
-        pieces.append((mark + _figure(gauge), gauge.alarm or (Tone.DIM if gauge.value is None else Tone.SUMMARY)))
+        segments.append((f" {gauge.label} " if named and gauge.label else " ", StyleRole.DIM))
+        mark = "▲ " if gauge.alarm is StyleRole.AMBER else "! " if gauge.alarm is StyleRole.RED else ""
+        segments.append(
+            (mark + _figure(gauge), gauge.alarm or (StyleRole.DIM if gauge.value is None else StyleRole.SUMMARY))
+        )
         if gauge.values and size:
             known = [value for value in gauge.values if not math.isnan(value)]
             top = gauge.top or nice_top(max(known, default=0.0))
-            pieces.append((" " + spark(gauge.values, top, size, seq), Tone.SPARK))
+            segments.append((" " + spark(gauge.values, top, size, seq), StyleRole.SPARK))
         if gauge.note:
-            pieces.append((f" {gauge.note}", Tone.DIM))
-        pieces.append((" ", Tone.PLAIN))
-    return pieces
+            segments.append((f" {gauge.note}", StyleRole.DIM))
+        segments.append((" ", StyleRole.PLAIN))
+    return segments

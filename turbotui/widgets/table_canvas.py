@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias
 
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId
-from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import History
-from turbotui.widgets.cells import Tone
-from turbotui.widgets.geometry import Geometry, offset_showing
-from turbotui.widgets.painter import Painter, Piece
-from turbotui.widgets.rows import Line
-from turbotui.widgets.slots import slots_of
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import C, K
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.content import F, Line
+from turbotui.widgets.geometry import Geometry, arrange, offset_showing
+from turbotui.widgets.painter import Painter, TextSegment
+from turbotui.widgets.role_styles import Palette
 from turbotui.widgets.table_view import TableView
-from turbotui.widgets.toned import Palette
 
 
 @dataclass(slots=True)
@@ -27,18 +25,22 @@ class _Drawn:
     """A row as it was last drawn."""
 
     generation: int
-    base: Tone
-    pieces: list[Piece]
+    base: StyleRole
+    segments: list[TextSegment]
     strip: Strip
 
 
-class TableCanvas:
+Paint: TypeAlias = Callable[[TableView[C, K], float, int], Painter[F, C, K]]
+"""Makes the painter for a view, seconds of an interval, and a width."""
+
+
+class TableCanvas(Generic[F, C, K]):
     """Painter, geometry and strips of one table at one width.
 
     Args:
         widget: whose colours are used.
         view: what is shown.
-        history: for sparks.
+        paint: makes painters.
         seconds: length of an interval.
 
     Attributes:
@@ -46,20 +48,20 @@ class TableCanvas:
         geometry: where the slots stand.
     """
 
-    def __init__(self, widget: Widget, view: TableView, history: History, seconds: float) -> None:
-        self._history = history
+    def __init__(self, widget: Widget, view: TableView[C, K], paint: Paint[C, K, F], seconds: float) -> None:
+        self._paint = paint
         self._palette = Palette(widget, final=True)
         self._generation = 0
-        self._drawn: dict[RowId, _Drawn] = {}
+        self._drawn: dict[K, _Drawn] = {}
         self._header: Strip | None = None
         self._blank: Strip | None = None
         self.show(view, seconds, 0)
 
-    def show(self, view: TableView, seconds: float, width: int, offset: int = 0) -> None:
+    def show(self, view: TableView[C, K], seconds: float, width: int, offset: int = 0) -> None:
         """Have other columns or another width; `arrange` has to follow."""
         self._seconds = seconds
-        fixed, moving = slots_of(view, seconds, width)
-        self.painter = Painter(view, fixed, moving, self._history, width, min(offset, len(moving)))
+        self.painter = self._paint(view, seconds, width)
+        self.painter.offset = min(offset, len(self.painter.moving))
         self.geometry: Geometry = self.painter.geometry()
         self._generation += 1
 
@@ -70,9 +72,7 @@ class TableCanvas:
     def arrange(self, slot: int | None) -> None:
         """Place the slots so that this one is drawn."""
         painter = self.painter
-        if painter.offset and not Painter(
-            painter.view, painter.fixed, painter.moving, painter.history, painter.width
-        ).geometry().more_right:
+        if painter.offset and not arrange(painter.moving, painter.edge, painter.width).more_right:
             painter.offset = 0
         self.reveal(slot)
         self.geometry = painter.geometry()
@@ -90,7 +90,7 @@ class TableCanvas:
         self._forget_lines()
         return True
 
-    def first_choice(self, *columns: CounterColumn | None) -> int | None:
+    def first_choice(self, *columns: Column[Any] | None) -> int | None:
         """The slot of the first of these columns that is drawn, else the first one drawn; None where there is none."""
         drawn = {
             slot.column.id: at
@@ -102,11 +102,11 @@ class TableCanvas:
                 return drawn[column.id]
         return self.geometry.indices[0] if self.geometry.indices else None
 
-    def new_frame(self) -> None:
+    def new_content(self) -> None:
         """Every line has to be looked at again."""
         self._generation += 1
 
-    def forget(self, row: RowId) -> None:
+    def forget(self, row: K) -> None:
         """Draw a row again."""
         self._drawn.pop(row, None)
 
@@ -126,7 +126,7 @@ class TableCanvas:
         """The line of titles."""
         if self._header is None:
             titles = self.painter.header(self.geometry)
-            self._header = self._palette.strip(titles, self.painter.width, Tone.TITLE)
+            self._header = self._palette.strip(titles, self.painter.width, StyleRole.TITLE)
         return self._header
 
     def blank(self) -> Strip:
@@ -140,12 +140,14 @@ class TableCanvas:
         """The style of what nothing is drawn on."""
         return self._palette.ground
 
-    def strips(self, frame: Frame, lines: Sequence[tuple[Line, Tone]], chosen: tuple[RowId, int] | None) -> list[Strip]:
+    def strips(
+        self, content: F, lines: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None
+    ) -> list[Strip]:
         """Rows, drawn together as far as they are not drawn yet.
 
         Args:
-            frame: whose values.
-            lines: the lines with their own tones.
+            content: whose values.
+            lines: the lines with their own roles.
             chosen: the row under the cursor, and the index of the slot.
         """
         now, drawn = self._generation, self._drawn
@@ -154,17 +156,17 @@ class TableCanvas:
             if (known := drawn.get(line.row)) is None or known.generation != now or known.base is not base
         ]
         if stale:
-            self._draw(frame, stale, chosen)
+            self._draw(content, stale, chosen)
             if len(drawn) > 4 * len(lines):  # rows that were scrolled away, or sorted away
                 self._drawn = drawn = {line.row: drawn[line.row] for line, _base in lines}
         return [drawn[line.row].strip for line, _base in lines]
 
-    def _draw(self, frame: Frame, stale: Sequence[tuple[Line, Tone]], chosen: tuple[RowId, int] | None) -> None:
+    def _draw(self, content: F, stale: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None) -> None:
         drawn, width, strip = self._drawn, self.painter.width, self._palette.strip
-        painted = self.painter.lines(frame, [line for line, _base in stale], self.geometry, chosen)
-        for (line, base), pieces in zip(stale, painted, strict=True):
+        painted = self.painter.lines(content, [line for line, _base in stale], self.geometry, chosen)
+        for (line, base), segments in zip(stale, painted, strict=True):
             known = drawn.get(line.row)
-            if known is not None and known.base is base and known.pieces == pieces:
+            if known is not None and known.base is base and known.segments == segments:
                 known.generation = self._generation
             else:
-                drawn[line.row] = _Drawn(self._generation, base, pieces, strip(pieces, width, base))
+                drawn[line.row] = _Drawn(self._generation, base, segments, strip(segments, width, base))

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 
 _D, _S = Precision.DOUBLE, Precision.SINGLE
 _MULTIPLIER, _ADDEND = 30, 31  # registers of the constants; accumulators are 0 to 29
 _STORED: Final = 16
 _LOOP_WORDS: Final = 16  # a loop starts a 64-byte line
-_SAVED_FIRST: Final = 8
 
 NEON_ISAS: Final = (
     VectorIsa("scalar", "aarch64", 0, Encoding.A64, frozenset({"fp"})),
@@ -64,9 +63,9 @@ SVE: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
     }
 )
 _PTRUE_P0: Final = {_D: 0x25D8E3E0, _S: 0x2598E3E0}
-_RET: Final = 0xD65F03C0
+_RET: Final = 0xD65F03C0  # words by the Arm Architecture Reference Manual DDI 0487, C6.2
 _NOP: Final = 0xD503201F
-_BNE: Final = 0x54000001
+_BNE: Final = 0x54000001  # b.ne, offset in words from bit 5 on
 _SUBS_X0_1: Final = 0xF1000400  # subs x0, x0, #1
 # Saving and restoring d8 to d15 in a frame of 64 bytes.
 _SAVE: Final = (0x6DBC27E8, 0x6D012FEA, 0x6D0237EC, 0x6D033FEE)  # stp d8, d9, [sp, #-64]! ... stp d14, d15, [sp, #48]
@@ -94,7 +93,7 @@ class _Code:
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
 
-class Writer:
+class A64Writer:
     """Words for one width and precision."""
 
     def __init__(self, isa: VectorIsa, precision: Precision) -> None:
@@ -125,11 +124,11 @@ class Writer:
         return self.table[name][self.precision] | (index & 127) << 15 | second << 10 | base << 5 | first
 
 
-def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: LoopShape,
                flags: frozenset[str]) -> Kernel:
     """Independent chains of one operation, `shape.streams` of them, up to 30."""
     del flags  # one way to write each width
-    writer, code = Writer(isa, precision), _Code()
+    writer, code = A64Writer(isa, precision), _Code()
     code.add(*_SAVE)
     if writer.sve:
         code.add(_PTRUE_P0[precision])
@@ -149,7 +148,7 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     return Kernel(code.bytes(), work, (4 * top, 4 * end), shape)
 
 
-def _operate(writer: Writer, operation: Operation, stream: int) -> int:
+def _operate(writer: A64Writer, operation: Operation, stream: int) -> int:
     match operation:
         case Operation.FMA:
             return writer.operate("fma", stream, _ADDEND)
@@ -162,10 +161,10 @@ def _operate(writer: Writer, operation: Operation, stream: int) -> int:
             return writer.operate(name, stream, constant)
 
 
-def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: frozenset[str]) -> Kernel:
+def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses, by pairs where the instruction set has them (scalar and NEON)."""
     del flags
-    writer, code = Writer(isa, precision), _Code()
+    writer, code = A64Writer(isa, precision), _Code()
     loads, stores = mix.value
     code.add(writer.one("ldr", _STORED, 1, 0))
     start = (0xAA0103E9, 0x8B02002A)  # mov x9, x1; add x10, x1, x2
@@ -188,7 +187,7 @@ def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: 
     return Kernel(code.bytes(), index * writer.size, (4 * top, 4 * end), shape)
 
 
-def _accesses(writer: Writer, name: str, count: int, index: int) -> list[int]:
+def _accesses(writer: A64Writer, name: str, count: int, index: int) -> list[int]:
     """`count` loads or stores from x9 on: single vectors in SVE, pairs elsewhere. Registers 0 to 7 take the loads."""
     words = []
     for number in range(count):
@@ -202,7 +201,7 @@ def _accesses(writer: Writer, name: str, count: int, index: int) -> list[int]:
     return words
 
 
-def _advance(writer: Writer, count: int) -> list[int]:
+def _advance(writer: A64Writer, count: int) -> list[int]:
     """x9 += count registers' worth: ADDVL by at most 31 vectors at a time, or ADD."""
     if not writer.sve:
         return [0x91000129 | count * writer.size << 10]  # add x9, x9, #imm12
@@ -210,7 +209,7 @@ def _advance(writer: Writer, count: int) -> list[int]:
     return [0x04295009 | step << 5 for step in steps]  # addvl x9, x9, #imm6
 
 
-def clock(shape: Shape) -> Kernel:
+def clock(shape: LoopShape) -> Kernel:
     """A chain of dependent register additions, one cycle each; `work` is cycles."""
     code = _Code()
     code.add(0xD2800009, 0xD280000A)  # mov x9, #0; mov x10, #0

@@ -15,7 +15,7 @@ _MULTIPLIERS = {
     Operation.MUL: 1.0000001,
     Operation.ADD_MUL: 1.0000001,
 }
-ADDEND = 1e-6
+ADDEND = 1e-6  # with 0.999999 the fixed point of x * a + b is 1
 
 
 def arithmetic_data(operation: Operation, precision: Precision, size: int) -> bytes:

@@ -12,27 +12,27 @@ from typing import Final, Protocol
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
+from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.precision import Precision
 
 
 class _Arithmetic(Protocol):
-    def __call__(self, isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+    def __call__(self, isa: VectorIsa, precision: Precision, operation: Operation, shape: LoopShape,
                  flags: frozenset[str]) -> Kernel: ...
 
 
 class _Memory(Protocol):
-    def __call__(self, isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape,
+    def __call__(self, isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape,
                  flags: frozenset[str]) -> Kernel: ...
 
 
 class _Clock(Protocol):
-    def __call__(self, shape: Shape) -> Kernel: ...
+    def __call__(self, shape: LoopShape) -> Kernel: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Assembler:
+class KernelAssembler:
     """The kernels of one architecture and the loop shapes worth trying.
 
     Attributes:
@@ -45,35 +45,35 @@ class Assembler:
     write_arithmetic: _Arithmetic
     write_memory: _Memory
     write_clock: _Clock
-    arithmetic: tuple[Shape, ...]
-    memory: Mapping[Mix, tuple[Shape, ...]]
+    arithmetic: tuple[LoopShape, ...]
+    memory: Mapping[Mix, tuple[LoopShape, ...]]
 
 
-ASSEMBLERS: Final[Mapping[str, Assembler]] = MappingProxyType(
+ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
     {
-        "x86_64": Assembler(
+        "x86_64": KernelAssembler(
             x86.arithmetic, x86.memory, x86.clock,
-            (Shape(8, 4), Shape(10, 4), Shape(12, 4), Shape(14, 2)),
+            (LoopShape(8, 4), LoopShape(10, 4), LoopShape(12, 4), LoopShape(14, 2)),
             {
-                Mix.LOADS: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
-                Mix.TWO_ONE: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
-                Mix.STORES: (Shape(0, 4), Shape(0, 8), Shape(0, 16)),
+                Mix.LOADS: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
+                Mix.TWO_ONE: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
+                Mix.STORES: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
             },
         ),
-        "aarch64": Assembler(
+        "aarch64": KernelAssembler(
             a64.arithmetic, a64.memory, a64.clock,
-            (Shape(12, 4), Shape(16, 4), Shape(24, 2), Shape(30, 2)),
+            (LoopShape(12, 4), LoopShape(16, 4), LoopShape(24, 2), LoopShape(30, 2)),
             {
-                Mix.LOADS: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
-                Mix.TWO_ONE: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
-                Mix.STORES: (Shape(0, 2), Shape(0, 4), Shape(0, 8)),
+                Mix.LOADS: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
+                Mix.TWO_ONE: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
+                Mix.STORES: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
             },
         ),
     }
 )
 
 
-def assembler_of(model: CpuModel) -> Assembler:
+def assembler_of(model: CpuModel) -> KernelAssembler:
     """The kernels for a machine.
 
     Raises:
@@ -130,10 +130,3 @@ def operations(isa: VectorIsa, flags: frozenset[str]) -> tuple[Operation, ...]:
     if isa.fma <= flags:
         return (Operation.FMA, Operation.ADD, Operation.MUL)
     return (Operation.ADD_MUL, Operation.ADD, Operation.MUL)
-
-
-def encoding_word(isa: VectorIsa, flags: frozenset[str]) -> str:
-    """How a width's instructions are written here: "VEX", "EVEX", "legacy SSE", "A64", "SVE"."""
-    if isa.encoding is Encoding.LEGACY and "avx" in flags:
-        return Encoding.VEX.value
-    return isa.encoding.value

@@ -75,7 +75,7 @@ class VectorIsa:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LoopShape:
     """How a kernel's loop is laid out.
 
     Attributes:
@@ -108,4 +108,4 @@ class Kernel:
     code: bytes
     work: int
     body: tuple[int, int]
-    shape: Shape
+    shape: LoopShape

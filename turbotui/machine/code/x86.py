@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from turbotui.machine.code.shapes import Encoding, Kernel, Mix, Operation, Shape, VectorIsa
+from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 
-_RAX: Final = 0
+_RAX: Final = 0  # ModRM numbers of the general registers that loops address memory by (Intel SDM vol. 2, table 2-2)
 _RSI: Final = 6
 _LOOP_ALIGNMENT: Final = 64  # a loop that starts a cache line fills the fewest lines of the decoded-instruction cache
 _ADDRESS_DISP8: Final = 0x40  # ModRM.mod = 01
@@ -67,7 +67,7 @@ _PP: Final = MappingProxyType({0: 0, 0x66: 1, 0xF3: 2, 0xF2: 3})
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class X86Writer:
     """Writes vector instructions of one width, precision and encoding."""
 
     bits: int
@@ -125,10 +125,10 @@ class Writer:
                 return bytes([0x62, p0, p1, 2 << 5 | 1 << 3, byte]) + operands
 
 
-def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> Writer:
+def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> X86Writer:
     """The writer for a width: VEX for scalar and SSE on a machine with AVX, so that nothing mixes with legacy SSE."""
     vex = isa.encoding is Encoding.LEGACY and "avx" in flags
-    return Writer(isa.bits, precision, Encoding.VEX if vex else isa.encoding)
+    return X86Writer(isa.bits, precision, Encoding.VEX if vex else isa.encoding)
 
 
 def _align(code: bytearray, before: int = 0) -> None:
@@ -142,14 +142,14 @@ def _loop_end(code: bytearray, top: int) -> None:
 
 _DEC_RDI: Final = b"\x48\xff\xcf"
 _RET: Final = b"\xc3"
-_VZEROUPPER: Final = b"\xc5\xf8\x77"
+_VZEROUPPER: Final = b"\xc5\xf8\x77"  # else SSE code of others is slow afterwards (AVX-SSE transitions)
 
 
-def _leave(writer: Writer) -> bytes:
+def _leave(writer: X86Writer) -> bytes:
     return _RET if writer.encoding is Encoding.LEGACY else _VZEROUPPER + _RET
 
 
-def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: Shape,
+def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape: LoopShape,
                flags: frozenset[str]) -> Kernel:
     """Independent chains of one operation, `shape.streams` of them, up to 14."""
     writer = writer_of(isa, precision, flags)
@@ -170,7 +170,7 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     return Kernel(bytes(code), work, (top, end), shape)
 
 
-def _operate(writer: Writer, operation: Operation, stream: int) -> bytes:
+def _operate(writer: X86Writer, operation: Operation, stream: int) -> bytes:
     match operation:
         case Operation.FMA:
             return writer.registers("fma", stream, _MULTIPLIER, _ADDEND)
@@ -183,7 +183,7 @@ def _operate(writer: Writer, operation: Operation, stream: int) -> bytes:
             return writer.registers(name, stream, stream, constant)
 
 
-def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: Shape, flags: frozenset[str]) -> Kernel:
+def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:
     """Accesses at consecutive addresses; the working set must be a multiple of the kernel's `work`."""
     writer = writer_of(isa, precision, flags)
     size = writer.size
@@ -223,7 +223,7 @@ def _order(loads: int, stores: int, count: int) -> list[int]:
     return places
 
 
-def clock(shape: Shape) -> Kernel:
+def clock(shape: LoopShape) -> Kernel:
     """A chain of dependent register additions, one cycle each; `work` is cycles.
 
     Register to register, since recent cores add small constants while renaming, in no time (Intel Optimization

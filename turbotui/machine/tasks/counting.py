@@ -1,4 +1,4 @@
-"""Counts events over a command and all that it starts, in sets that take turns where they do not fit together."""
+"""Counts events over a command and all that it starts, in multiplexed sets where they do not fit together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Final
 
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.perf_groups import close_all
 
+# bits of the flag word of struct perf_event_attr (include/uapi/linux/perf_event.h)
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
 _EXCLUDE_KERNEL: Final = 1 << 5
@@ -21,7 +23,7 @@ _LAYOUT: Final = struct.Struct("=3Q")
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CommandCount:
     """One counter as read, over the command and everything that it started.
 
     Attributes:
@@ -42,7 +44,7 @@ class CommandCounters:
         host: this machine.
         sets: events that are counted together, each set a group of its own.
         pid: of a process that waits before its exec.
-        later: positions of the sets that do not count before `turn` lets them.
+        later: positions of the sets that do not count before `rotate` lets them.
 
     Attributes:
         user_only: whether the kernel's part is left out, for want of rights (kernel.perf_event_paranoid).
@@ -70,7 +72,7 @@ class CommandCounters:
                 self.close()
                 raise
 
-    def read(self) -> list[list[Count]]:
+    def read(self) -> list[list[CommandCount]]:
         """Every counter, by sets, in the order given.
 
         Raises:
@@ -78,16 +80,16 @@ class CommandCounters:
         """
         return [self.read_set(position) for position in range(len(self._open))]
 
-    def read_set(self, position: int) -> list[Count]:
+    def read_set(self, position: int) -> list[CommandCount]:
         """The counters of one set.
 
         Raises:
             HostError: a counter cannot be read.
         """
-        return [Count(*_LAYOUT.unpack(self._host.read_counter(descriptor, _LAYOUT.size)))
+        return [CommandCount(*_LAYOUT.unpack(self._host.read_counter(descriptor, _LAYOUT.size)))
                 for descriptor in self._open[position]]
 
-    def turn(self, off: int, on: int) -> None:
+    def rotate(self, off: int, on: int) -> None:
         """Let one set count instead of another, in all threads and children there are and will be.
 
         A set that a leader heads counts while its leader is enabled; ioctl(2) reaches every inherited copy.
@@ -95,14 +97,13 @@ class CommandCounters:
         Raises:
             HostError: as the kernel answers.
         """
-        control(self._open[off][0], DISABLE, 0, "a set of counters whose turn is over")
-        control(self._open[on][0], ENABLE, 0, "a set of counters whose turn it is")
+        control(self._open[off][0], DISABLE, 0, "a set of counters whose time slice is over")
+        control(self._open[on][0], ENABLE, 0, "a set of counters whose time slice begins")
 
     def close(self) -> None:
         """Close every counter."""
         for one in self._open:
-            for descriptor in reversed(one):
-                self._host.close(descriptor)
+            close_all(self._host, one)
         self._open = []
 
     def _open_all(self, sets: Sequence[Sequence[PerfAttr]], pid: int, flags: int) -> None:
@@ -117,7 +118,7 @@ class CommandCounters:
                 group.append(self._host.perf_event_open(asked, pid, -1, leader))
 
 
-def estimate(count: Count, expected: int | None = None) -> float | None:
+def estimate(count: CommandCount, expected: int | None = None) -> float | None:
     """Events that the counter would have seen, had it counted all the time; None where it never ran.
 
     Args:
@@ -130,6 +131,6 @@ def estimate(count: Count, expected: int | None = None) -> float | None:
     return count.value * max(1.0, (count.enabled if expected is None else expected) / count.running)
 
 
-def difference(newer: Count, older: Count) -> Count:
-    """What came between two readings."""
-    return Count(newer.value - older.value, newer.enabled - older.enabled, newer.running - older.running)
+def difference(newer: CommandCount, older: CommandCount) -> CommandCount:
+    """The difference of two readings."""
+    return CommandCount(newer.value - older.value, newer.enabled - older.enabled, newer.running - older.running)

@@ -25,7 +25,7 @@ _TRIED: Final = PerfAttr(
     read_format=_FORMAT, sample_type=int(SAMPLE_TYPE),
 )
 _PATIENCE: Final = 0.1  # seconds in which a thread that does nothing is gone, on a busy machine too
-_LOOK: Final = 0.0002
+_LOOK: Final = 0.0002  # seconds; short, for the start of `tasks` waits for it
 
 
 def last_counts_come(host: Host, cpu: int) -> bool:
@@ -60,4 +60,4 @@ def last_counts_come(host: Host, cpu: int) -> bool:
 
 
 def _nothing() -> None:
-    """What the thread does."""
+    """Body of a thread that ends at once."""

@@ -38,7 +38,7 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     """As many of these pages, a power of two, as this user may lock in the rings of all CPUs.
 
     perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
-    ring has a page more than its data. Rings that find no room all the same are made smaller (`Follower`).
+    ring has a page more than its data. Rings that find no room all the same are made smaller (`TaskTracer`).
 
     Args:
         host: this machine.

@@ -44,6 +44,18 @@ def name_of(host: Host, pid: int, tid: int) -> str:
         return ""
 
 
+def cpu_time(host: Host, pid: int, tid: int) -> int | None:
+    """CPU time of a thread in ns, as the scheduler accounts for it; None where it cannot be had.
+
+    The first word of /proc/PID/task/TID/schedstat is se.sum_exec_runtime, up to now (fs/proc/base.c); 0 where the
+    kernel keeps no such statistics. A process that nobody has waited for still has it.
+    """
+    try:
+        return int(host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()[0]) or None
+    except (HostError, ValueError, IndexError):
+        return None
+
+
 def cgroup_folder(host: Host, path: str) -> str:
     """The directory of a control group that perf can count.
 

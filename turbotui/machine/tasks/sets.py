@@ -3,12 +3,13 @@
 The leader counts context switches and samples at each (period 1), before the counters are switched out; a task clock in
 its group samples at least every 50 ms of run time. Both write into one ring (kernel/events/core.c,
 perf_event_open(2)). The run time itself is the time that the kernel says the group was on its CPU, so that the task
-clock may rest where switches come often enough (`pace`).
+clock may rest where switches come often enough (`throttle`).
 """
 
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -17,14 +18,15 @@ from typing import Final
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.perf_records import SAMPLE_TYPE, ReadFormat, SampleType
 from turbotui.machine.perf_ring import SET_OUTPUT
+from turbotui.machine.tasks.clock_throttle import POLL_NS
 from turbotui.machine.tasks.ends import last_counts_come
-from turbotui.machine.tasks.pace import LOOK_NS
 
 LONGEST_NS: Final = 50_000_000
 """Longest run time without a sample: Antao et al., KerMon."""
-TICK_NS: Final = LONGEST_NS - LOOK_NS
+TICK_NS: Final = LONGEST_NS - POLL_NS
 """Period of a task clock that may rest: once a look has woken it, it has to sample within the rest of the time."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE
 _TASK_CLOCK: Final = 1  # PERF_COUNT_SW_TASK_CLOCK
@@ -35,6 +37,7 @@ _GENERIC: Final = (0, 3)  # PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE
 _PMU_TYPE_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT: such an event may name the PMU that counts it
 _DEVICES: Final = "/sys/bus/event_source/devices"
 
+# bits of the flag word of struct perf_event_attr (include/uapi/linux/perf_event.h)
 _DISABLED: Final = 1 << 0
 _INHERIT: Final = 1 << 1
 _EXCLUDE_KERNEL: Final = 1 << 5
@@ -45,6 +48,7 @@ _ENABLE_ON_EXEC: Final = 1 << 12
 _TASK: Final = 1 << 13
 _SAMPLE_ID_ALL: Final = 1 << 18
 _CONTEXT_SWITCH: Final = 1 << 26
+_USE_CLOCKID: Final = 1 << 25
 _PID_CGROUP: Final = 4  # PERF_FLAG_PID_CGROUP
 _TRAILER: Final = int(SAMPLE_TYPE & ~SampleType.READ)  # of an event that takes no samples: what its records end with
 _FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # values come in the order of opening
@@ -53,7 +57,7 @@ _FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # v
 class Mode(Enum):
     """How threads are followed; the value says it to people."""
 
-    THREADS = "A: one set a thread, threads and children found in /proc; those that end between two looks are missed"
+    THREADS = "A: one set a thread, threads and children found in /proc; those that end between two polls are missed"
     INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
     CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
 
@@ -70,7 +74,7 @@ class When(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Counter:
+class TaskCounter:
     """What is counted beside switches and run time."""
 
     name: str
@@ -83,19 +87,19 @@ class Counter:
 
 
 SOFTWARE_COUNTERS: Final = (
-    Counter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
+    TaskCounter("faults", PerfAttr(_SOFTWARE, 2)),  # PERF_COUNT_SW_PAGE_FAULTS
 )
 """Every counter makes every switch of a watched thread dearer (bench.tasks): migrations are not among them, because
 samples say on which CPU a thread ran."""
 HARDWARE_COUNTERS: Final = (
-    Counter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
-    Counter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES
-    Counter("cache-misses", PerfAttr(0, 3)),  # PERF_COUNT_HW_CACHE_MISSES
+    TaskCounter("instructions", PerfAttr(0, 1)),  # PERF_COUNT_HW_INSTRUCTIONS
+    TaskCounter("cycles", PerfAttr(0, 0)),  # PERF_COUNT_HW_CPU_CYCLES
+    TaskCounter("cache-misses", PerfAttr(0, 3)),  # PERF_COUNT_HW_CACHE_MISSES
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TaskSampling:
     """What the feature test found this kernel and this user's rights to allow.
 
     Attributes:
@@ -111,7 +115,7 @@ class Choice:
     mode: Mode
     when: When
     read_format: int
-    counters: tuple[Counter, ...]
+    counters: tuple[TaskCounter, ...]
     kinds: Mapping[int, int] = field(default_factory=dict)
     last: bool = False
     user_only: bool = False
@@ -135,7 +139,7 @@ class Choice:
         """Whether an event has to be there that does not sample, for the counts at a thread's end."""
         return self.last and not self.counters
 
-    def on_cpu(self, cpu: int) -> tuple[Counter, ...]:
+    def on_cpu(self, cpu: int) -> tuple[TaskCounter, ...]:
         """The counters as a CPU's own core PMU takes them."""
         kind = self.kinds.get(cpu)
         if kind is None:
@@ -197,12 +201,11 @@ class CounterSet:
 
     def close(self, host: Host) -> None:
         """Give all descriptors back."""
-        for descriptor in reversed(self.descriptors):
-            host.close(descriptor)
+        close_all(host, self.descriptors)
 
 
-def attributes(choice: Choice, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
-    """What a set consists of, leader first.
+def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cgroup: bool = False) -> list[PerfAttr]:
+    """The perf_event_attr of every event of a set, leader first.
 
     Where the kernel reports the counts of threads that end, the last event does it, which does not sample. Threads end
     on any CPU, and a ring must have one writer at a time: so that event has a ring of its own, whose writers the kernel
@@ -229,10 +232,16 @@ def attributes(choice: Choice, cpu: int = -1, *, on_exec: bool = False, cgroup: 
         found.append(PerfAttr(_SOFTWARE, _DUMMY, flags=common, read_format=choice.read_format))
     if choice.last:
         found[-1] = replace(found[-1], flags=found[-1].flags | _INHERIT_STAT | _SAMPLE_ID_ALL, sample_type=_TRAILER)
-    return [replace(one, target_flags=_PID_CGROUP) for one in found] if cgroup else found
+    target = _PID_CGROUP if cgroup else 0
+    return [replace(timed(one), target_flags=target) for one in found]
 
 
-def open_set(host: Host, choice: Choice, target: int, cpu: int, *, on_exec: bool = False,
+def timed(attr: PerfAttr) -> PerfAttr:
+    """The same event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
+    return replace(attr, flags=attr.flags | _USE_CLOCKID, clockid=time.CLOCK_MONOTONIC_RAW)
+
+
+def open_set(host: Host, choice: TaskSampling, target: int, cpu: int, *, on_exec: bool = False,
              cgroup: bool = False) -> CounterSet:
     """Open a set, disabled.
 
@@ -247,21 +256,14 @@ def open_set(host: Host, choice: Choice, target: int, cpu: int, *, on_exec: bool
     Raises:
         HostError: as perf_event_open(2); nothing stays open.
     """
-    opened: list[int] = []
-    try:
-        for attr in attributes(choice, cpu, on_exec=on_exec, cgroup=cgroup):
-            opened.append(host.perf_event_open(attr, target, cpu, opened[0] if opened else -1))
-    except HostError:
-        for descriptor in reversed(opened):
-            host.close(descriptor)
-        raise
+    opened = open_group(host, attributes(choice, cpu, on_exec=on_exec, cgroup=cgroup), target, cpu)
     samplers = 2 if choice.when is When.SWITCHES else 1
     return CounterSet(-1 if cgroup else target, cpu, tuple(opened), tuple(opened[:samplers]),
                       opened[-1] if choice.last else -1)
 
 
-def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool, target: int = 0,
-           command: bool = False) -> Choice:
+def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: bool, target: int = 0,
+           command: bool = False) -> TaskSampling:
     """The feature test: the best of modes and moments that this kernel and this user's rights allow.
 
     Before Linux 6.12 counters that are handed on cannot be sampled with their values (kernel/events/core.c: "inherit"
@@ -292,7 +294,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool,
     kinds = core_kinds(host)
     for mode, when, user_only in ways:
         for lost in (ReadFormat.LOST, ReadFormat(0)):
-            choice = Choice(mode, when, int(_FORMAT | lost), (), kinds, user_only=user_only)
+            choice = TaskSampling(mode, when, int(_FORMAT | lost), (), kinds, user_only=user_only)
             error = _refusal(host, choice, cpu, target)
             if error is None and when is ends:
                 return choice  # whose counts would be those of nobody
@@ -303,7 +305,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[Counter], *, whole_cpus: bool,
     raise refused
 
 
-def _refusal(host: Host, choice: Choice, cpu: int, target: int) -> HostError | None:
+def _refusal(host: Host, choice: TaskSampling, cpu: int, target: int) -> HostError | None:
     whole = choice.mode is Mode.CPUS
     try:
         found = open_set(host, choice, -1 if whole else target, -1 if choice.mode is Mode.THREADS else cpu)
@@ -313,7 +315,9 @@ def _refusal(host: Host, choice: Choice, cpu: int, target: int) -> HostError | N
     return None
 
 
-def with_wanted(host: Host, choice: Choice, cpu: int, wanted: Sequence[Counter], target: int = 0) -> Choice:
+def with_wanted(
+    host: Host, choice: TaskSampling, cpu: int, wanted: Sequence[TaskCounter], target: int = 0
+) -> TaskSampling:
     """The choice with as many of these counters as there is room for.
 
     All at once; else one by one on top of those before, so that a group that does not fit is cut, not refused.
@@ -350,7 +354,9 @@ def core_kinds(host: Host) -> dict[int, int]:
     return found if kinds > 1 else {}
 
 
-def with_required(host: Host, choice: Choice, cpu: int, required: Sequence[Counter], target: int = 0) -> Choice:
+def with_required(
+    host: Host, choice: TaskSampling, cpu: int, required: Sequence[TaskCounter], target: int = 0
+) -> TaskSampling:
     """The choice with these counters as well.
 
     Raises:

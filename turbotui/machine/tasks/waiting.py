@@ -1,4 +1,4 @@
-"""One wait for everything that several followers watch: rings that fill, threads that end, a bell that is rung."""
+"""One wait for all that several tracers watch: rings that fill, threads that end, a wake-up from another thread."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Waiting:
     def __init__(self) -> None:
         self._poll = select.poll()
         self._hung: set[int] = set()
-        self._ear, self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._poll.register(self._ear, select.POLLIN)
+        self._wake_reader, self._wake_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._poll.register(self._wake_reader, select.POLLIN)
 
     def add(self, descriptor: int) -> None:
         """Have the wait end when this descriptor becomes readable."""
@@ -31,21 +31,21 @@ class Waiting:
         return descriptor in self._hung
 
     def wait(self, seconds: float) -> None:
-        """Until something is readable, ends, or rings, at most so long."""
+        """Wait until a descriptor is readable or hangs up, or `wake` is called, at most so long."""
         for descriptor, events in self._poll.poll(seconds * 1000):
-            if descriptor == self._ear:
+            if descriptor == self._wake_reader:
                 with contextlib.suppress(BlockingIOError):
-                    os.read(self._ear, 512)
+                    os.read(self._wake_reader, 512)
             elif events & (select.POLLHUP | select.POLLERR):  # it would end every wait at once from now on
                 self._poll.unregister(descriptor)
                 self._hung.add(descriptor)
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """End the wait now; from any thread."""
-        with contextlib.suppress(BlockingIOError):  # the pipe is full: it has been rung often enough
-            os.write(self._bell, b"!")
+        with contextlib.suppress(BlockingIOError):  # the pipe is full: it is readable already
+            os.write(self._wake_writer, b"!")
 
     def close(self) -> None:
-        """Close the bell; what was added belongs to others."""
-        os.close(self._ear)
-        os.close(self._bell)
+        """Close the pipe that wakes; what was added belongs to others."""
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)

@@ -1,4 +1,4 @@
-"""The catalog: every column turbotui knows, in print order (turbostat's, with turbotui's own beside their kin).
+"""The catalog: every column turbotui knows, in print order (turbostat's, with turbotui's own beside related ones).
 
 To add a column, add one `Column(...)` to the module of its category. Two entries may share an id: the first whose
 needs this machine can meet is used (package or core energy; a C1 register or the derivation).
@@ -108,8 +108,8 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
         *roofline.roofline_columns(signals),
     )
     for column in order:
-        rival = chosen.get(column.id)
-        if rival is None or (not _can(rival, signals) and _can(column, signals)):
+        previous = chosen.get(column.id)
+        if previous is None or (not _can(previous, signals) and _can(column, signals)):
             chosen[column.id] = column
     # a variant keeps the place where it stands in the tables: a core's watts among core columns
     kept = tuple(column for column in order if chosen[column.id] is column)

@@ -1,4 +1,4 @@
-"""Columns of counters that were added by hand (turbostat-spec 1.6, 8.4, 9.2)."""
+"""Columns of counters that were added by hand (docs/specs/turbostat.md 1.6, 8.4, 9.2)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from turbotui.quantities.scope import Scope
 
 _WORD = "the word at the end of the interval, hexadecimal"
 _DIFFERENCE = "the difference of the words at both ends of the interval, hexadecimal"
-# Before which column added ones stand: the end of their block in turbostat's order (turbostat-spec 1.6, 2.3).
+# Before which column added ones stand: the end of their block in turbostat's order (docs/specs/turbostat.md 1.6, 2.3).
 _ANCHORS: dict[Scope, tuple[ColumnId, ...]] = {
     Scope.CPU: ("CPU%c1e", "CPU%c1"),
     Scope.CORE: ("PkgTmp",),
     Scope.PACKAGE: ("Die%c6", "SysWatt"),
 }
-_RANKS = {RegisterAt: 0, FileAt: 0, EventAt: 1, TelemetryAt: 2}  # within a block (turbostat-spec 1.6)
+_RANKS = {RegisterAt: 0, FileAt: 0, EventAt: 1, TelemetryAt: 2}  # within a block (docs/specs/turbostat.md 1.6)
 
 
 def added_column(counter: AddedCounter) -> CounterColumn:
@@ -77,7 +77,7 @@ def _share(rate: float | None, seconds: float) -> float | None:
 
 
 def _whole(value: float | None) -> int | None:
-    """Without its fraction: turbostat divides integers for the mean of a summary (turbostat-spec 1.6)."""
+    """Without its fraction: turbostat divides integers for the mean of a summary (docs/specs/turbostat.md 1.6)."""
     return None if value is None else math.trunc(value)
 
 

@@ -10,7 +10,7 @@ def percent(part: float | None, whole: float | None) -> float | None:
     """100 * part / whole; unknown where turbostat prints `nan`: negative, no denominator, or above 110 %.
 
     Counters of one row are read some microseconds apart, so values slightly above 100 are real readings
-    (turbostat-spec 0, "pct").
+    (docs/specs/turbostat.md 0).
     """
     if part is None or whole is None or whole <= 0 or part < 0:
         return None
@@ -32,7 +32,7 @@ def reference_ticks(row: Inputs, ticks: float | None) -> float | None:
     """TSC ticks in the unit that residency counters and MPERF tick in.
 
     Client parts since Skylake count them at base frequency and the TSC a little beside it: `tsc_tweak` is that ratio
-    (turbostat-spec 2.1).
+    (docs/specs/turbostat.md 2.1).
 
     Args:
         row: of which machine.

@@ -51,14 +51,14 @@ _CORE = _Layout(
 )
 
 _LAYOUTS: tuple[_Layout, ...] = (
-    # Haswell-class 0x690, 0x6B0, 0x6B1 (turbostat-spec 4; Intel SDM vol. 4, table of 4th generation processors)
+    # Haswell-class 0x690, 0x6B0, 0x6B1 (docs/specs/turbostat.md 4; Intel SDM vol. 4, 4th generation)
     _Layout(
         "reasons.hsw.core",
         {10: "PL1", 11: "PL2", 0: "PROCHOT", 1: "Thermal", 2: "bit2", 4: "Graphics", 5: "AutoHWP", 6: "VR-Therm",
          8: "Amps", 9: "CorePwr", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15"},
     ),
     # The servers of those generations at 0x690: bit 10 is no power limit there (Intel SDM vol. 4, tables of the
-    # Xeon E5 v3, and of the Xeon D and E5 v4; turbostat-spec 4 names the bits as on client parts)
+    # Xeon E5 v3, and of the Xeon D and E5 v4)
     _Layout(
         "reasons.hsx.core",
         {0: "PROCHOT", 1: "Thermal", 2: "PowerBudget", 3: "Platform", 5: "AutoHWP", 6: "VR-Therm", 8: "Amps",

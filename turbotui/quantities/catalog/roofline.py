@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
-from turbotui.quantities.recipe_table import RECIPES
-from turbotui.quantities.recipes import Recipe
+from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.metric_table import definitions_of
 from turbotui.quantities.roofline import NO_BYTES, NO_FLOPS, VECTOR_BITS, Sizing, signal_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.speeds import Speed, row_speed
 
-_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.recipe_table"
+_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.metric_table"
 _SIZING = Sizing()
 _ENERGY = "energy.pkg"
 
@@ -28,7 +28,7 @@ def _column(title: str, unit: str, decimals: int, needs: tuple[SignalId, ...], *
 
 
 def _unknown(_row: Inputs) -> Value:
-    """For a machine where this cannot be counted."""
+    """Formula of a column whose events this machine cannot count: always unknown."""
     return None
 
 
@@ -50,40 +50,48 @@ COLUMNS = (
 
 
 def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
-    """The columns by the recipes whose events this machine counts; as in `COLUMNS` where it counts none."""
-    recipes = tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
-    if not recipes:
+    """The columns by the definitions whose events this machine counts; as in `COLUMNS` where it counts none."""
+    definitions = tuple(
+        definition
+        for definition in definitions_of(signals)
+        if definition.flops and _all(_flop_signals(definition), signals)
+    )
+    if not definitions:
         return COLUMNS
-    sized = tuple(recipe for recipe in recipes if _all(_byte_signals(recipe, signals), signals))
+    sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))
     flops, bytes_, intensity, efficiency = COLUMNS
-    columns = [_counted(flops, recipes, _giga_flops, signals, with_bytes=False)]
+    columns = [_counted(flops, definitions, _giga_flops, signals, with_bytes=False)]
     for column, compute in ((bytes_, _giga_bytes), (intensity, _intensity)):
         columns.append(_counted(column, sized, compute, signals, with_bytes=True) if sized else column)
-    made = _counted(efficiency, recipes, _efficiency, signals, with_bytes=False)
+    made = _counted(efficiency, definitions, _efficiency, signals, with_bytes=False)
     return (*columns, replace(made, needs=(*made.needs, _ENERGY)))
 
 
-def measured_recipes(signals: Mapping[SignalId, Signal]) -> tuple[Recipe, ...]:
-    """The recipes whose floating-point events this machine counts."""
-    return tuple(recipe for recipe in RECIPES if recipe.flops and _all(_flop_signals(recipe), signals))
+def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefinition, ...]:
+    """The definitions whose floating-point events this machine counts."""
+    return tuple(
+        definition
+        for definition in definitions_of(signals)
+        if definition.flops and _all(_flop_signals(definition), signals)
+    )
 
 
-def _counted(column: CounterColumn, recipes: Sequence[Recipe], compute: Callable[[Speed, Inputs], Value],
+def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], compute: Callable[[Speed, Inputs], Value],
              signals: Mapping[SignalId, Signal], *, with_bytes: bool) -> CounterColumn:
-    """A column that is computed from the recipes' events: the first recipe's are needed, others wanted."""
+    """A column that is computed from the definitions' events: the first definition's are needed, others wanted."""
     needs: dict[SignalId, None] = {}
     wants: dict[SignalId, None] = {}
-    for number, recipe in enumerate(recipes):
-        required = (*_flop_signals(recipe), *(_byte_signals(recipe, signals) if with_bytes else ()))
-        used = dict.fromkeys((*required, *(_all_signals(recipe) if with_bytes else _all_flop_signals(recipe))))
+    for number, definition in enumerate(definitions):
+        required = (*_flop_signals(definition), *(_byte_signals(definition, signals) if with_bytes else ()))
+        used = dict.fromkeys((*required, *(_all_signals(definition) if with_bytes else _all_flop_signals(definition))))
         (needs if not number else wants).update(dict.fromkeys(required))
         # Where a person has to give the width of an access, accesses are counted beside the operations.
-        given = () if with_bytes or recipe.widths else tuple(
-            signal_of(recipe, term.event) for term in recipe.accesses)
+        given = () if with_bytes or definition.widths else tuple(
+            signal_of(definition, term.event) for term in definition.accesses)
         wants.update((name, None) for name in (*used, *given, VECTOR_BITS) if name not in needs and name in signals)
 
     def cell(row: Inputs) -> Value:
-        speed = row_speed(row, recipes, _SIZING)
+        speed = row_speed(row, definitions, _SIZING)
         return None if speed is None else compute(speed, row)
 
     return replace(column, needs=tuple(needs), wants=tuple(wants), compute=cell)
@@ -106,29 +114,29 @@ def _efficiency(speed: Speed, row: Inputs) -> Value:
     return speed.flops / power / 1e9 if power else None
 
 
-def _flop_signals(recipe: Recipe) -> tuple[SignalId, ...]:
-    """What operations cannot be counted without."""
-    return tuple(dict.fromkeys(signal_of(recipe, term.event) for term in recipe.flops
-                               if term.event not in recipe.optional))
+def _flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
+    """The signals without which operations cannot be counted."""
+    return tuple(dict.fromkeys(signal_of(definition, term.event) for term in definition.flops
+                               if term.event not in definition.optional))
 
 
-def _all_flop_signals(recipe: Recipe) -> tuple[SignalId, ...]:
-    return tuple(dict.fromkeys(signal_of(recipe, term.event) for term in recipe.flops))
+def _all_flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
+    return tuple(dict.fromkeys(signal_of(definition, term.event) for term in definition.flops))
 
 
-def _byte_signals(recipe: Recipe, signals: Mapping[SignalId, Signal]) -> tuple[SignalId, ...]:
-    """What bytes cannot be counted without: the core's own count of them, else accesses and widths."""
-    exact = tuple(signal_of(recipe, term.event) for term in recipe.exact_bytes)
+def _byte_signals(definition: MetricDefinition, signals: Mapping[SignalId, Signal]) -> tuple[SignalId, ...]:
+    """The signals without which bytes cannot be counted: the core's own byte counters, else accesses and widths."""
+    exact = tuple(signal_of(definition, term.event) for term in definition.exact_bytes)
     if exact and _all(exact, signals):
         return exact
-    if not recipe.widths:
+    if not definition.widths:
         return (NO_BYTES,)
-    keys = (*(term.event for term in recipe.accesses), *(width.event for width in recipe.widths))
-    return tuple(dict.fromkeys(signal_of(recipe, key) for key in keys if key not in recipe.optional))
+    keys = (*(term.event for term in definition.accesses), *(width.event for width in definition.widths))
+    return tuple(dict.fromkeys(signal_of(definition, key) for key in keys if key not in definition.optional))
 
 
-def _all_signals(recipe: Recipe) -> tuple[SignalId, ...]:
-    return tuple(signal_of(recipe, event.key) for event in recipe.events)
+def _all_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
+    return tuple(signal_of(definition, event.key) for event in definition.events)
 
 
 def _all(names: Sequence[SignalId], signals: Mapping[SignalId, Signal]) -> bool:

@@ -1,4 +1,4 @@
-"""Columns of the events that spies count. Sets that take turns are joined by the reference event."""
+"""Columns of the events that spies count. Multiplexed sets are joined by the reference event."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
 
 _DOCUMENT = "perf_event_open(2); Antao et al., Monitoring Performance and Power with the Cache-aware Roofline Model"
 
-_TURNS = (
-    " A value of an interval in which another set had its turn is estimated and marked ~. A row of several CPUs is the "
-    "sum of their values; it is unknown as long as one of them that counts the event has none."
+_MULTIPLEXED = (
+    " A value of an interval in which another set was scheduled is estimated and marked ~. A row of several CPUs is "
+    "the sum of their values; it is unknown as long as one of them that counts the event has none."
 )
 
 
@@ -23,12 +23,12 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ..
 
     Args:
         plan: what is counted.
-        known: signals that can be had: an event that never has to wait for its turn lacks some.
+        known: signals that can be had: an event that is never multiplexed lacks some.
     """
     if not plan.spies:
         return ()
     return (
-        *(_event(name, plan.reference, turns=SpySignals(name).beside in known) for name in plan.events),
+        *(_event(name, plan.reference, multiplexed=SpySignals(name).beside in known) for name in plan.events),
         CounterColumn(
             id="Samples", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
             needs=(SAMPLES,), compute=lambda row: row.value(SAMPLES), formula="readings since the spy began",
@@ -37,29 +37,31 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ..
         ),
         CounterColumn(
             id="Sets", category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="", decimals=0,
-            needs=(SETS,), compute=lambda row: row.value(SETS), formula="sets that take turns on this CPU",
+            needs=(SETS,), compute=lambda row: row.value(SETS), formula="multiplexed sets on this CPU",
             help="Into how many sets the events of a CPU are divided; each is counted in one interval of as many.",
             document=_DOCUMENT, width=4, extra=True, default=False,
         ),
     )  # fmt: skip
 
 
-def _event(name: str, reference: str, *, turns: bool) -> CounterColumn:
+def _event(name: str, reference: str, *, multiplexed: bool) -> CounterColumn:
     ids = SpySignals(name)
     joined = (f"; in intervals of another set Δ{reference} (:beside) x its newest {name} (:last) / {reference} "
-              "(:along), on each CPU" if turns else "")
+              "(:along), on each CPU" if multiplexed else "")
     return CounterColumn(
         id=name, category=Category.OTHER, groups=("spies",), scope=Scope.CPU, unit="/s", decimals=0,
-        needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if turns else ())),
-        compute=_joined(ids) if turns else _measured(ids), formula=f"Δ{name} / interval{joined}",
+        needs=(ids.count,), wants=(ids.enabled, ids.running, *(ids.joined if multiplexed else ())),
+        compute=_joined(ids) if multiplexed else _measured(ids), formula=f"Δ{name} / interval{joined}",
         help=f"{name} of each CPU's spy, a second."
-        + (_TURNS if turns else ""),
-        document=_DOCUMENT, width=10, extra=True, priority=1, doubt=_doubt if turns else None,
+        + (_MULTIPLEXED if multiplexed else ""),
+        document=_DOCUMENT, width=10, extra=True, priority=1, doubt=_doubt if multiplexed else None,
     )  # fmt: skip
 
 
 def _doubt(_row: Inputs) -> str:
-    return "a CPU here that counts it has no rate for it yet: its set had no turn so far, or none with the reference"
+    return (
+        "a CPU here that counts it has no rate for it yet: its set was not scheduled so far, or none with the reference"
+    )
 
 
 def _measured(ids: SpySignals) -> Callable[[Inputs], Value]:

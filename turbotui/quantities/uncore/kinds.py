@@ -1,14 +1,21 @@
-"""Kinds of uncore PMU as people know them, in the order they are shown."""
+"""Kinds of uncore PMU as people know them, and what is derived from their events: tables of `pmus.toml`."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import WrongKindError, each, texts
+from turbotui.quantities.uncore.metric import Metric, metric_of
+
+PMUS: Final = FactFile("quantities/uncore/pmus.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class UncoreKind:
     """One kind of PMU.
 
     Attributes:
@@ -27,32 +34,50 @@ class Kind:
         return f"{self.title}: {self.what}" if self.what else self.title
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("nvidia_ucf_pmu", "UCF", "coherency fabric: system-level cache and memory"),
-    Kind(UNNAMED_FABRIC, "fabric", "coherency fabric, under a kernel that does not know it"),
-    Kind("nvidia_cmem_latency_pmu", "CMEM", "reads of the CPUs' memory"),
-    Kind("nvidia_scf_pmu", "SCF", "coherency fabric: system-level cache and memory"),
-    Kind("nvidia_pcie_pmu", "PCIE", "what PCI devices read and write"),
-    Kind(GRACE_PCIE, "PCIE", "what PCI devices read and write"),
-    Kind("nvidia_pcie_tgt_pmu", "PCIE-TGT", "reads and writes to PCI devices' own memory"),
-    Kind("nvidia_nvlink_c2c_pmu", "NVLink-C2C", "link to the GPUs"),
-    Kind("nvidia_nvlink_c2c0_pmu", "NVLink-C2C0", "link to the GPU, addresses translated"),
-    Kind("nvidia_nvlink_c2c1_pmu", "NVLink-C2C1", "link to the GPU, addresses untranslated"),
-    Kind("nvidia_nvclink_pmu", "NV-CLink", "link to the other CPU"),
-    Kind("nvidia_cnvlink_pmu", "CNVLink", "links to other sockets"),
-    Kind("nvidia_nvdlink_pmu", "NV-DLink", "link to CXL memory"),
-    Kind("uncore_imc", "IMC", "memory controllers"),
-    Kind("uncore_imc_free_running", "IMC free-running", "memory traffic, counted whoever asks"),
-    Kind("uncore_cha", "CHA", "cache and home agents: last-level cache slices"),
-    Kind("uncore_cbox", "CBox", "last-level cache slices"),
-    Kind("uncore_upi", "UPI", "links to other packages"),
-    Kind("uncore_qpi", "QPI", "links to other packages"),
-    Kind("uncore_iio", "IIO", "PCI Express stacks"),
-    Kind("uncore_iio_free_running", "IIO free-running", "PCI Express traffic by port, counted whoever asks"),
-    Kind("amd_umc", "UMC", "memory controllers"),
-    Kind("amd_l3", "L3", "last-level cache, one a complex of cores"),
-    Kind("amd_df", "DF", "data fabric"),
-    Kind("arm_cmn", "CMN", "coherent mesh network"),
-    Kind("arm_dsu", "DSU", "shared unit of a cluster: its L3"),
-)
-"""What is not here is shown after these, by its name."""
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of the file."""
+
+    title: str = ""
+    what: str = ""
+    document: str = ""
+    clock: str = ""
+    values: tuple[tuple[str, str, str], ...] = ()
+
+
+def kind_of(pmu: str) -> UncoreKind:
+    """The kind of that name; one that is not known is its own title."""
+    table = _table(pmu)
+    return UncoreKind(pmu, table.title or pmu, table.what)
+
+
+@functools.cache
+def kind_order() -> Mapping[str, int]:
+    """The place of each kind that has a title, in the order they are shown. The others follow by their names."""
+    titled = (name for name, values in PMUS.tables() if "title" in values)
+    return {name: place for place, name in enumerate(titled)}
+
+
+@functools.cache
+def metrics_of(pmu: str) -> tuple[Metric, ...]:
+    """The derived metrics of a kind of uncore PMU, in the order of columns."""
+    table = _table(pmu)
+    values = (metric_of(pmu, what, unit, formula, document=table.document) for what, unit, formula in table.values)
+    if not table.clock:
+        return tuple(values)
+    event = table.clock if table.clock.isidentifier() else f"'{table.clock}'"
+    clock = metric_of(pmu, "frequency", "GHz", f"{event} / dt", document=table.document,
+                      clocks=frozenset({table.clock}))
+    return (clock, *values)
+
+
+@functools.cache
+def _table(pmu: str) -> _Table:
+    return PMUS.row(_Table, pmu, PMUS.find(pmu) or {}, values=each(_value))
+
+
+def _value(value: object) -> tuple[str, str, str]:
+    found = texts(value)
+    if len(found) != 3:
+        raise WrongKindError("what, unit and formula")
+    return found[0], found[1], found[2]

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.quantities.uncore.metric import Author, Metric
+from turbotui.quantities.uncore.metric import Metric, metric_of
 
-_INTEL: Final = Author("kernel arch/x86/events/intel/uncore_snb.c, uncore_snbep.c")
-_AMD: Final = Author("AMD PPR, UMC performance monitor events: umc_cas_cmd.rd and .wr, 64 bytes each")
-_TEGRA410: Final = Author("kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst")
-_TEGRA241: Final = Author("kernel Documentation/admin-guide/perf/nvidia-tegra241-pmu.rst: lines of 64 bytes between "
-                          "the system cache and memory")
+_INTEL: Final = "kernel arch/x86/events/intel/uncore_snb.c, uncore_snbep.c"
+_AMD: Final = "AMD PPR, UMC performance monitor events: umc_cas_cmd.rd and .wr, 64 bytes each"
+_TEGRA410: Final = "kernel Documentation/admin-guide/perf/nvidia-tegra410-pmu.rst"
+_TEGRA241: Final = ("kernel Documentation/admin-guide/perf/nvidia-tegra241-pmu.rst: lines of 64 bytes between "
+                    "the system cache and memory")
 
 
-def _all(author: Author, pmu: str, formula: str) -> Metric:
-    return author.metric(pmu, "memory", "GB/s", f"{formula} / dt")
+def _all(document: str, pmu: str, formula: str) -> Metric:
+    return metric_of(pmu, "memory", "GB/s", f"{formula} / dt", document=document)
 
 
 TRAFFIC: Final[tuple[Metric, ...]] = (

@@ -71,26 +71,3 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str,
         formula=expression.text, help=one_line(what), document=document,
         pmu=pmu, what=what, expression=expression, clocks=clocks,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Makes the metrics of one document."""
-
-    document: str
-
-    def metric(self, pmu: str, what: str, unit: str, formula: str, *clocks: str) -> Metric:
-        """One metric from its formula's text."""
-        return metric_of(pmu, what, unit, formula, document=self.document, clocks=frozenset(clocks))
-
-    def clock(self, pmu: str, event: str = "cycles") -> Metric:
-        """The frequency of a PMU that counts its own clock."""
-        name = event if event.isidentifier() else f"'{event}'"
-        return self.metric(pmu, "frequency", "GHz", f"{name} / dt", event)
-
-    def latency(self, pmu: str, way: str, outstanding: str, requests: str) -> tuple[Metric, Metric]:
-        """Cycles that requests were under way for, by requests, and the same in ns."""
-        return (
-            self.metric(pmu, f"{way} latency", "cycles", f"{outstanding} / {requests}"),
-            self.metric(pmu, f"{way} latency", "ns", f"{outstanding} / {requests} * dt / cycles"),
-        )

@@ -1,0 +1,1 @@
+"""What turbotui costs, measured: `python -m bench` prints every figure that the project claims."""

@@ -1,0 +1,99 @@
+"""`python -m bench`: prints, in one run, every figure the project claims, with its peers beside it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+
+from bench.beside_turbostat import text_costs
+from bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
+from bench.events import STRINGS, encoding_seconds
+from bench.model_memory import model_megabytes
+from bench.roofline import redraw_seconds
+from bench.sampling import register_cost, sample_costs
+from bench.spying import INTERVAL, spy_cost
+from bench.tasks import print_costs
+
+_KEYS = 150
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15.0, help="length of each measurement (default 15)")
+    parser.add_argument("--quick", action="store_true", help="3 seconds each, no peers")
+    arguments = parser.parse_args()
+    seconds = 3.0 if arguments.quick else arguments.seconds
+    print(f"{os.cpu_count()} CPUs, Python {sys.version.split()[0]}, terminal 200x60, 1 Hz, {seconds:g} s a figure")
+
+    print("\ncost of one sample (CPU time of the reading thread; every default column)")
+    for cost in sample_costs(ticks=40 if arguments.quick else 200):
+        print(f"  {cost.name:<34} {cost.microseconds:8.0f} us a CPU and sample")
+    rounds = 500 if arguments.quick else 4000
+    print("one CPU's registers, one pread each from files in place of the MSR device (to reach: 60 us for 20)")
+    for registers in (8, 20):
+        print(f"  {registers:<34} {register_cost(registers, rounds):8.0f} us a sample")
+
+    each, count = (1.0, 3) if arguments.quick else (5.0, 5)
+    print(f"\ntext at {each:g} s intervals (ms of CPU time; to reach: 5 times that of turbostat on the same machine)")
+    for text in text_costs(each, count):
+        cost_of_it = text.refused or f"{text.start_ms:8.1f} to start and end {text.interval_ms:8.2f} an interval"
+        print(f"  {text.name:<34} {cost_of_it}")
+
+    spied = spy_cost(seconds)
+    print(f"\nspies: {spied.events} events on {spied.cpus} CPUs every {INTERVAL * 1e3:g} ms (to reach: 2 % of one CPU)")
+    print(f"  {spied.samples:<34} {spied.percent:8.2f} %   {spied.microseconds:.0f} us a sample, "
+          f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
+    print("\nsampling tasks at their switches: ", end="")
+    print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
+
+    print("\nevent strings (CPU time; to reach: 1 s)")
+    seconds_of_encoding = min(encoding_seconds() for _ in range(3))
+    print(f"  {STRINGS:,} parsed and encoded           {seconds_of_encoding:8.2f} s")
+
+    print("\nroofline, 2,000 points and 224 CPUs, CPU time of one redraw (to reach: 30 ms)")
+    for size in ((120, 36), (200, 60)):
+        median, late = redraw_seconds(size)
+        print(f"  {size[0]}x{size[1]:<30} median {median * 1e3:6.1f} ms   p95 {late * 1e3:6.1f} ms")
+
+    print("\ncost of the dashboard (% of one CPU; simulation is paid by nobody on a real machine)")
+    print(f"  {'':<34} {'all':>7} {'screen':>7} {'sampler':>8} {'reading':>8} {'RSS MB':>7} {'kB/s':>6}")
+    rows: list[Cost] = [
+        cost_of_dashboard("this machine", [], seconds),
+        cost_of_dashboard("256 CPUs (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED)", ["--machine", "big-8s"], seconds),
+        cost_of_dashboard("1,024 CPUs (SIMULATED), 120x36", ["--machine", "big-8s"], seconds, (120, 36)),
+    ]
+    if not arguments.quick:
+        rows += [cost_of_program(name, words, seconds) for name, words in PEERS if shutil.which(words[0])]
+    for row in rows:
+        parts = [f"{value:7.2f}" if value is not None else f"{'-':>7}" for value in (row.all, row.screen)]
+        parts += [f"{value:8.2f}" if value is not None else f"{'-':>8}" for value in (row.sampler, row.reading)]
+        print(f"  {row.name:<34} {' '.join(parts)} {row.rss_mb:7.0f} {row.kb_per_second:6.1f}")
+
+    for title, watched in (("256 CPUs", "0-255"), ("1,024 CPUs", "")):
+        print(f"  {'of it the model of ' + title:<34} {'':>31} {model_megabytes('big-8s', watched):7.0f}")
+
+    print("\nstart-up to the first painted frame (seconds, of 3)")
+    starts = [start_up([]) for _ in range(3)]
+    print(f"  this machine: {min(starts):.2f} / {statistics.median(starts):.2f} / {max(starts):.2f}")
+
+    print(f"\nkey to paint (ms, {_KEYS} cursor keys; the model's arithmetic delays keys of a simulated machine)")
+    busy = os.cpu_count() or 1
+    for name, words, burners in (
+        ("this machine", [], 0),
+        ("this machine, every CPU busy", [], busy),
+        ("256 rows (SIMULATED)", ["--machine", "big-8s", "--cpu", "0-255"], 0),
+        ("256 rows (SIMULATED), CPUs busy", ["--machine", "big-8s", "--cpu", "0-255"], busy),
+    ):
+        times = sorted(key_to_paint(words, _KEYS, burners))
+        p95 = times[int(len(times) * 0.95)]
+        print(f"  {name:<34} median {statistics.median(times):6.1f}   p95 {p95:6.1f}   max {times[-1]:6.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Cost, start-up and key latency of the dashboard, measured from outside in a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.terminal import Terminal
+
+_COLUMNS, _ROWS = 200, 60
+_WARM_UP = 4.0  # seconds: imports, first frames, first layout
+_PAINTED = re.compile(rb"#[1-9]")  # the number of the first frame that has differences, in the title line
+
+PEERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("htop -d 10", ("htop", "-d", "10")),
+    ("btop (its default)", ("btop",)),
+    ("s-tui", ("s-tui",)),
+    ("glances -t 1", ("glances", "-t", "1")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Percent of one CPU, by thread where the program is ours, and memory."""
+
+    name: str
+    all: float
+    screen: float | None
+    sampler: float | None
+    reading: float | None
+    rss_mb: float
+    kb_per_second: float
+
+
+def cost_of_dashboard(name: str, words: Sequence[str], seconds: float,
+                      size: tuple[int, int] = (_COLUMNS, _ROWS)) -> Cost:
+    """Run the dashboard for a while in a terminal of a size, and divide its CPU time among its threads."""
+    with tempfile.NamedTemporaryFile(mode="r", suffix=".json") as report:
+        terminal = Terminal(
+            [sys.executable, "-m", "bench.child", report.name, str(_WARM_UP), str(seconds), *words, "-i", "1"],
+            *size, {},
+        )
+        found = _watch(name, terminal, seconds)
+        report.seek(0)
+        shares: dict[str, float] = json.loads(report.read() or "{}")
+    screen, sampler = shares.get("MainThread"), shares.get("sampler")
+    reading = sum(value for thread, value in shares.items() if thread not in ("MainThread", "sampler", "clock"))
+    return Cost(name, found.all, screen, sampler, reading, found.rss_mb, found.kb_per_second)
+
+
+def cost_of_program(name: str, words: Sequence[str], seconds: float) -> Cost:
+    """Run another program in the same terminal."""
+    return _watch(name, Terminal(words, _COLUMNS, _ROWS, {}), seconds)
+
+
+def _watch(name: str, terminal: Terminal, seconds: float) -> Cost:
+    try:
+        terminal.drain(_WARM_UP)
+        before, start, bytes_before = terminal.usage(), time.monotonic(), terminal.bytes
+        terminal.drain(seconds)
+        after, end = terminal.usage(), time.monotonic()
+        written = terminal.bytes - bytes_before
+        terminal.drain(0.5)  # the report of the threads is written now
+    finally:
+        terminal.end()
+    return Cost(
+        name, 100.0 * (after.cpu_seconds - before.cpu_seconds) / (end - start), None, None, None,
+        after.rss_bytes / 1e6, written / 1e3 / (end - start),
+    )
+
+
+def start_up(words: Sequence[str]) -> float:
+    """Seconds from starting the program to a painted frame."""
+    terminal = Terminal([sys.executable, "-m", "turbotui", *words], _COLUMNS, _ROWS, {})
+    try:
+        terminal.drain(20.0, until=_PAINTED)
+        return time.perf_counter() - terminal.started
+    finally:
+        terminal.end()
+
+
+def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:
+    """Milliseconds from each cursor key to the first byte of the repaint, beside busy processes."""
+    busy = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(burners)]
+    for process in busy:
+        process.start()
+    terminal = Terminal([sys.executable, "-m", "turbotui", *words], _COLUMNS, _ROWS, {})
+    times: list[float] = []
+    try:
+        terminal.drain(_WARM_UP)
+        for number in range(keys):
+            terminal.drain(0.1)
+            terminal.press(b"\x1b[B" if number % 40 < 20 else b"\x1b[A")
+            waited = terminal.first_bytes(2.0)
+            if waited is not None:
+                times.append(1e3 * waited)
+    finally:
+        terminal.end()
+        for process in busy:
+            process.kill()
+    return times
+
+
+def _burn() -> None:
+    while True:
+        pass

@@ -1,0 +1,117 @@
+"""`python -m bench.soak`: random keys for minutes, and what becomes of the dashboard's memory.
+
+Every word behind the options goes to `turbotui`, as in `soak --minutes 10 -- --machine big-8s -i 0.2`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.terminal import Terminal
+from bench.typing_keys import sent
+from turbotui.app.actions import ACTIONS
+
+_SIZES = ((80, 24), (120, 36), (200, 60), (40, 10))
+_LEFT_OUT = frozenset({"quit", "interrupt", "suspend", "palette"})
+_DIGITS = "123456789"
+_LOOK = 10.0  # seconds between two readings of memory
+_WARM_UP_SHARE = 0.25  # of the run, until every screen and window was loaded once and every history is full
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the kernel says of the process at a moment of the run."""
+
+    seconds: float
+    keys: int
+    rss_bytes: int
+
+
+def keys_of(seed: int) -> Iterator[bytes]:
+    """Keys for ever: any of the key table, the screens' numbers, and Escape often enough to come back from windows.
+
+    Keys that end the dashboard are left out (Enter in the palette may, too), and `s`, `S` and `X`, which write files.
+    """
+    chance = random.Random(seed)
+    named = [key for action in ACTIONS if action.id not in _LEFT_OUT for key in action.keys]
+    usual = [key for key in named if key not in {"s", "S", "X"}]
+    while True:
+        draw = chance.random()
+        if draw < 0.15:
+            yield sent(chance.choice(_DIGITS))
+        elif draw < 0.40:
+            yield sent("escape")
+        else:
+            yield sent(chance.choice(usual))
+
+
+def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int], rate: float) -> Iterator[Look]:
+    """Type at a rate of keys a second, and look at memory every ten seconds.
+
+    Raises:
+        RuntimeError: the dashboard ended; the message ends with what it wrote last.
+    """
+    terminal = Terminal([sys.executable, "-m", "turbotui", *words], *size, {"TURBOTUI_TRACEBACK": "1"})
+    keys = keys_of(seed)
+    last = b""
+    pressed = 0
+    try:
+        terminal.drain(3.0)
+        start = time.monotonic()
+        look_at = start
+        while (now := time.monotonic()) - start < seconds:
+            if terminal.ended():
+                last += terminal.drain(0.5)
+                raise RuntimeError(f"it ended after {pressed} keys: {last[-3000:].decode(errors='replace')}")
+            if now >= look_at:
+                look_at += _LOOK
+                yield Look(now - start, pressed, terminal.usage().rss_bytes)
+            terminal.press(next(keys))
+            pressed += 1
+            last = (last + terminal.drain(1.0 / rate))[-8000:]
+        yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes)
+    finally:
+        terminal.end()
+
+
+def growth_mb(looks: Sequence[Look]) -> float:
+    """Megabytes by which memory grew from the first to the last quarter of the time after the warm-up."""
+    end = looks[-1].seconds
+    settled = [look for look in looks if look.seconds >= _WARM_UP_SHARE * end]
+    part = max(1, len(settled) // 4)
+    first, last = (statistics.median(look.rss_bytes for look in some) for some in (settled[:part], settled[-part:]))
+    return (last - first) / 1e6
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default 30)")
+    parser.add_argument("--seed", type=int, default=1, help="of the keys (default 1)")
+    parser.add_argument("--rate", type=float, default=8.0, help="keys a second (default 8)")
+    parser.add_argument("--size", choices=[f"{x}x{y}" for x, y in _SIZES], default="120x36")
+    parser.add_argument("--most", type=float, default=5.0, help="megabytes that memory may grow by (default 5)")
+    parser.add_argument("words", nargs="*", help="for turbotui, behind --")
+    arguments = parser.parse_args()
+    across, down = map(int, arguments.size.split("x"))
+    looks: list[Look] = []
+    try:
+        for look in soak(arguments.words, arguments.minutes * 60, arguments.seed, (across, down), arguments.rate):
+            looks.append(look)
+            print(f"{look.seconds:7.0f} s {look.keys:7d} keys {look.rss_bytes / 1e6:7.1f} MB", flush=True)
+    except RuntimeError as error:
+        print(error)
+        return 1
+    grown = growth_mb(looks)
+    print(f"grown by {grown:.1f} MB after the warm-up (to reach: {arguments.most:g})")
+    return 0 if grown <= arguments.most else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

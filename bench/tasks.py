@@ -1,0 +1,174 @@
+"""`python -m bench.tasks`: what sampling tasks costs those who are watched, and the one who watches.
+
+A byte goes to and fro between two processes on one CPU; the reader sits on another CPU where there is one. Rounds
+with and without sampling take turns, and the median of the differences counts: this is what a switch of a watched
+task costs. What the reader costs is its thread's own CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bench.ping_pong import Rally
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.watching import Watching
+from turbotui.machine.launching import Held
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+
+_PAGES: Final = 4096  # of the rings: nothing is lost however fast the pair plays, so every switch pays in full
+EIGHT: Final = ("minor-faults", "major-faults", "page-faults", "cpu-migrations", "alignment-faults",
+                "emulation-faults")
+"""With switches and run time, which every set has, these are eight events that every kernel counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchCost:
+    """Microseconds of CPU time of a switch: both processes' CPU time over their switches.
+
+    Attributes:
+        name: how it was watched.
+        plain, sampled: medians of the rounds.
+        added: median of the differences of neighbouring rounds.
+        lost: samples that found no room, of all rounds.
+        reader: microseconds of the reader for each sample that it booked.
+    """
+
+    name: str
+    plain: float
+    sampled: float
+    added: float
+    lost: int
+    reader: float
+
+
+def switch_cost(name: str, application: Application, rounds: int, trips: int) -> SwitchCost:
+    """Play with and without sampling in turns.
+
+    Args:
+        name: for people.
+        application: watched while the pair plays; its command is replaced by the pair.
+        rounds: of each.
+        trips: round trips of a byte in each round.
+    """
+    cpus = sorted(os.sched_getaffinity(0))
+    plain, sampled, lost = [], [], 0
+    used, booked = 0.0, 0
+    for _ in range(rounds):
+        one = _play(trips, cpus[0])
+        plain.append(_each(one))
+        two, gone, spent, samples = _watched(application, trips, cpus)
+        sampled.append(_each(two))
+        lost += gone
+        used += spent
+        booked += samples
+    added = statistics.median(with_it - without for with_it, without in zip(sampled, plain, strict=True))
+    return SwitchCost(name, statistics.median(plain), statistics.median(sampled), added, lost,
+                      1e6 * used / booked if booked else 0.0)
+
+
+def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, float]:
+    """Watching all CPUs with eight events, sampled at each switch and every 50 ms, as the screen does.
+
+    Returns:
+        Share of one CPU that the reader used, and samples a second that it booked.
+    """
+    watching = Watching(read_machine(LinuxHost()), live=True)
+    try:
+        one = watching.add(Application("all", everything=True, events=",".join(events)))
+        watching.round(watching.pause)
+        before = one.aggregate.samples
+        began, used = time.monotonic(), time.thread_time()
+        while time.monotonic() < began + seconds:
+            watching.round(watching.pause)
+        passed, used = time.monotonic() - began, time.thread_time() - used
+        return used / passed, (one.aggregate.samples - before) / passed
+    finally:
+        watching.close()
+
+
+def _words(trips: int, cpu: int) -> list[str]:
+    return [sys.executable, "-S", "-m", "bench.ping_pong", "--trips", str(trips), "--cpu", str(cpu)]
+
+
+def _play(trips: int, cpu: int) -> Rally:
+    done = subprocess.run(_words(trips, cpu), capture_output=True, text=True, check=True)  # noqa: S603 - our own module
+    return _rally(done.stdout)
+
+
+def _rally(text: str) -> Rally:
+    wall, used, switches = text.split()
+    return Rally(float(wall), float(used), int(switches))
+
+
+def _each(one: Rally) -> float:
+    return 1e6 * one.used / one.switches
+
+
+def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple[Rally, int, float, int]:
+    """A round under watch: the rally, samples lost, CPU seconds of the reader, samples booked."""
+    answer, put = os.pipe()
+    os.set_inheritable(put, True)
+    held = Held(["sh", "-c", f'exec "$@" >&{put}', "sh", *_words(trips, cpus[0])])
+    os.close(put)
+    watching = Watching(read_machine(LinuxHost()), _PAGES, live=True)
+    everyone = os.sched_getaffinity(0)
+    try:
+        one = watching.add(application, child=None if application.everything else held.pid)
+        watching.waiting.add(held.descriptor)
+        os.sched_setaffinity(0, {cpus[-1]})
+        began = time.thread_time()
+        held.go()
+        while held.status is None:
+            watching.round(watching.pause)
+        used = time.thread_time() - began
+        samples = one.aggregate.samples
+        watching.finish()
+        lost = one.aggregate.lost
+    finally:
+        os.sched_setaffinity(0, everyone)
+        watching.close()
+    with os.fdopen(answer) as told:
+        return _rally(told.read()), lost, used, samples
+
+
+def print_costs(rounds: int, trips: int, seconds: float) -> None:
+    """Measure, and print a line a figure."""
+    pair = ("pair",)
+    ways = (
+        ("mode B, as --pid or a command", Application("pair", command=pair)),
+        ("mode B, page faults beside it", Application("pair", command=pair, events="page-faults")),
+        ("mode C, as --all", Application("all", everything=True)),
+        ("mode C, eight events", Application("all", everything=True, events=",".join(EIGHT))),
+    )
+    print("a switch of a watched task (us of CPU time; to reach: 1 us more)")
+    for name, application in ways:
+        one = switch_cost(name, application, rounds, trips)
+        print(f"  {one.name:<34} {one.plain:5.2f} without, {one.sampled:5.2f} with: {one.added:+5.2f} us, "
+              f"x {one.sampled / one.plain:4.2f}; {one.lost} lost; reader {one.reader:4.1f} us a sample")
+    share, rate = reader_cost(seconds)
+    print(f"all CPUs, eight events, every 50 ms  {share:6.2%} of one CPU at {rate:,.0f} samples a second "
+          "(to reach: 2 %)")
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.tasks", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7, help="with and without, each (default 7)")
+    parser.add_argument("--trips", type=int, default=20_000, help="round trips of a byte in a round")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of watching everything")
+    arguments = parser.parse_args()
+    print_costs(arguments.rounds, arguments.trips, arguments.seconds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

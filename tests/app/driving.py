@@ -1,0 +1,54 @@
+"""How the tests drive the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fakes import FakeSession
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.features.cpus.table_keys import TableScreen
+from turbotui.features.cpus.table_screen import CounterTable
+from turbotui.widgets.segment_lines import SegmentLines
+
+
+@asynccontextmanager
+async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), ticks: int = 3,
+                    **options: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int]]]:
+    """A running dashboard that has seen some frames."""
+    app = TurbotuiApp(session, **options)  # type: ignore[arg-type]  # the theme is the only option tests give
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        for _ in range(200):  # a busy machine shows the first screen later
+            if session.started:
+                break
+            await pilot.pause()
+        for _ in range(ticks):
+            session.tick()
+            await pilot.pause()
+        yield app, pilot
+
+
+def table(app: TurbotuiApp) -> CounterTable:
+    """The table on the screen, or under the window that is open."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, TableScreen)
+    return screen.table
+
+
+def lines(app: TurbotuiApp) -> list[str]:
+    """The text of the table as it is drawn."""
+    shown = table(app)
+    return ["".join(segment.text for segment in shown.render_line(y)) for y in range(shown.size.height)]
+
+
+def text_of(app: TurbotuiApp, name: str) -> str:
+    """The text of the summary, status line, key bar or banner."""
+    return app.screen_stack[0].query_one(f"#{name}", SegmentLines).text
+
+
+def cpus(app: TurbotuiApp) -> list[int]:
+    """CPU numbers of the rows from top to bottom."""
+    return [line.row.key[0] for line in table(app).lines if line.open is None]

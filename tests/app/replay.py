@@ -1,0 +1,71 @@
+"""A simulated machine whose frames were taken beforehand: the real layers below the dashboard, without any thread."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import cache
+
+from fakes import FakeSession
+
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import available_columns, signals_of
+from turbotui.simulated import ManualClock, simulated_host
+from turbotui.sources import SOURCES
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A machine, what it offers, and its frames of one second each, every column read."""
+
+    machine: Machine
+    capabilities: Capabilities
+    catalog: Catalog
+    frames: tuple[Frame, ...]
+
+
+@cache
+def recording(shape: str, warm_up: float, count: int) -> Recording:
+    """Watch a machine from `warm_up` seconds on. Call it outside any event loop."""
+    clock = ManualClock(0)
+    host = simulated_host(shape, clock, seed=7)
+    clock.advance(warm_up)
+    machine = read_machine(host)
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    columns = available_columns(catalog, capabilities, machine.topology)
+    sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), 60.0)
+    found: list[Frame] = []
+
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) <= count:
+                clock.advance(1.0)
+                sampler.end_interval()
+
+    sampler.bus.attach(Box())
+    asyncio.run(sampler.run(count))
+    return Recording(machine, capabilities, catalog, tuple(found))
+
+
+class ReplayedSession(FakeSession):
+    """Hands out the frames of a recording, one a tick."""
+
+    def __init__(self, recorded: Recording) -> None:
+        super().__init__()
+        self.machine = recorded.machine
+        self.topology = recorded.machine.topology
+        self.capabilities = recorded.capabilities
+        self.catalog = recorded.catalog
+        self._frames = iter(recorded.frames)
+
+    def frame(self) -> Frame:
+        """The next frame of the recording."""
+        self.latest = next(self._frames)
+        return self.latest

@@ -1,0 +1,107 @@
+"""A session over a simulated machine that ticks when it is told to: real sampler, real readers, a clock set by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from patience import PATIENCE
+
+from turbotui.events.set_files import EventSet
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.signals import SignalId
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import signals_of
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.sources import SOURCES
+from turbotui.sources.source import Source
+
+
+class SimulatedSession:
+    """Everything between machine and frames is the program's own; only `tick` makes time pass."""
+
+    def __init__(self, shape: str, seconds: float = 1.0,
+                 prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+        self._clock = ManualClock()
+        self.host: SimulatedHost = simulated_host(shape, self._clock, seed=7)
+        self._clock.advance(20.0)
+        if prepare is not None:
+            prepare(self.host)
+        self.machine = read_machine(self.host)
+        self.capabilities = probe_sources(self.machine, SOURCES)
+        self.catalog: Catalog = catalog_for(self.capabilities.signals)
+        self.latest: Frame | None = None
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
+        self.interval = seconds
+        self.also: frozenset[SignalId] = frozenset()
+        self._columns: frozenset[SignalId] = frozenset()
+        self._sampler = Sampler(self.machine, self.capabilities, frozenset(), 3600.0)
+        self._frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+        self._sampler.bus.attach(self._frames)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._sampler.run()), daemon=True)
+        self._on_frame: Callable[[Frame], None] | None = None
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+              on_end: Callable[[], None] | None = None) -> None:
+        self._on_frame = on_frame
+        self._thread.start()
+        self._hand_over()
+
+    def tick(self, times: int = 1) -> None:
+        """Let an interval pass."""
+        for _ in range(times):
+            self._clock.advance(self.interval)
+            self._sampler.end_interval()
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        self.latest = self._frames.get(timeout=PATIENCE)
+        assert self._on_frame is not None
+        self._on_frame(self.latest)
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        found = [self.catalog.get(name) for name in columns]
+        self._columns = signals_of([column for column in found if column is not None], self.capabilities)
+        self._sampler.want(self._columns | self.also)
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        self.also = signals
+        self._sampler.beside(sources)
+        self._sampler.want(self._columns | self.also)
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        raise AssertionError(text)
+
+    def typed(self) -> tuple[str, ...]:
+        return ()
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        return ()
+
+    def remove(self, name: ColumnId) -> None:
+        raise AssertionError(name)
+
+    def end_interval(self) -> None:
+        """Ignored: intervals end when the test says so."""
+
+    def set_interval(self, seconds: float) -> None:
+        self.interval = seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        self.machine = replace(self.machine, tcc=degrees)
+
+    def stop(self) -> None:
+        self._sampler.stop()
+        if self._thread.is_alive():
+            self._thread.join(PATIENCE)
+
+    def own_cost(self) -> OwnCost:
+        return OwnCost(0.7, 41_000_000, 0.9, 0, 0)

@@ -1,0 +1,42 @@
+"""Every key of the table leads to its own action on every screen that it is said to work on."""
+
+from __future__ import annotations
+
+import pytest
+from driving import dashboard
+from fakes import FakeSession
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.base import WatchScreen
+from turbotui.app.screen_table import SCREENS
+from turbotui.feature import ScreenSpec
+
+
+@pytest.mark.parametrize("spec", SCREENS, ids=lambda spec: spec.id)
+async def test_no_key_is_taken_by_something_else(spec: ScreenSpec) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await pilot.press(spec.number)
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, WatchScreen)
+        assert screen.number == spec.number
+        for action in ACTIONS:
+            if {Where.APP, screen.where}.isdisjoint(action.where):
+                continue
+            for key in action.keys:
+                chain = (reversed(screen._binding_chain) if action.priority else screen._binding_chain)
+                found = [binding for _, bindings in chain for binding in bindings.key_to_bindings.get(key, ())
+                         if binding.priority == action.priority]
+                assert found, f"{key} does nothing on {screen.word}"
+                assert found[0].id == action.id, f"{key} is taken by {found[0].action} on {screen.word}"
+
+
+async def test_tab_steps_through_all_screens_and_back() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        seen = []
+        for key in [*["tab"] * len(SCREENS), *["shift+tab"] * len(SCREENS)]:
+            await pilot.press(key)
+            await pilot.pause()
+            seen.append(app.current_mode)
+    there = [spec.id for spec in SCREENS]
+    assert seen == [*there[1:], there[0], *reversed(there)]

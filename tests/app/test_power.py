@@ -1,0 +1,445 @@
+"""The power screen, on simulated machines whose load is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import textual
+from driving import dashboard, text_of
+from fakes import GUEST_SIGNALS, FakeSession, Script, build_topology
+from hypothesis import given
+from hypothesis import strategies as st
+from replay import Recording, ReplayedSession, recording
+from textual.app import App
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
+from turbotui.app.one_cell import explanation_of
+from turbotui.features.power.domains import difference
+from turbotui.features.power.screen import PowerScreen
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.widgets.bars import LAYERS, BarMark, bar, labels, stacked, stacked_bar
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.panel import Panel, Span, inner_width, panel_line, plan
+from turbotui.widgets.panel_grid import PanelGrid
+
+SnapCompare = Callable[..., bool]
+
+
+@pytest.fixture(scope="module")
+def hot_laptop() -> Recording:
+    """All cores at work from the 18th second on: PL2, then heat."""
+    return recording("laptop", 12.0, 16)
+
+
+@pytest.fixture(scope="module")
+def server() -> Recording:
+    """The first package at work from the 20th second on: PL2, then PL1."""
+    return recording("sapphire-2s", 17.0, 14)
+
+
+@pytest.fixture(scope="module")
+def amd() -> Recording:
+    return recording("turin-2s", 17.0, 14)
+
+
+@pytest.fixture(scope="module")
+def big() -> Recording:
+    return recording("big-8s", 10.0, 3)
+
+
+@pytest.fixture(scope="module")
+def guest() -> Recording:
+    return recording("guest", 10.0, 6)
+
+
+def grid(app: TurbotuiApp) -> PanelGrid:
+    screen = app.screen_stack[0]
+    assert isinstance(screen, PowerScreen)
+    return screen.grid
+
+
+async def go(pilot: Pilot[int], session: FakeSession, *keys: str, ticks: int = 0) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+    for _ in range(ticks):
+        session.tick()
+        await pilot.pause()
+
+
+async def test_the_sentence_and_the_numbers_of_a_hot_laptop(hot_laptop: Recording) -> None:
+    session = ReplayedSession(hot_laptop)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=14)
+        frame = session.latest
+        assert frame is not None
+        row = frame.rows(Scope.PACKAGE)[0]
+        mhz, watts = (frame.cell(session.catalog.by_id[name], row) for name in ("Bzy_MHz", "PkgWatt"))
+        assert f"package 0 is held at {mhz:,.0f} MHz by heat" in text_of(app, "headline")
+        assert "tj_max 110 °C" in text_of(app, "headline")
+        assert "counted the time" in text_of(app, "headline")
+        shown = grid(app).text
+        assert f"{watts:,.1f} W" in shown
+        for words in ("▲ heat", "TDP PL1 28", "PL2 64", "tj_max 110", "base 1,400", "all 4,300", "one 4,800",
+                      "▲Thermal", "PL4 114", "cores", "graphics", "rest", "memory", "platform", "sum"):
+            assert words in shown
+
+
+async def test_the_past_beside_a_bar_ends_with_the_interval_that_is_shown(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=6)
+        shown = grid(app).text
+        screen = app.screen
+        assert isinstance(screen, PowerScreen)
+        screen.show_frame()
+        assert grid(app).text == shown
+
+
+async def test_each_package_has_a_panel_and_the_headline_is_of_the_one_held_back(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=12)
+        assert text_of(app, "headline").startswith(" ▲ package 0 is held at")
+        assert "by PL1 (" in text_of(app, "headline")
+        names = [panel.title.split(" · ")[0] for panel in grid(app).panels]
+        assert names == ["package 0", "package 1", "whole machine"]
+        assert "not held back" in grid(app).panels[1].title
+
+
+async def test_arrows_choose_package_and_number_and_e_and_g_are_about_it(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=10)
+        assert grid(app).target == (session.catalog.by_id["PkgWatt"], RowId(Scope.PACKAGE, (0,)))
+        await go(pilot, session, "down", "right")
+        target = grid(app).target
+        assert target is not None
+        assert (target[0].id, target[1]) == ("PL1", RowId(Scope.PACKAGE, (1,)))
+        assert text_of(app, "status").startswith(" PL1  package 1  350 W  Sustained power limit")
+        session.tick()  # the cursor stays where it is
+        await pilot.pause()
+        assert grid(app).target == target
+        await go(pilot, session, "e")
+        window = app.screen
+        assert isinstance(window, Explain)
+        title = window.query_one(".window").border_title
+        assert title is not None
+        assert title.startswith("PL1 · package 1 · 350 W")
+        await go(pilot, session, "escape", "g")
+        assert isinstance(app.screen, Graph)
+        await go(pilot, session, "escape", "up", "left", "left")
+        assert grid(app).target == (session.catalog.by_id["PkgWatt"], RowId(Scope.PACKAGE, (0,)))
+
+
+async def test_words_cannot_be_drawn(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=8)
+        while grid(app).target is not None and grid(app).target[0].id != "Throttle":  # type: ignore[index]  # not None
+            await go(pilot, session, "right")
+        await go(pilot, session, "g")
+        assert not isinstance(app.screen, Graph)
+        assert "words, not numbers" in text_of(app, "status")
+        await go(pilot, session, "e")
+        assert isinstance(app.screen, Explain)
+
+
+async def test_a_click_chooses_a_number_and_a_second_one_explains_it(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=8)
+        lines = grid(app).text.splitlines()
+        y = next(at for at, line in enumerate(lines) if "TDP PL1 350" in line)
+        x = lines[y].rindex("PL2 420") + 2
+        await pilot.click("#panels", offset=(x, y))
+        await pilot.pause()
+        target = grid(app).target
+        assert target is not None
+        assert (target[0].id, target[1].key) == ("PL2", (1,))
+        await pilot.click("#panels", offset=(x, y), times=2)
+        await pilot.pause()
+        assert isinstance(app.screen, Explain)
+
+
+async def test_nothing_of_it_is_read_before_the_screen_is_shown(server: Recording) -> None:
+    session = ReplayedSession(server)
+    mine = {"PL1", "PL2", "TDP", "PkgThr%", "MaxMHz", "EPP", "CoreLog", "ThrLog"}
+    async with dashboard(session, ticks=2) as (app, pilot):
+        assert mine.isdisjoint(session.wanted)
+        await go(pilot, session, "4", ticks=1)
+        assert mine <= session.wanted
+        assert "CurMHz" not in session.wanted  # there are better ones
+        await go(pilot, session, "1", ticks=1)
+        assert mine <= session.wanted, "for some minutes longer"
+        assert app.current_mode == "cpus"
+
+
+async def test_verdicts_go_on_while_the_picture_is_paused(server: Recording) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=4)
+        await go(pilot, session, "space")
+        before = text_of(app, "headline")
+        await go(pilot, session, ticks=7)
+        assert text_of(app, "headline") == before
+        await go(pilot, session, "space")
+        assert "of the last 11 s" in text_of(app, "headline")
+
+
+async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Recording) -> None:
+    session = ReplayedSession(guest)
+    async with dashboard(session, size=(80, 24), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=3)
+        assert "cannot be told" in text_of(app, "headline")
+        inside = [line.strip("│ ") for line in grid(app).text.splitlines()[1:-1]]
+        for what in ("power", "power limits", "temperature", "clock", "throttle reasons"):
+            assert sum(line.startswith(f"no {what}: ") for line in inside) == 1
+        assert "…" not in grid(app).text  # there is room for every reason and remedy
+        assert "modprobe msr" in inside
+        assert "virtual machine: " in text_of(app, "status")
+        assert "┃" not in grid(app).text
+        await go(pilot, session, "e")
+        window = app.screen
+        assert isinstance(window, Explain)
+        frame, power = session.latest, session.catalog.by_id["PkgWatt"]
+        assert frame is not None
+        said = explanation_of(app.watched, power, frame.rows(Scope.PACKAGE)[0])
+        assert any(line.startswith("unknown: virtual machine") for line in said)
+
+
+async def test_a_machine_without_power_limits_shows_what_it_has(amd: Recording) -> None:
+    session = ReplayedSession(amd)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=12)
+        assert "what holds package 0 at" in text_of(app, "headline")
+        shown = grid(app).text
+        assert "no power limits: " in shown
+        assert "no throttle reasons: " in shown
+        assert "heat" in shown
+        assert "top 4,500" in shown
+        assert "PL1" not in shown
+        assert "package 1 · nothing seen" in shown
+
+
+async def test_eight_packages_scroll(big: Recording) -> None:
+    session = ReplayedSession(big)
+    async with dashboard(session, size=(80, 24), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=2)
+        panels = grid(app)
+        assert len(panels.panels) == 9
+        for number in range(8):
+            top = panels.scroll_offset.y
+            seen = panels.text.splitlines()[top : top + panels.size.height]
+            assert any(f" package {number} " in line for line in seen), number
+            await go(pilot, session, "down")
+        await go(pilot, session, "home")
+        assert panels.scroll_offset.y == 0
+        await go(pilot, session, "end")
+        assert panels.at == 8
+        await go(pilot, session, "pageup")
+        assert panels.at < 8
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 36), (200, 60), (300, 90)])
+async def test_panels_fit_any_size(server: Recording, size: tuple[int, int]) -> None:
+    session = ReplayedSession(server)
+    async with dashboard(session, size=size, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=3)
+        lines = grid(app).text.splitlines()
+        assert max(len(line) for line in lines) <= size[0]
+        assert all(line[0] in "┌│└" for line in lines if line)
+
+
+async def test_one_package_can_be_read_at_80_by_24_without_scrolling(hot_laptop: Recording) -> None:
+    session = ReplayedSession(hot_laptop)
+    async with dashboard(session, size=(80, 24), ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=10)
+        assert len(grid(app).text.splitlines()) <= grid(app).size.height
+
+
+class Boundless(Script):
+    """Firmware that set no sustained limit writes the greatest number there is room for."""
+
+    def _gauge(self, name: SignalId, position: int, tick: int) -> Raw:
+        return 4095 if name == "limit.pkg.pl1" else super()._gauge(name, position, tick)
+
+
+async def test_a_limit_that_is_none_is_said_and_is_no_mark() -> None:
+    topology = build_topology(1, 4, 2)
+    session = FakeSession(topology, script=Boundless(topology))
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=3)
+        shown = grid(app).text
+        assert "4,095" not in shown
+        assert "PL1: no limit" in shown
+        assert "┃" not in next(line for line in shown.splitlines() if "power " in line)
+
+
+async def test_a_machine_with_a_few_signals_only_is_shown_too() -> None:
+    session = FakeSession(build_topology(1, 2, 1), signals=GUEST_SIGNALS)
+    async with dashboard(session, ticks=1) as (app, pilot):
+        await go(pilot, session, "4", ticks=2)
+        assert "cannot be told" in text_of(app, "headline")
+        assert "Load%" in session.wanted
+        await go(pilot, session, "right", "down", "e")
+        assert isinstance(app.screen, Explain)
+
+
+# Bars and panels, pure
+
+positive = st.floats(0.1, 5000.0)
+
+
+@given(st.none() | st.floats(0, 6000), positive, st.integers(0, 120), st.lists(st.floats(0, 6000), max_size=5))
+def test_a_bar_is_as_wide_as_asked_and_keeps_its_marks(
+    value: float | None, top: float, width: int, marks: list[float]
+) -> None:
+    drawn = bar(value, top, width, marks)
+    assert len(drawn) == width
+    if width:
+        assert ("┃" in drawn) == any(mark <= top for mark in marks)
+
+
+@given(st.floats(0, 100), st.floats(0, 100), st.integers(5, 80))
+def test_a_longer_bar_is_a_larger_value(one: float, other: float, width: int) -> None:
+    small, large = sorted((one, other))
+    assert bar(small, 100.0, width).count("█") <= bar(large, 100.0, width).count("█")
+
+
+@given(st.lists(st.tuples(st.floats(0, 120), st.sampled_from(["PL1 350", "PL2 420", "base 1,400", "x"])), max_size=5),
+       st.integers(1, 100))
+def test_labels_stay_on_their_line_and_apart(marks: list[tuple[float, str]], width: int) -> None:
+    placed = labels([BarMark(value, label) for value, label in marks], 100.0, width)
+    ends = 0
+    for label in placed:
+        assert label.at >= ends
+        assert label.at + len(label.text) <= width
+        ends = label.at + len(label.text) + 1
+        assert marks[label.mark][1] == label.text
+        assert marks[label.mark][0] <= 100.0
+
+
+def test_labels_end_below_their_marks_where_there_is_room() -> None:
+    drawn = bar(100.0, 441.0, 50, [350.0, 420.0])
+    both = labels([BarMark(420.0, "PL2 420"), BarMark(350.0, "PL1 350")], 441.0, 50)
+    assert [placed.text for placed in both] == ["PL1 350", "PL2 420"]
+    first = labels([BarMark(350.0, "PL1 350")], 441.0, 50)[0]
+    assert drawn[first.at + len(first.text) - 1] == "┃"
+
+
+@given(st.lists(st.floats(0, 300), min_size=1, max_size=4), st.integers(1, 80))
+def test_stacked_layers_keep_their_order_and_proportion(values: list[float], width: int) -> None:
+    drawn = stacked_bar(values, 1200.0, width)
+    assert len(drawn) == width
+    order = [LAYERS.find(character) for character in drawn if character in LAYERS]
+    assert order == sorted(order)
+    assert abs(len(order) - sum(values) / 1200.0 * width) <= 1
+    picture = stacked([[value] * 7 for value in values], 1200.0, 7, 5)
+    assert [len(line) for line in picture] == [7] * 5
+    column = [line[-1] for line in reversed(picture)]
+    layers = [LAYERS.find(character) for character in column if character != " "]
+    assert layers == sorted(layers)
+    assert abs(len(layers) - sum(values) / 1200.0 * 5) <= 1
+
+
+def test_gaps_in_time_stay_gaps() -> None:
+    assert stacked([[float("nan"), 5.0]], 10.0, 4, 2) == ["    ", "   █"]
+    assert stacked([], 10.0, 3, 1) == ["   "]
+
+
+def test_what_is_left_is_unknown_while_a_part_is() -> None:
+    left = difference([200.0, 210.0], [[math.nan, 100.0]])
+    assert math.isnan(left[0])
+    assert left[1] == 110.0
+    assert all(map(math.isnan, difference([200.0, 210.0], [[50.0, 60.0], []]))), "a part that was never kept"
+    shorter = difference([200.0, 210.0, 220.0], [[10.0, 20.0], [1.0, 2.0, 3.0]])
+    assert math.isnan(shorter[0]), "graphics were not kept yet"
+    assert shorter[1:] == [198.0, 197.0]
+
+
+@given(whole=st.lists(st.floats(0, 500) | st.just(math.nan), max_size=8),
+       parts=st.lists(st.lists(st.floats(0, 500) | st.just(math.nan), max_size=12), max_size=3))
+def test_what_is_left_and_the_parts_make_the_whole_or_nothing_is_said(
+    whole: list[float], parts: list[list[float]]
+) -> None:
+    left = difference(whole, parts)
+    assert len(left) == len(whole)
+    for back in range(1, len(whole) + 1):
+        known = [whole[-back], *(part[-back] if back <= len(part) else math.nan for part in parts)]
+        if any(map(math.isnan, known)):
+            assert math.isnan(left[-back])
+        else:
+            assert left[-back] == pytest.approx(max(0.0, known[0] - sum(known[1:])))
+
+
+@given(st.lists(st.integers(0, 20), max_size=9), st.integers(20, 250))
+def test_panels_never_overlap_and_stay_inside(heights: list[int], width: int) -> None:
+    panels = [Panel(str(number), StyleRole.PLAIN, ((Span("x"),),) * lines) for number, lines in enumerate(heights)]
+    positions = plan(panels, width, 58)
+    taken: set[tuple[int, int]] = set()
+    for panel, position in zip(panels, positions, strict=True):
+        assert position.x + position.width <= width
+        assert position.height >= len(panel.lines) + 2
+        assert position.width - 4 == inner_width(len(panels), width, 58) or width < 20
+        cells = {
+            (x, y)
+            for x in (position.x, position.x + position.width - 1)
+            for y in range(position.y, position.y + position.height)
+        }
+        assert taken.isdisjoint(cells)
+        taken |= cells
+        for y in range(position.height):
+            line = panel_line(panel, position, y, None, here=False)
+            assert sum(len(text) for text, _ in line) == position.width
+
+
+# Pictures that were looked at
+
+
+def after(session: FakeSession, ticks: int, *keys: str) -> Callable[[Pilot[int]], object]:
+    async def run(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        session.tick()
+        await go(pilot, session, "4", ticks=ticks)
+        await go(pilot, session, *keys)
+        await pilot.pause()
+
+    return run
+
+
+@pytest.mark.snapshot
+@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
+class TestPictures:
+    @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+    def test_a_hot_laptop(self, snap_compare: SnapCompare, hot_laptop: Recording, size: tuple[int, int]) -> None:
+        session = ReplayedSession(hot_laptop)
+        app: App[int] = TurbotuiApp(session)
+        assert snap_compare(app, terminal_size=size, run_before=after(session, 14))
+
+    @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+    def test_a_server(self, snap_compare: SnapCompare, server: Recording, size: tuple[int, int]) -> None:
+        session = ReplayedSession(server)
+        app: App[int] = TurbotuiApp(session)
+        assert snap_compare(app, terminal_size=size, run_before=after(session, 12, "down", "right"))
+
+    def test_amd(self, snap_compare: SnapCompare, amd: Recording) -> None:
+        session = ReplayedSession(amd)
+        app: App[int] = TurbotuiApp(session)
+        assert snap_compare(app, terminal_size=(120, 36), run_before=after(session, 12))
+
+    def test_a_guest(self, snap_compare: SnapCompare, guest: Recording) -> None:
+        session = ReplayedSession(guest)
+        app: App[int] = TurbotuiApp(session)
+        assert snap_compare(app, terminal_size=(80, 24), run_before=after(session, 4))
+
+    def test_sixteen_colours(self, snap_compare: SnapCompare, hot_laptop: Recording) -> None:
+        session = ReplayedSession(hot_laptop)
+        app: App[int] = TurbotuiApp(session, theme="ansi")
+        assert snap_compare(app, terminal_size=(120, 36), run_before=after(session, 14))

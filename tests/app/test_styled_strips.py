@@ -1,0 +1,39 @@
+"""Lines that say something else now are gone at once, however Textual has cut them."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from turbotui.widgets.role_styles import StyledStrip
+
+
+def _strips() -> int:
+    return sum(isinstance(one, Strip) for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("cuts", [[10], [4, 10], [3, 7, 10, 20]])
+def test_a_strip_goes_with_its_last_reference(cuts: list[int]) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        before = _strips()
+        strip = StyledStrip([Segment("0123456789", Style(bold=True))], 10)
+        parts = [part.text for part in strip.divide(cuts)]
+        assert "".join(parts) == "0123456789"
+        assert parts == [part.text for part in Strip([Segment("0123456789")], 10).divide(cuts)]
+        assert [strip.adjust_cell_length(width).text for width in (8, 10, 12)] == ["01234567", "0123456789",
+                                                                                     "0123456789  "]
+        assert strip.crop(2, 5).text == "234"
+        del strip
+        del parts
+        left = _strips() - before
+    finally:
+        gc.enable()
+        gc.collect()
+    # the plain one that was compared with is in a cycle if it was asked for the whole of itself
+    assert left == (1 if cuts == [10] else 0)

@@ -1,0 +1,378 @@
+"""The tasks screen over a simulated machine, whose tasks are known, and over machines that refuse."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from driving import text_of
+from fakes import FakeSession
+from heardtasks import Heard
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import TASK_COLUMNS
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.screen import TasksScreen
+from turbotui.features.tasks.screen_text import TasksView, head_line
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.simulated import simulated_host
+from turbotui.simulated.clock import ManualClock
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.comparison import difference
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_widget import TableWidget
+
+
+class Tasks:
+    """A dashboard on the tasks screen."""
+
+    def __init__(self, app: TurbotuiApp, pilot: Pilot[int], session: FakeSession) -> None:
+        self.app, self.pilot, self.session = app, pilot, session
+
+    @property
+    def screen(self) -> Heard:
+        found = self.app.screen_stack[0]
+        assert isinstance(found, Heard)
+        return found
+
+    @property
+    def rows(self) -> list[str]:
+        return self.screen.lines()
+
+    @property
+    def titles(self) -> str:
+        return self.screen.table.render_line(0).text
+
+    async def next(self, seconds: float = 1.0) -> None:
+        """The next interval, drawn."""
+        clock = getattr(self.session.machine.host, "_clock", None)
+        if isinstance(clock, ManualClock):
+            clock.advance(seconds)
+        await self.pilot.pause()
+        self.screen.drawn.clear()
+        self.session.tick()
+        await asyncio.wait_for(self.screen.drawn.wait(), 30)
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+            await self.pilot.pause()
+
+
+@asynccontextmanager
+async def tasks(machine: Machine, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Tasks]:
+    session = FakeSession(machine.topology)
+    session.machine = machine
+    app = TurbotuiApp(session)
+    await app.remove_mode("tasks")
+    app.add_mode("tasks", lambda: Heard(app.watched))
+    async with app.run_test(size=size) as pilot:
+        while session._on_frame is None:  # the session starts after the first picture
+            await pilot.pause()
+        session.tick()
+        await pilot.press("7")
+        await pilot.pause()
+        found = Tasks(app, pilot, session)
+        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        yield found
+
+
+def watching(screen: TasksScreen) -> bool:
+    return screen.watcher is not None
+
+
+def laptop() -> Machine:
+    return read_machine(simulated_host("laptop-old", ManualClock()))
+
+
+async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        await found.next()
+        assert "watching everything · none lost" in text_of(found.app, "heads")
+        first, second = found.rows[:2]
+        assert float(first.split()[4]) > float(second.split()[4])
+        assert "mode C" in text_of(found.app, "notes")
+        assert "Miss/s" not in found.titles
+
+
+async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() -> None:
+    hybrid = read_machine(simulated_host("laptop", ManualClock()))
+    async with tasks(hybrid, (80, 24)) as found:
+        await found.next()
+        assert "not here: " in text_of(found.app, "notes")
+        assert "e: why, what to do" in text_of(found.app, "notes")
+        await found.press("e")
+        window = found.app.screen
+        assert isinstance(window, Explain)
+
+        def said() -> str:
+            parts = (window.query_one(name, Static).content for name in ("#text", "#readings"))
+            return " ".join(" ".join(map(str, parts)).split())
+
+        before = said()
+        assert before.startswith("CPU time in the interval; 100 is one CPU")
+        assert before.count("CPU time in the interval; 100 is one CPU") == 1
+        assert "/s times it left its CPU" in before
+        assert "in one group of perf_event_open(2): context-switches, the time that the group was on a CPU" in before
+        assert "GB/s: " in before
+        assert "several kinds of core, which count FLOPs by different events" in before
+        assert "mode C: whole CPUs" in before
+        await found.next(2.0)
+        assert "counted for 2.00 s" in said()
+        await found.press("e")
+        assert found.app.screen is found.screen
+
+
+async def test_rows_become_processes_and_commands() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        threads = len(found.rows)
+        await found.press("t")
+        await found.next()
+        assert 0 < len(found.rows) < threads
+        assert "processes ran" in text_of(found.app, "heads")
+        assert " TID" not in found.titles
+        await found.press("t")
+        await found.next()
+        assert " PID" not in found.titles
+        assert any("background" in row for row in found.rows)
+
+
+async def test_sort_filter_and_search() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        everything = found.rows
+        await found.press("backslash", *"background", "enter")
+        assert 0 < len(found.rows) < len(everything)
+        assert all("background" in row for row in found.rows)
+        assert "filter background" in text_of(found.app, "status")
+        await found.press("backslash")
+        found.app.screen.query_one(Input).value = "CPU%>1000"
+        await found.press("enter")
+        assert found.rows == []
+        await found.press("backslash")
+        found.app.screen.query_one(Input).value = "nonsense>1"
+        await found.pilot.pause()
+        assert found.rows == []
+        await found.press("escape", "backslash")
+        found.app.screen.query_one(Input).value = ""
+        await found.press("enter")
+        assert len(found.rows) == len(everything)
+        await found.press("I")
+        shares = [float(row.split()[4]) for row in found.rows]
+        assert shares == sorted(shares)
+        found.screen.on_table_widget_title_clicked(TableWidget.TitleClicked(found.screen.table, TASK_COLUMNS[2]))
+        tids = [int(row.split()[1]) for row in found.rows]
+        assert tids == sorted(tids)
+        await found.press("slash", *str(tids[3]), "enter")
+        assert f"/{tids[3]}/" in str(found.screen.table.current)
+
+
+async def test_the_timeline_has_numbers_of_cpus_and_zooms() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        await found.press("v")
+        await found.next()
+        assert "|-10 s" in found.titles
+        lane = next(row for row in found.rows if "background" in row)
+        cpu = int(lane.split()[0]) % 10_000
+        assert set(lane.split()[-1]) == {str(cpu), "·"}
+        await found.press("left_square_bracket")
+        await found.next()
+        assert "|-5 s" in found.titles
+        await found.press("v")
+        await found.next()
+        assert "CPU%" in found.titles
+
+
+async def test_numbers_beside_the_timeline_are_of_the_interval() -> None:
+    async with tasks(laptop()) as found:
+        for _ in range(4):
+            await found.next()
+        await found.press("v")
+        await found.next()
+        assert "|-10 s" in found.titles
+        content = found.screen.table.content
+        assert content is not None
+        busy = next(column for column in TASK_COLUMNS if column.id == "CPU%")
+        shares = [content.value(busy, line.row) for line in found.screen.table.lines]
+        known = [share for share in shares if isinstance(share, float)]
+        assert known
+        assert max(known) < 101  # of one CPU; since the beginning it would be five times as much
+        await found.press("home")
+        assert "· ran 1.0" in found.screen.readout() or "· ran 0." in found.screen.readout()
+
+
+async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
+    async with tasks(laptop()) as found:
+        await found.press("w")
+        found.app.screen.query_one(Input).value = "dense:pid=10000:events=instructions idle:pid=40000:events=cycles"
+        await found.pilot.pause()
+        found.screen.drawn.clear()
+        await found.press("enter")
+        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        await found.next()
+        await found.next()
+        assert {row.split()[0] for row in found.rows} <= {"dense", "idle"}
+        assert any(row.split()[0] == "idle" for row in found.rows)
+        assert "dense:pid=10000:events=instructions" in text_of(found.app, "heads")
+        await found.press("w")
+        found.app.screen.query_one(Input).value = "7"
+        found.screen.drawn.clear()
+        await found.press("enter")
+        await asyncio.wait_for(found.screen.drawn.wait(), 30)
+        await found.pilot.pause()
+        assert "has no process 7" in text_of(found.app, "notes")
+        assert "cannot watch process 7" in text_of(found.app, "heads")
+        assert found.rows == []
+
+
+async def test_a_wrong_word_is_said_while_it_is_typed_and_changes_nothing() -> None:
+    async with tasks(laptop()) as found:
+        before = found.screen.applications
+        await found.press("w")
+        found.app.screen.query_one(Input).value = "web"
+        await found.press("enter")
+        assert found.screen.applications == before
+        assert "say one of pid=" in text_of(found.app, "status")
+
+
+async def test_leaving_the_screen_closes_the_watch_and_coming_back_opens_one() -> None:
+    async with tasks(laptop()) as found:
+        screen, watcher = found.screen, found.screen.watcher
+        assert watcher is not None
+        await found.press("question_mark")  # a window over the screen changes nothing
+        assert screen.watcher is watcher
+        await found.press("escape", "1")
+        assert not watcher.running
+        screen.drawn.clear()
+        await found.press("7")
+        await asyncio.wait_for(screen.drawn.wait(), 30)
+        again = screen.watcher
+        assert again is not None
+        assert again is not watcher
+        await found.press("s")
+        assert not again.running
+        assert "stopped" in text_of(found.app, "heads")
+        await found.press("1", "7")
+        assert not watching(screen)  # who stopped it starts it
+        await found.press("s")
+        last = screen.watcher
+        assert last is not None
+        assert last.running
+    assert not last.running
+
+
+async def test_nothing_is_opened_before_the_screen_is_shown() -> None:
+    machine = laptop()
+    session = FakeSession(machine.topology)
+    session.machine = machine
+    app = TurbotuiApp(session)
+    async with app.run_test() as pilot:
+        while session._on_frame is None:
+            await pilot.pause()
+        session.tick(2)
+        await pilot.pause()
+        assert not any(isinstance(screen, TasksScreen) for screen in app.screen_stack)
+
+
+def test_lost_samples_are_on_top_of_the_screen() -> None:
+    choice = TaskSampling(Mode.CPUS, When.SWITCHES, 11, ())
+    everything = Application("all", everything=True)
+    snapshot = TaskSnapshot(
+        SnapshotRequest(), (Report(everything, choice, seconds=1.0, lost=1234, names=choice.names),)
+    )
+    segments = head_line((everything,), snapshot, TasksView(), watching=True)
+    assert (" · 1,234 samples LOST", StyleRole.RED) in segments
+
+
+async def test_a_pause_holds_the_picture() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        before = found.rows
+        await found.press("p")
+        found.session.tick(3)
+        await found.pilot.pause()
+        assert found.rows == before
+        assert "PAUSED" in text_of(found.app, "status")
+
+
+async def test_without_rights_the_remedy_is_on_the_screen() -> None:
+    host = simulated_host("laptop-old", ManualClock())
+    host.set_privileges(uid=1000, capabilities=0)
+    async with tasks(read_machine(host)) as found:
+        await found.pilot.pause()
+        assert "may not be sampled by this user" in text_of(found.app, "notes")
+        assert "CAP_PERFMON" in text_of(found.app, "notes")
+
+
+async def test_a_recorded_machine_says_that_its_tasks_are_elsewhere(tmp_path: Path) -> None:
+    own = read_machine(LinuxHost())
+    recorded = Machine(LinuxHost(str(tmp_path)), own.topology, own.model, own.platform, own.privileges)
+    async with tasks(recorded) as found:
+        await found.pilot.pause()
+        assert "is a recorded machine" in text_of(found.app, "notes")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 10)])
+async def test_columns_fit_the_screen(size: tuple[int, int]) -> None:
+    async with tasks(laptop(), size) as found:
+        await found.next()
+        assert all(len(row) <= size[0] for row in found.rows)
+        assert "CPU%" in found.titles
+
+
+async def test_the_table_has_the_keys_of_every_table() -> None:
+    async with tasks(laptop(), (200, 60)) as found:
+        await found.next()
+        table = found.screen.table
+        top = table.lines[0].row
+        await found.press("x")
+        assert list(table.view.pinned) == [top]
+        await found.press("V")
+        assert not list(table.view.pinned)
+        await found.press("home", "right", "g")
+        window = found.app.screen
+        assert isinstance(window, Graph)
+        await found.next()
+        assert "over 2 intervals" in window.query_one(SegmentLines).text or "over 3 intervals" in window.query_one(
+            SegmentLines).text
+        await found.press("escape", "b")
+        await found.next()
+        assert "cells are DIFFERENCES" in found.screen.query_one("#compared", SegmentLines).text
+        run = next(column for column in TASK_COLUMNS if column.id == "Run_s")
+        mark, content = table.view.mark, table.content
+        assert mark is not None
+        assert content is not None
+        assert f"{difference(run, content.value(run, top), mark.value(run, top)):+.3f}" in next(
+            row for row in found.rows if f" {str(top).split('/')[2]} " in row)
+        await found.press("b")
+        assert table.view.mark is None
+
+
+async def test_columns_are_chosen_and_rows_copied() -> None:
+    async with tasks(laptop(), (200, 60)) as found:
+        await found.next()
+        assert " IPC" in found.titles
+        await found.press("C", *"ipc", "space", "escape")
+        assert " IPC" not in found.titles
+        await found.press("C", *"migrations", "space", "escape")
+        assert " Migrations" in found.titles
+        await found.press("home", "y")
+        titles, row = found.app.clipboard.splitlines()
+        assert "Migrations" in titles.split(",")
+        assert "IPC" not in titles.split(",")
+        assert str(found.screen.table.lines[0].row).split("/")[2] in row.split(",")

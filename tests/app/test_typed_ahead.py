@@ -1,0 +1,80 @@
+"""Keys that arrive together: each goes where the one before it led, as if they had been typed slowly."""
+
+from __future__ import annotations
+
+import pytest
+from driving import dashboard, table, text_of
+from fakes import FakeSession
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.help import Help
+from turbotui.features.cpus.screen import CpuScreen, TopologyScreen
+from turbotui.quantities.columns import Category
+
+KEYS = {"/": "slash", "?": "question_mark", " ": "space", "\x1b": "escape", "%": "percent_sign",
+        "\\": "backslash", "\r": "enter", "\x7f": "backspace"}
+
+
+async def type_at_once(app: TurbotuiApp, pilot: Pilot[int], text: str) -> None:
+    """All keys in one reading of the terminal."""
+    for letter in text:
+        app.post_message(events.Key(KEYS.get(letter, letter), letter))
+    for _ in range(4 * len(text)):
+        await pilot.pause()
+
+
+async def test_the_letter_behind_c_is_the_category() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        before = {column.category for column in table(app).view.columns}
+        assert Category.FREQUENCY in before
+        await type_at_once(app, pilot, "cf")
+        assert {column.category for column in table(app).view.columns} == before - {Category.FREQUENCY}
+        assert len(app.screen_stack) == 1
+        await type_at_once(app, pilot, "cfcf")
+        assert {column.category for column in table(app).view.columns} == before - {Category.FREQUENCY}
+
+
+async def test_what_is_typed_behind_a_prompt_goes_into_it_in_order() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await type_at_once(app, pilot, "/cpu7")
+        assert app.screen.query_one(Input).value == "cpu7"
+        row = table(app).current
+        assert row is not None
+        assert row.key == (7,)
+
+
+async def test_enter_in_a_prompt_has_closed_it_before_the_next_key() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await type_at_once(app, pilot, "\\cpu7\r\\\x7f\x7f\x7f\x7f\rv")
+        assert len(app.screen_stack) == 1
+        assert "filter" not in text_of(app, "status")
+        assert len(table(app).view.tags) == 1, "the letter behind the second Enter is a key of the screen"
+
+
+@pytest.mark.parametrize("keys", ["?q", "?\x1b", "??"])
+async def test_a_window_that_is_closed_at_once_is_closed(keys: str) -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await type_at_once(app, pilot, keys)
+        assert isinstance(app.screen, CpuScreen)
+        await type_at_once(app, pilot, "?")
+        assert isinstance(app.screen, Help)
+
+
+async def test_a_key_behind_that_of_another_screen_is_for_that_screen() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        await type_at_once(app, pilot, "2t")
+        assert isinstance(app.screen, TopologyScreen)
+        assert "the tree shows every level" in text_of(app, "status")
+        assert app.screen.table.view.levels == table(app).view.levels
+
+
+async def test_a_burst_of_cursor_keys_moves_by_as_many_rows() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for _ in range(5):
+            app.post_message(events.Key("down", None))
+        for _ in range(20):
+            await pilot.pause()
+        assert table(app).current == table(app).lines[5].row

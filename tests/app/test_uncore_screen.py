@@ -1,0 +1,405 @@
+"""The uncore screen over simulated machines: what it shows, what its windows do, and its pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import textual
+from fakes import FakeSession
+from simsession import SimulatedSession
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.explain import Explain
+from turbotui.features.uncore.events_window import EventPicker
+from turbotui.features.uncore.filters_window import FilterForm
+from turbotui.features.uncore.screen import UncoreScreen
+from turbotui.widgets.listing import Listing
+
+SnapCompare = Callable[..., bool]
+
+
+@asynccontextmanager
+async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
+                 ticks: int = 2) -> AsyncIterator[tuple[SimulatedSession, UncoreScreen, Pilot[int]]]:
+    """The dashboard on its uncore screen, after some frames."""
+    session = SimulatedSession(shape)
+    app = TurbotuiApp(session)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("5")
+        await pilot.pause()
+        session.tick(ticks)
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, UncoreScreen)
+        yield session, screen, pilot
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    names = {":": "colon", "=": "equals_sign", ",": "comma"}
+    for key in keys:
+        await pilot.press(names.get(key, key))
+        await pilot.pause()
+
+
+def at(screen: UncoreScreen, sheet: str, row: str, column: str) -> None:
+    """Put the cursor on a cell by names."""
+    found = next(one for one in screen.view.sheets if one.key == sheet)
+    line = next(one for one in found.rows if one.label == row)
+    index = next(number for number, one in enumerate(found.columns) if one.key == column)
+    screen.view.select(sheet, line.key, index)
+
+
+def cell(screen: UncoreScreen, sheet: str, row: str, column: str) -> str:
+    found = next(one for one in screen.view.sheets if one.key == sheet)
+    line = next(one for one in found.rows if one.label == row)
+    return next(value.text for value, one in zip(line.cells, found.columns, strict=True) if one.key == column)
+
+
+async def test_the_panels_of_a_machine() -> None:
+    async with uncore() as (_session, screen, pilot):
+        assert cell(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd latency ns") == "640.0"
+        assert cell(screen, "nvidia_ucf_pmu", "pkg 1", "frequency GHz") == "~2.500"
+        assert cell(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns") == "—"
+        text = screen.view.text
+        for part in ("UCF  coherency fabric", "req/cyc", "pkg 0 Σ", "0005:00:00.0 0005:40:00.0"):
+            assert part in text
+        at(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns")
+        await pilot.pause()
+        assert "a divisor is zero" in screen.readout()
+
+
+async def test_counters_are_open_while_the_screen_is_shown_and_for_some_minutes_longer() -> None:
+    async with uncore() as (session, screen, pilot):
+
+        def counters() -> int:
+            opened = (getattr(one, "pmu", None) for one in session.host._open.values())
+            return sum(pmu is not None and pmu.name.startswith("nvidia_") for pmu in opened)
+
+        assert counters() > 100
+        opened = set(session.host._open)
+        await press(pilot, "1")
+        session.tick()
+        assert counters() > 100
+        await press(pilot, "5")
+        session.tick()
+        assert opened <= set(session.host._open), "no counter began anew"
+        await press(pilot, "1")
+        await pilot.pause()
+        screen.watch_state._lingering._clock = lambda: math.inf
+        session.tick(2)
+        await pilot.pause()
+        session.tick(2)
+        assert counters() == 0
+
+
+async def test_the_cursor_moves_over_cells_and_panels() -> None:
+    async with uncore() as (_session, screen, pilot):
+        await press(pilot, "down", "right", "right")
+        assert "nvidia_ucf_pmu_1 · pkg 1 · slc wr bandwidth" in screen.readout()
+        await press(pilot, "pagedown")
+        assert "nvidia_cmem_latency_pmu_0 · pkg 0 · rd latency 145.0 ns" in screen.readout()
+        await press(pilot, "end")
+        assert "nvidia_nvdlink_pmu_1" in screen.readout()
+        await press(pilot, "home")
+        assert "nvidia_ucf_pmu_0" in screen.readout()
+
+
+async def test_a_narrow_screen_scrolls_sideways() -> None:
+    async with uncore(size=(80, 24)) as (_session, screen, pilot):
+        assert "›" in screen.view.text
+        assert "slc rd hits" not in screen.view.text
+        await press(pilot, *["right"] * 8)
+        assert "slc rd hits" in screen.view.text
+        assert "‹" in screen.view.text
+
+
+async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
+    async with uncore() as (_session, screen, pilot):
+        at(screen, "nvidia_pcie_pmu", "pkg 0 rc 1", "frequency GHz")
+        await press(pilot, "greater_than_sign", "I")
+        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert sheet.columns[sheet.sort or 0].key == "rd bandwidth GB/s"
+        labels = [row.label for row in sheet.rows]
+        assert labels[0] == "pkg 0 Σ"
+        assert labels[6:8] == ["pkg 0 rc 0", "pkg 1 Σ"]  # the busiest last, its package before the other one
+        assert screen.view.row is not None
+        assert screen.view.row.label == "pkg 0 rc 1"
+        await press(pilot, "o", "end", "down", "down", "enter")
+        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert sheet.columns[sheet.sort or 0].key == "wr bandwidth GB/s"
+
+
+async def test_folding_leaves_the_sums() -> None:
+    async with uncore() as (_session, screen, pilot):
+        at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "rd bandwidth GB/s")
+        await press(pilot, "left")
+        folded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert [row.label for row in folded.rows] == ["pkg 0 Σ", "pkg 1 Σ"]
+        await press(pilot, "asterisk", "asterisk")
+        unfolded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert len(unfolded.rows) == 14
+
+
+async def test_many_units_are_folded_at_first() -> None:
+    async with uncore("turin-2s") as (_session, screen, _pilot):
+        assert [row.label for row in screen.view.sheets[0].rows] == ["pkg 0 Σ", "pkg 1 Σ"]
+        fabric = next(one for one in screen.view.sheets if one.key == "amd_df")
+        assert fabric.columns == ()
+        assert "C types one" in screen.view.text
+
+
+async def test_the_mouse_folds_sorts_and_explains() -> None:
+    async with uncore() as (_session, screen, pilot):
+        lines = screen.view.text.splitlines()
+        title = next(y for y, line in enumerate(lines) if "PCIE  what" in line)
+        await pilot.click("#sheets", offset=(3, title))
+        await pilot.pause()
+        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
+        assert sheet.folded
+        await pilot.click("#sheets", offset=(lines[title + 1].index("rd") + 1, title + 1))
+        await pilot.pause()
+        assert next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu").sort == 0
+        x = lines[title + 1].index("rd")
+        await pilot.click("#sheets", offset=(x, title + 3))
+        await pilot.pause()
+        await pilot.click("#sheets", offset=(x, title + 3))
+        await pilot.pause()
+        assert isinstance(pilot.app.screen, Explain)
+
+
+async def test_the_explanation_follows_the_frames() -> None:
+    async with uncore() as (session, screen, pilot):
+        at(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd latency ns")
+        await press(pilot, "e")
+        window = pilot.app.screen
+        assert isinstance(window, Explain)
+        first = str(window.query_one("#text", Static).render())
+        assert "rd_cum_outs / rd_req * dt / cycles" in first
+        session.tick()
+        await pilot.pause()
+        assert str(window.query_one("#text", Static).render()) != first
+        await press(pilot, "e")
+        assert pilot.app.screen is screen
+
+
+# Filters
+
+
+async def filters(screen: UncoreScreen, pilot: Pilot[int], sheet: str, row: str) -> FilterForm:
+    first = next(one for one in screen.view.sheets if one.key == sheet).columns[0].key
+    at(screen, sheet, row, first)
+    await press(pilot, "f")
+    form = pilot.app.screen
+    assert isinstance(form, FilterForm)
+    return form
+
+
+def sentence(form: FilterForm) -> str:
+    return str(form.query_one("#said", Static).render())
+
+
+async def test_a_switch_counts_at_once() -> None:
+    async with uncore() as (session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_ucf_pmu", "pkg 0")
+        form.query_one(Listing).select("dst_loc_cmem")
+        await press(pilot, "space")
+        assert screen.board.settings("nvidia_ucf_pmu_0") == {"dst_loc_cmem": 1}
+        assert screen.board.settings("nvidia_ucf_pmu_1") == {}
+        assert "count" in sentence(form)
+        session.tick(2)
+        await press(pilot, "escape")
+        filtered, other = (
+            float(cell(screen, "nvidia_ucf_pmu", row, "mem rd bandwidth GB/s").lstrip("~"))
+            / float(cell(screen, "nvidia_cmem_latency_pmu", row.removesuffix(" [f]"), "rd bandwidth GB/s"))
+            for row in ("pkg 0 [f]", "pkg 1")
+        )
+        assert filtered == pytest.approx(0.86, abs=0.01)  # the model's share of that destination
+        assert other == pytest.approx(1.0, abs=0.01)
+        assert "dst_loc_cmem on" in screen.readout()
+
+
+async def test_an_address_as_lspci_shows_it_becomes_a_device_filter() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        await press(pilot, *"27:01.1", "enter")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
+        assert "0x2709 = 27:01.1" in sentence(form)
+
+
+async def test_exclusions_are_named_and_not_taken() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        form.query_one(Listing).select("src_rp_mask")
+        await press(pilot, *"0x3", "enter")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
+        await press(pilot, *"27:01.1", "enter")
+        assert "exclude each other" in sentence(form)
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
+        form.query_one(Listing).select("src_rp_mask")
+        await press(pilot, "delete")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "part"),
+    [
+        ("src_rp_mask", "0x1ff", "the nearest value is 0xff"),
+        ("src_rp_mask", "many", "neither decimal"),
+        ("src_bdf", "0005:42:00.0", "is no device below this root complex now. Near it: 0005:41:00.0 = 0x4100"),
+        ("src_bdf", "27:44.1", "not a PCI address"),
+        ("src_bdf", "0002:81:00.0", "is below nvidia_pcie_pmu_0_rc_1"),
+    ],
+)
+async def test_a_wrong_value_has_a_hint(field: str, typed: str, part: str) -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        form.query_one(Listing).select(field)
+        await press(pilot, *typed, "enter")
+        assert part in sentence(form)
+
+
+async def test_filters_for_all_units_of_a_kind() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_nvlink_c2c_pmu", "pkg 1")
+        form.query_one(Listing).select("gpu_mask")
+        await press(pilot, "down", "down", "space", "tab")
+        assert {screen.board.settings(f"nvidia_nvlink_c2c_pmu_{socket}")["gpu_mask"] for socket in (0, 1)} == {2}
+        assert "GPU 1" in sentence(form)
+
+
+async def test_an_address_range() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_tgt_pmu", "pkg 0 rc 1")
+        form.query_one(Listing).select("dst_addr_base")
+        await press(pilot, *"0x10000", "enter", "down", *"0xfff00", "enter")
+        assert screen.board.settings("nvidia_pcie_tgt_pmu_0_rc_1") == {
+            "dst_addr_base": 0x10000, "dst_addr_mask": 0xFFF00, "dst_addr_en": 1,
+        }  # fmt: skip
+        form.query_one(Listing).select("dst_addr_en")
+        await press(pilot, "space")
+        assert "do nothing without dst_addr_en" in sentence(form)
+
+
+async def test_ports_and_devices_are_chosen_without_typing() -> None:
+    async with uncore() as (_session, screen, pilot):
+        form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        listing = form.query_one(Listing)
+        assert "root port 1  0005:40:00.0 10de:22d0" in listing.text
+        assert "root port 3" not in listing.text  # this root complex has three ports
+        listing.select("src_rp_mask#1")
+        await press(pilot, "space", "down", "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 0b110}
+        listing.select("src_bdf=0005:c1:00.0")
+        await press(pilot, "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0xC100, "src_bdf_en": 1}
+        assert "[x] 0005:c1:00.0 144d:a826" in listing.text
+        await press(pilot, "space")
+        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {}
+        assert "counts everything" in sentence(form)
+
+
+async def test_without_rights_the_form_says_that_ports_are_unknown() -> None:
+    session = SimulatedSession("vera-2s", prepare=lambda host: host.set_privileges(capabilities=1 << 38, uid=1000))
+    app = TurbotuiApp(session)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await press(pilot, "5")
+        session.tick(2)
+        await pilot.pause()
+        assert isinstance(app.screen, UncoreScreen)
+        assert "root ports unknown: only root" in app.screen.view.text
+        form = await filters(app.screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
+        assert "root ports unknown: only root" in form.query_one(Listing).text
+
+
+async def test_a_pmu_without_filters_says_so() -> None:
+    async with uncore() as (_session, screen, pilot):
+        at(screen, "nvidia_nvclink_pmu", "pkg 0", "frequency GHz")
+        await press(pilot, "f")
+        assert pilot.app.screen is screen
+
+
+# Events
+
+
+async def test_events_are_chosen_and_typed() -> None:
+    async with uncore("turin-2s") as (session, screen, pilot):
+        at(screen, "amd_l3", "pkg 0 Σ", "hits %")
+        await press(pilot, "C")
+        picker = pilot.app.screen
+        assert isinstance(picker, EventPicker)
+        await press(pilot, "space")
+        sheet = next(one for one in screen.view.sheets if one.key == "amd_l3")
+        assert [column.key for column in sheet.columns] == ["hits %", "miss bandwidth GB/s"]
+        await press(pilot, *"event=0x4,umask=0x1", "enter")
+        session.tick(2)
+        await press(pilot, "escape")
+        assert float(cell(screen, "amd_l3", "pkg 0 Σ", "event=0x4,umask=0x1 M/s")) > 0
+
+
+async def test_a_wrong_event_is_a_sentence() -> None:
+    async with uncore("sapphire-2s") as (_session, _screen, pilot):
+        await press(pilot, "C", *"evnt=1", "enter")
+        about = str(pilot.app.screen.query_one("#about", Static).render())
+        assert "has no event and no field 'evnt'" in about
+
+
+async def test_a_machine_without_uncore_pmus_says_why() -> None:
+    async with uncore("guest") as (_session, screen, _pilot):
+        text = screen.query_one("#absent", Listing).text
+        assert "virtual machine" in text
+        assert "--machine vera-2s" in text
+
+
+async def test_a_machine_whose_files_cannot_be_read_has_none_either() -> None:
+    app = TurbotuiApp(FakeSession())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "5", "down", "e", "f", "C", "right", "asterisk", "greater_than_sign")
+        assert isinstance(app.screen, UncoreScreen)
+
+
+# Pictures
+
+SIZES = [(80, 24), (120, 36), (200, 60)]
+
+
+def shown(session: SimulatedSession, keys: Sequence[str]) -> Callable[[Pilot[int]], object]:
+    async def run(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        await press(pilot, "5")
+        session.tick(3)
+        await pilot.pause()
+        await press(pilot, *keys)
+        await pilot.pause()
+
+    return run
+
+
+PICTURES: dict[str, tuple[str, tuple[str, ...], list[tuple[int, int]]]] = {
+    "vera": ("vera-2s", (), SIZES),
+    "turin": ("turin-2s", (), SIZES[1:2]),
+    "filters": ("vera-2s", ("pagedown", "pagedown", "down", "down", "f"), SIZES[:2]),
+    "explain": ("vera-2s", ("pagedown", "pagedown", "down", "down", "end", "home", "right", "e"), SIZES[:2]),
+    "events": ("grace-2s", ("C",), SIZES[:1]),
+    "guest": ("guest", (), SIZES[:1]),
+}
+
+
+@pytest.mark.snapshot
+@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [(name, size) for name, (_, _, sizes) in PICTURES.items() for size in sizes],
+    ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}",
+)
+def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -> None:
+    shape, keys, _sizes = PICTURES[name]
+    session = SimulatedSession(shape)
+    app: App[int] = TurbotuiApp(session)
+    assert snap_compare(app, terminal_size=size, run_before=shown(session, keys))

@@ -1,0 +1,53 @@
+"""The glossary is in order, and words that it replaced are not names in the code any more."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+GLOSSARY = ROOT / "docs" / "words.md"
+
+RETIRED = frozenset({
+    "band", "bank", "banks", "beat", "beats", "bell", "census", "crew", "feeds", "homes", "judging", "kin", "ledger",
+    "ledgers", "pace", "paces", "patient", "recipe", "recipes", "rival", "rivals", "sparing", "spot", "spots",
+    "telling", "tone", "toned", "tones", "turnstile",
+})  # fmt: skip
+
+EXCEPTIONS = {
+    ("turbotui/simulated/nvidia_tables.py", "beats"): "a beat is 32 bytes on the bus, the hardware's own word",
+    ("turbotui/terminal/driver.py", "band"): "in-band resize reports of terminals, and Textual's name for them",
+}
+
+
+def words_of(name: str) -> Iterator[str]:
+    """The words of an identifier: `take_census`, `SparingHost`."""
+    for part in name.split("_"):
+        yield from (word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", part))
+
+
+def test_retired_words_are_no_names() -> None:
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((ROOT / "turbotui").rglob("*.py")):
+        where = str(path.relative_to(ROOT))
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+            if token.type == tokenize.NAME:
+                found.update({(where, word): token.string for word in words_of(token.string) if word in RETIRED})
+        found.update({(where, word): path.name for word in words_of(path.stem) if word in RETIRED})
+    assert {key: name for key, name in found.items() if key not in EXCEPTIONS} == {}
+
+
+def test_the_glossary_is_alphabetical_and_says_each_word_once() -> None:
+    entries = re.findall(r"^- \*\*(.+?)\*\*: \S", GLOSSARY.read_text("utf-8"), re.MULTILINE)
+    assert len(entries) > 40
+    folded = [entry.casefold() for entry in entries]
+    assert folded == sorted(set(folded))
+
+
+def test_the_glossary_names_what_replaced_each_retired_word() -> None:
+    gone = GLOSSARY.read_text("utf-8").partition("## Words that are gone")[2]
+    named = {word for words in re.findall(r"^\| ([^|]+) \|", gone, re.MULTILINE) for word in words.split(", ")}
+    assert named - {"gone", "---"} == RETIRED

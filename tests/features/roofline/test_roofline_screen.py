@@ -1,0 +1,366 @@
+"""The roofline screen: points of simulated machines, cursor, zoom, files, and what it says without counters."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import textual
+from hypothesis import given
+from hypothesis import strategies as st
+from replayed import ReplayedSession, roofline
+from roofline_bed import Bed
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.features.roofline.plot import build_plot, plot_within
+from turbotui.features.roofline.roof_plot import CURSOR, TRAIL, draw_roofs
+from turbotui.features.roofline.screen_view import MOST, RoofView
+from turbotui.features.roofline.theory import chip_roofs
+from turbotui.quantities.catalog.roofline import measured_definitions
+from turbotui.quantities.scope import Scope
+from turbotui.widgets.canvas import Canvas, clip
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.segment_lines import SegmentLines
+
+
+def _text(screen: App[int], name: str) -> str:
+    return screen.screen_stack[0].query_one(f"#{name}", SegmentLines).text
+
+
+async def test_a_point_is_read_out_with_its_roof() -> None:
+    async with roofline(ReplayedSession("laptop-old+calculix")) as (app, _pilot, screen):
+        point = screen.view.under_cursor
+        assert point is not None
+        assert point.row.scope is Scope.CORE
+        assert point.intensity == pytest.approx(0.4 / 4.4, rel=0.02)
+        status = _text(app, "status")
+        assert "core " in status
+        assert "AI ~0.0909 flop/B" in status
+        assert "% of the" in status
+        assert "no roof binds: latency, dependencies or waiting" in status
+        assert CURSOR in screen.roof_plot.text
+        assert "L1 384 GB/s" in screen.roof_plot.text
+        assert "L1 0.167" in screen.roof_plot.text
+        side = _text(app, "side")
+        assert "theory at the highest clock, 4.00 GHz; not measured" in " ".join(side.split())
+        assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in " ".join(side.split())
+        assert "GF/s/W" in side
+        assert "counters took turns" in side
+
+
+async def test_the_memorys_traffic_is_read_while_the_screen_is_looked_at_and_a_while_after() -> None:
+    session = ReplayedSession("laptop-old+calculix")
+    async with roofline(session) as (_app, pilot, screen):
+        assert session.beside == screen.view.traffic.signals()
+        assert any("imc" in name for name in session.beside)
+        await pilot.press("1")
+        await pilot.pause()
+        assert session.beside == screen.view.traffic.signals()  # for five minutes: see app/lingering.py
+
+
+async def test_the_rooflines_counters_are_read_and_others_beside_them_after_it() -> None:
+    session = ReplayedSession("laptop-old+tonto")
+    async with roofline(session) as (_app, pilot, _screen):
+        assert {"GFLOP/s", "CoreGB/s", "AI"} <= session.wanted
+        await pilot.press("1")
+        await pilot.pause()
+        assert {"Busy%", "AI"} <= session.wanted  # the roofline is read on for five minutes
+
+
+async def test_rows_go_from_cpus_to_the_whole_machine() -> None:
+    async with roofline(ReplayedSession("sapphire-2s", 4)) as (_app, pilot, screen):
+        seen = {}
+        for _ in range(5):
+            seen[screen.view.levels[screen.view.level].word] = len(screen.view.points)
+            await pilot.press("t")
+            await pilot.pause()
+        assert seen == {"CPUs": 224, "cores": 112, "packages": 2, "whole machine": 1, "tasks": 0}
+        placed = screen.view.placed
+        assert placed
+        assert sum(point.gflops for point in screen.view.points) > 0
+
+
+async def test_the_trail_grows_by_a_point_each_interval_and_a_frame_counts_once() -> None:
+    session = ReplayedSession("laptop-old+calculix")
+    async with roofline(session, ticks=2) as (_app, pilot, screen):
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        before = len(picture.trail)
+        session.tick()
+        await pilot.pause()
+        screen.show_frame()  # the same frame again, as on a return to the screen
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        assert len(picture.trail) == before + 1
+        await pilot.press("y")
+        await pilot.pause()
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        assert len(picture.trail) == 4 * (before + 1)  # four cores
+        await pilot.press("y")
+        await pilot.pause()
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        assert picture.trail == ()
+
+
+async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> None:
+    async with roofline(ReplayedSession("sapphire-2s", 6)) as (_app, pilot, screen):
+        first = screen.view.cursor
+        await pilot.press("n")
+        await pilot.pause()
+        assert screen.view.cursor != first
+        placed = screen.view.placed
+        places = [screen.roof_plot.where_is(at) for at in range(len(placed))]
+        inside = [(at, place) for at, place in enumerate(places) if place is not None]
+        assert len(inside) > 10
+        _at, place = min(inside, key=lambda one: one[1][0])
+        await pilot.click("#roofs", offset=place)
+        await pilot.pause()
+        chosen = screen.view.under_cursor
+        assert chosen is not None
+        here = next(number for number, point in enumerate(placed) if point.row == chosen.row)
+        assert screen.roof_plot.where_is(here) == place
+        await pilot.press("right")
+        await pilot.pause()
+        moved = next(number for number, point in enumerate(placed) if point.row == screen.view.cursor)
+        column = screen.roof_plot.where_is(moved)
+        assert column is not None
+        assert column[0] > place[0]
+
+
+async def test_zoom_and_pan_keep_the_axes_until_everything_is_asked_for() -> None:
+    session = ReplayedSession("laptop-old+tonto")
+    async with roofline(session) as (_app, pilot, screen):
+        whole = screen.view.plot()
+        await pilot.press("right_square_bracket")
+        await pilot.pause()
+        near = screen.view.plot()
+        assert whole is not None
+        assert near is not None
+        assert near.x.high / near.x.low < whole.x.high / whole.x.low
+        session.tick()
+        await pilot.pause()
+        assert screen.view.plot() == near
+        await pilot.press("L", "K")
+        await pilot.pause()
+        moved = screen.view.plot()
+        assert moved is not None
+        assert moved.x.low > near.x.low
+        assert moved.y.low > near.y.low
+        await pilot.press("0")
+        await pilot.pause()
+        assert screen.view.plot() == whole
+
+
+async def test_no_zoom_and_no_pan_leads_out_of_the_world() -> None:
+    async with roofline(ReplayedSession("laptop-old+tonto")) as (app, pilot, screen):
+        for key in ("left_square_bracket", "right_square_bracket", "H", "J", "L", "K"):
+            for _ in range(150):
+                app.post_message(events.Key(key, None if "_" in key else key))
+            await pilot.press("shift+f12")  # no action's key: it is the last to go through the gate
+            plot = screen.view.plot()
+            assert plot is not None
+            assert 0 < plot.x.low < plot.x.high
+            assert 0 < plot.y.low < plot.y.high
+
+
+async def test_going_through_the_levels_counts_no_interval_twice() -> None:
+    async with roofline(ReplayedSession("laptop-old+tonto"), ticks=4) as (_app, pilot, screen):
+        levels = len(screen.view.levels)
+        before = screen.view.past
+        for _ in range(levels):
+            await pilot.press("t")
+        await pilot.pause()
+        assert screen.view.past == before
+        assert len(screen.view.machine_points) == 4
+
+
+async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_anew() -> None:
+    session = ReplayedSession("laptop-old+tonto")
+    async with roofline(session) as (app, pilot, screen):
+        await pilot.press("w", "w", "w")  # precision, 8 bytes, 16 bytes
+        await pilot.pause()
+        point = screen.view.under_cursor
+        assert point is not None
+        assert point.intensity == pytest.approx(0.6 / (0.4 * 16), rel=0.02)
+        assert "16 bytes" in _text(app, "status")
+        assert {one.intensity for one in screen.view.past} == {one.intensity for one in screen.view.points}
+
+
+async def test_picture_and_points_are_saved_beside_older_files(tmp_path: Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with roofline(ReplayedSession("laptop-old+tonto")) as (app, pilot, _screen):
+        for key in ("S", "S", "X"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert "saved " in _text(app, "status")
+    _check_saved(tmp_path)
+
+
+def _check_saved(tmp_path: Path) -> None:
+    drawings = sorted(tmp_path.glob("turbotui-roofline-laptop-old+tonto-*.svg"))
+    tables = list(tmp_path.glob("*.csv"))
+    assert (len(drawings), len(tables)) == (2, 1)
+    texts = "".join(ET.fromstring(drawings[0].read_text("utf-8")).itertext())  # noqa: S314 - our own file
+    assert "SIMULATED machine laptop-old+tonto" in texts
+    with tables[0].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["machine"], row["kind"]) for row in rows} == {("laptop-old+tonto", "SIMULATED")}
+    assert len(rows) >= 8  # four cores, two intervals
+    assert {(row["length"], row["rates per"]) for row in rows} == {("1.000000000", "second of the interval")}
+    assert float(rows[0]["AI"]) == pytest.approx(0.1875, rel=0.02)
+
+
+async def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    async with roofline(ReplayedSession("laptop-old+tonto")) as (app, pilot, _screen):
+        gone.rmdir()
+        await pilot.press("S")
+        await pilot.pause()
+        assert "not saved" in _text(app, "status")
+
+
+async def test_without_counters_it_says_which_and_offers_a_simulated_machine() -> None:
+    async with roofline(ReplayedSession("guest", 4)) as (app, pilot, screen):
+        text = _text(app, "missing")
+        assert "virtual machine" in text
+        assert "cpu" in text
+        assert "turbotui --machine laptop-old+calculix" in text
+        assert screen.view.points == ()
+        await pilot.press("t", "y", "w", "n", "0", "S", "X", "e", "escape")  # nothing fails
+        await pilot.pause()
+        assert "RooflineScreen" in type(app.screen_stack[0]).__name__
+
+
+def test_cores_without_a_spec_sheet_have_points_and_no_roofs() -> None:
+    bed = Bed("forest-1s")
+    later = replace(bed.machine, model=replace(bed.machine.model, model=0x86))  # Tremont: no sheet here
+    view = RoofView(later, measured_definitions(bed.capabilities.signals), {})
+    view.take(bed.frames(1.0, 1)[0], estimated=False)
+    assert view.placed
+    assert view.choice.roofs is None
+    assert "no spec sheet" in view.choice.source
+    picture = view.picture()
+    assert picture is not None
+    assert picture.plot.lines == ()
+    assert view.memory == ""
+
+
+async def test_points_without_floating_point_work_are_counted_not_hidden() -> None:
+    async with roofline(ReplayedSession("sapphire-2s", 4)) as (app, _pilot, screen):
+        view = screen.view
+        note = f"{len(view.points) - len(view.placed)} without floating-point work"
+        assert (note in _text(app, "side")) == (len(view.placed) < len(view.points))
+        assert len(view.placed) - screen.roof_plot.outside == sum(
+            screen.roof_plot.where_is(at) is not None for at in range(len(view.placed)))
+
+
+# The canvas
+
+_PLACE = st.floats(-3.0, 4.0)
+
+
+@given(_PLACE, _PLACE, _PLACE, _PLACE)
+def test_what_is_clipped_is_inside_and_on_the_line(x0: float, y0: float, x1: float, y1: float) -> None:
+    found = clip((x0, y0), (x1, y1))
+    inside = [0 <= x <= 1 and 0 <= y <= 1
+              for x, y in ((x0 + (x1 - x0) * at / 50, y0 + (y1 - y0) * at / 50) for at in range(51))]
+    if found is None:
+        assert not any(inside)
+        return
+    for x, y in found:
+        assert 0 <= x <= 1
+        assert 0 <= y <= 1
+        assert (x - x0) * (y1 - y0) == pytest.approx((y - y0) * (x1 - x0), abs=1e-6)
+
+
+@given(st.integers(1, 60), st.integers(1, 30), st.tuples(_PLACE, _PLACE), st.tuples(_PLACE, _PLACE))
+def test_a_canvas_has_its_size_whatever_is_drawn(width: int, height: int, start: tuple[float, float],
+                                                 end: tuple[float, float]) -> None:
+    canvas = Canvas(width, height)
+    canvas.line(start, end, StyleRole.SPARK)
+    place = canvas.cell(*start)
+    if place is not None:
+        canvas.mark(*place, "o", StyleRole.SUMMARY)
+    lines = ["".join(text for text, _ in canvas.segments(y)) for y in range(height)]
+    assert all(len(line) == width for line in lines)
+    assert sum(line.count("o") for line in lines) == (place is not None)
+
+
+def test_texts_do_not_cover_each_other() -> None:
+    canvas = Canvas(20, 2)
+    assert canvas.text(2, 0, "first", StyleRole.DIM)
+    assert not canvas.text(6, 0, "second", StyleRole.DIM)
+    assert canvas.text(6, 1, "second", StyleRole.DIM)
+    assert not canvas.text(16, 0, "too long", StyleRole.DIM)
+    assert not canvas.text(0, 2, "below", StyleRole.DIM)
+
+
+def test_roofs_meet_where_the_model_says() -> None:
+    plot = build_plot(chip_roofs("i7-3770K", "all"))
+    canvas = draw_roofs(plot, 100, 30, short=False)
+    text = ["".join(segment for segment, _ in canvas.segments(y)) for y in range(30)]
+    for mark in plot.ridges:
+        place = canvas.cell(plot.x.place(mark.intensity), plot.y.place(mark.gflops))
+        assert place is not None
+        assert text[place[1]][place[0]] == "┬"
+    whole = "\n".join(text)
+    for name in ("L1 672 GB/s", "DRAM 29.86 GB/s", "AVX ADD+MUL double 112 GFLOP/s", "DRAM 3.75", "L1 0.167"):
+        assert name in whole
+
+
+def test_roofs_stay_on_any_axes() -> None:
+    roofs = chip_roofs("i7-3770K", "all")
+    plot = build_plot(roofs)
+    for factor, at in ((40.0, 0.3), (40.0, 20.0), (0.01, 1.0)):
+        x, y = plot.x.zoomed(factor, at), plot.y.zoomed(factor, 50.0)
+        near = plot_within(roofs, x, y)
+        for line in near.lines:
+            (x0, y0), (x1, y1) = line.start, line.end
+            if x0 != x1 and y0 != y1:
+                assert y0 / x0 == pytest.approx(y1 / x1)  # slanted ones keep their bandwidth
+        draw_roofs(near, 80, 20, short=True)
+
+
+def test_the_past_has_four_ages_told_apart_without_colour() -> None:
+    assert len({role for _, role in TRAIL}) == 4
+    assert len({mark for mark, _ in TRAIL}) >= 3
+    assert MOST >= 2_000
+
+
+# Pictures that were looked at
+
+SnapCompare = Callable[..., bool]
+
+
+@pytest.mark.snapshot
+@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
+@pytest.mark.parametrize(("machine", "size", "keys"), [
+    ("laptop-old+calculix", (80, 24), ()), ("laptop-old+calculix", (120, 36), ("y",)),
+    ("sapphire-2s", (200, 60), ("y",)), ("guest", (80, 24), ()),
+], ids=["narrow", "usual", "server", "guest"])
+def test_pictures(snap_compare: SnapCompare, machine: str, size: tuple[int, int], keys: tuple[str, ...]) -> None:
+    session = ReplayedSession(machine, 12)
+    app = TurbotuiApp(session)
+
+    async def run(pilot: Pilot[int]) -> None:
+        await pilot.pause()
+        await pilot.press("6", *keys)
+        await pilot.pause()
+        for _ in range(11):
+            session.tick()
+            await pilot.pause()
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=run)

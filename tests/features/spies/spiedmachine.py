@@ -1,0 +1,48 @@
+"""A session with spies on a simulated machine, its clock moved by hand between the samples."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from patience import PATIENCE
+
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.spies import SpyPlan
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import Session
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.sources import SOURCES
+
+
+class SpiedMachine:
+    """A simulated machine that is warm, with a session whose intervals end when told."""
+
+    def __init__(self, shape: str, plan: SpyPlan, cpus: frozenset[int] | None = None) -> None:
+        self.clock = ManualClock(0)
+        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        self.clock.advance(20.0)
+        self.machine = read_machine(self.host, cpus)
+        self.session = Session(self.machine, SOURCES, 60.0, self.host, cpus)
+        self.session.want(["CPU"])
+        self.session.spy(plan)
+
+    def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
+        """`count` frames of that many simulated seconds; `between` runs after each reading, before time passes."""
+        found: list[Frame] = []
+        ended = threading.Event()
+
+        def take(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) > count:
+                return
+            if between is not None:
+                between(len(found))
+            self.clock.advance(seconds)
+            self.session.end_interval()
+
+        self.session.start(take, intervals=count, on_end=ended.set)
+        assert ended.wait(PATIENCE)
+        if self.session.failure is not None:
+            raise self.session.failure
+        return found[1:]

@@ -1,0 +1,134 @@
+"""Whatever runs, what is kept is bounded, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import struct
+
+from ringbytes import FORMAT, ended, fork, group, last_counts, record, sample
+
+from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.timeline import Timeline
+from turbotui.machine.perf_records import NOBODY, parse_record
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+
+
+def ring(*records: bytes) -> Taken:
+    return Taken(0, tuple(parse_record(data, FORMAT) for data in records))
+
+
+def whole_sample(tid: int, time: int, values: tuple[int, ...]) -> bytes:
+    """A sample of counters that counted all the time."""
+    return record(9, struct.pack("QIIQII", 77, 1, tid, time, 0, 0) + group(values, values[1], values[1]))
+
+
+def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, ended=50)
+    most = 0
+    for number in range(1, 2_001):
+        tid, time = 100 + number, number * 10
+        # waited for already or not: the last switch-out knows the number, or nobody's
+        out = sample(tid, tid, time + 2, (number, number * 7)) if number % 2 else sample(
+            tid, NOBODY, time + 2, (number, number * 7))
+        aggregate.feed([ring(fork(tid, 1, tid, 1, time), ended(tid, tid, time + 1), out)])
+        if aggregate.crowded:
+            aggregate.tidy()
+        most = max(most, len(aggregate.entries()))
+    assert most <= 60
+    assert aggregate.sums() == (2_000, 14_000)
+    assert sum(one.threads for one in aggregate.entries()) == 2_000
+
+
+def test_heirs_keep_their_entry_until_their_last_counts_have_come() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, (), last=True), {77: 1}, ended=0)
+    assert aggregate.choice.width == 3  # switches, run time, and the event that reports them
+    aggregate.feed([ring(fork(5, 1, 5, 1, 10), ended(5, 5, 20))])
+    aggregate.tidy()
+    aggregate.feed([ring(last_counts(5, 5, 21, (1, 50, 0)))])
+    aggregate.tidy()
+    assert aggregate.sums() == (1, 50)
+
+
+def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
+    for mode in (Mode.CPUS, Mode.INHERITED):
+        aggregate = SampleAggregator(
+            TaskSampling(mode, When.SWITCHES, FORMAT, (), last=mode is Mode.INHERITED), {77: 1}, alive=40
+        )
+        other, most, ran = (0,) * mode.value.startswith("B"), 0, [0] * 1_000
+        switches = run = 0
+        for turn in range(3):
+            for number in range(1_000):
+                tid, time, more = 100 + number, turn * 1_000_000 + 10 * number, 1_000_000 + number
+                if not turn:
+                    aggregate.feed([ring(fork(1, 1, tid, 1, time))])
+                ran[number] += more
+                switches, run = switches + 1, run + more
+                own = (turn + 1, ran[number]) if mode is Mode.INHERITED else (switches, run)
+                aggregate.feed([ring(whole_sample(tid, time + 2, (*own, *other)))])
+                if aggregate.crowded:
+                    aggregate.tidy()
+                most = max(most, len(aggregate.entries()))
+        assert most <= 50
+        assert aggregate.sums() == (3_000, run), "not one count is lost or booked twice"
+        assert sum(one.threads for one in aggregate.entries()) == 1_000, "who has a row again is not in two"
+        aggregate.tidy()
+        own_rows = {one.tid: one.totals[1] for one in aggregate.entries() if one.tid > 0}
+        assert len(own_rows) <= 40
+        assert aggregate.together == 1_000 - len(own_rows)
+        assert not any(one.is_incomplete(1) for one in aggregate.entries())
+
+
+def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    for tid in (5, 6, 7):
+        aggregate.feed([ring(fork(tid, 1, tid, 1, tid), sample(tid, tid, tid + 10, (tid, 10 * tid)))])
+    aggregate.tidy()
+    assert aggregate.together == 2
+    aggregate.feed([ring(ended(5, 5, 50), fork(5, 1, 5, 1, 60), sample(5, 5, 61, (8, 80)))])
+    assert sum(one.threads for one in aggregate.entries()) == 4
+    assert aggregate.sums() == (8, 80)
+
+
+def test_what_came_before_an_interval_stays_so_when_its_thread_is_put_together_with_others() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {}, alive=1)
+    second = 1_000_000_000
+    aggregate.feed([ring(*(sample(tid, tid, tid, (tid, 10 * tid)) for tid in (5, 6, 7)))])
+    aggregate.began = second
+    aggregate.feed([ring(sample(5, 5, second + 1, (8, second)))])
+    early = sum(one[1] for one in aggregate.early().values())
+    assert early > 0
+    aggregate._entries[-1, 7].totals[1] += 2 * second  # it ran more
+    aggregate.tidy()
+    aggregate.tidy()
+    assert sum(one[1] for one in aggregate.early().values()) == early
+    assert all(serial in {one.serial for one in aggregate.entries()} for serial in aggregate.early())
+
+
+def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, When.SWITCHES, FORMAT, ()), {})
+    millisecond = 1_000_000
+
+    def shared(tid: int, time: int, enabled: int, run: int) -> bytes:
+        body = struct.pack("QIIQII", 77, tid, tid, time, 0, 0) + group((time, run), enabled, run)
+        return record(9, body)
+
+    aggregate.feed([ring(shared(5, 1, 50 * millisecond, 50 * millisecond),
+                     shared(6, 2, 100 * millisecond, 70 * millisecond))])
+    assert {one.tid: one.is_incomplete(1) for one in aggregate.entries()} == {5: False, 6: True}
+
+
+def test_many_threads_make_a_timeline_coarser_not_larger() -> None:
+    line = Timeline(most=1_000)
+    for thread in range(300):
+        for turn in range(100):
+            start = turn * 50_000 + thread
+            line.add(thread, 0, start, start + 20_000)
+    entries = sum(len(bins) for bins in line._lines.values())
+    assert entries <= 1_100
+    assert line.total() == 300 * 100 * 20_000
+
+
+def test_a_timeline_that_nobody_draws_keeps_nothing() -> None:
+    line = Timeline(most=0)
+    line.add(1, 0, 10, 20)
+    assert line.total() == 0

@@ -1,0 +1,144 @@
+"""CPU time of entries: schedstat first, then times of switches, then perf's task clock, each ns once."""
+
+from __future__ import annotations
+
+from ringbytes import FORMAT, ended, fork, sample
+
+from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.features.tasks.thread_totals import ThreadTotals
+from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.machine.tasks.slices import Ran
+
+ROOT, CHILD = 100, 200
+CPUS = frozenset({0})
+
+
+def aggregator(*, ended_kept: int = 10) -> SampleAggregator:
+    return SampleAggregator(
+        TaskSampling(Mode.INHERITED, When.SWITCHES, FORMAT, ()), {77: ROOT}, scheduled=True, ended=ended_kept
+    )
+
+
+def feed(aggregate: SampleAggregator, *records: bytes, ran: Ran | None = None) -> None:
+    assert aggregate.time is not None
+    aggregate.time.cover(ran)
+    aggregate.feed([Taken(0, tuple(Decoder(FORMAT, 2).records(b"".join(records))))])
+    if ran is not None:
+        aggregate.spend(ran)
+
+
+def stat(aggregate: SampleAggregator, tid: int, spent: int, now: int) -> None:
+    [entry] = [one for one in aggregate.of_threads() if one.tid == tid]
+    assert aggregate.time is not None
+    aggregate.time.read(entry, spent, now)
+
+
+def row(aggregate: SampleAggregator, tid: int) -> TaskRow:
+    return next(one for one in task_rows(aggregate, Grouping.THREAD) if one.tid == tid)
+
+
+def test_without_anything_better_the_task_clock_counts_and_the_row_is_an_estimate() -> None:
+    aggregate = aggregator()
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)))
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).counts["run"], row(aggregate, ROOT).guessed) == (
+        400,
+        400,
+        True,
+    )
+
+
+def test_schedstat_is_the_cpu_time_and_what_ran_since_is_added_once() -> None:
+    aggregate = aggregator()
+    assert aggregate.time is not None
+    aggregate.time.base(ROOT, 5_000)  # it ran before it was watched
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)))
+    stat(aggregate, ROOT, 5_900, 1_300)
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (900, False)
+    feed(aggregate, sample(ROOT, ROOT, 1_500, (2, 800)))  # from 1,100 to 1,500: up to 1,300 it is in the schedstat
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (1_100, True)
+    feed(aggregate, sample(ROOT, ROOT, 9_000, (3, 1_000)))
+    assert row(aggregate, ROOT).cpu_ns == 1_300
+    stat(aggregate, ROOT, 7_000, 9_100)
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (2_000, False)
+
+
+def test_schedstat_takes_away_what_other_clocks_had_too_much_but_nothing_that_was_told() -> None:
+    aggregate = aggregator()
+    assert aggregate.time is not None
+    aggregate.time.base(ROOT, 0)
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 450}, {}, CPUS, 2_000))
+    stat(aggregate, ROOT, 440, 2_000)
+    assert row(aggregate, ROOT).cpu_ns == 440
+    marks = aggregate.marks()
+    stat(aggregate, ROOT, 430, 2_100)
+    assert [one.cpu_ns for one in task_rows(aggregate, Grouping.THREAD)] == [440]
+    assert task_rows(aggregate, Grouping.THREAD, marks) == []
+
+
+def test_a_thread_whose_number_was_met_without_its_birth_or_base_is_never_read() -> None:
+    aggregate = aggregator()
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)))
+    stat(aggregate, ROOT, 1_000_000, 1_300)
+    assert row(aggregate, ROOT).cpu_ns == 400
+
+
+def test_a_thread_that_was_born_under_watch_begins_at_zero() -> None:
+    aggregate = aggregator()
+    feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), sample(ROOT, CHILD, 1_000, (1, 400)))
+    stat(aggregate, CHILD, 650, 1_100)
+    assert row(aggregate, CHILD).cpu_ns == 650
+
+
+def test_times_of_switches_take_the_place_of_the_task_clock() -> None:
+    aggregate = aggregator()
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 430, 7: 99}, {}, CPUS, 2_000))
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).counts["run"], row(aggregate, ROOT).guessed) == (
+        430,
+        400,
+        False,
+    )
+    assert len(aggregate.entries()) == 1, "what is not watched has no row"
+
+
+def test_where_their_records_were_lost_the_task_clock_stands_in() -> None:
+    aggregate = aggregator()
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 400)), ran=Ran({ROOT: 150}, {0: ((700, 850),)}, CPUS, 2_000))
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (300, True)
+
+
+def test_times_of_a_thread_without_samples_wait_for_its_entry() -> None:
+    aggregate = aggregator()
+    feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), ran=Ran({CHILD: 70}, {}, CPUS, 500))
+    feed(aggregate, sample(ROOT, CHILD, 1_000, (1, 40)), ran=Ran({CHILD: 5}, {}, CPUS, 2_000))
+    assert row(aggregate, CHILD).cpu_ns == 75
+
+
+def test_threads_that_were_put_together_keep_their_cpu_time() -> None:
+    aggregate = aggregator(ended_kept=1)
+    for number in range(5):
+        tid, time = CHILD + number, 10_000_000_000 * (number + 1)
+        feed(aggregate, fork(ROOT, ROOT, tid, ROOT, time), sample(ROOT, tid, time + 900, (1, 400)),
+             ended(ROOT, tid, time + 950), ran=Ran({tid: 500}, {}, CPUS, time + 5_000_000_000))
+        aggregate.tidy()
+    assert aggregate.together > 0
+    place = aggregate.names.index("cpu-time")
+    assert aggregate.sums()[place] == 5 * 500
+
+
+def test_a_thread_that_has_just_ended_waits_for_its_last_switch() -> None:
+    aggregate = aggregator(ended_kept=0)
+    feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), sample(ROOT, CHILD, 900, (1, 400)), ended(ROOT, CHILD, 950),
+         ran=Ran({CHILD: 500}, {}, CPUS, 1_000))
+    aggregate.tidy()
+    feed(aggregate, ran=Ran({CHILD: 50}, {}, CPUS, 3_000_000_000))
+    assert row(aggregate, CHILD).cpu_ns == 550
+
+
+def test_an_entry_stays_an_estimate_when_one_is_put_into_it() -> None:
+    one, other = (ThreadTotals(n, 1, n, 1, "a", [0, 0]) for n in (1, 2))
+    other.guessed = True
+    one.swallow(other, 1)
+    assert one.guessed

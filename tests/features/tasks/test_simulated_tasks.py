@@ -1,0 +1,211 @@
+"""Tasks of simulated machines against what really happened on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from turbotui.errors import MachineError
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.energy import share_out
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.watching import Watched, Watching
+from turbotui.machine.machine import read_machine
+from turbotui.sampling.energy import Energy
+from turbotui.simulated import simulated_host
+from turbotui.simulated.clock import ManualClock
+from turbotui.simulated.host import SimulatedHost
+from turbotui.simulated.tasks import process_of
+from turbotui.simulated.workloads import COMPUTE, MEMORY
+
+EVERYTHING = Application("all", everything=True)
+
+
+@contextmanager
+def watching(name: str, application: Application = EVERYTHING) -> Iterator[tuple[SimulatedHost, Watching, Watched]]:
+    host = simulated_host(name, ManualClock())
+    found = Watching(read_machine(host))
+    try:
+        yield host, found, found.add(application)
+    finally:
+        found.close()
+
+
+def passes(host: SimulatedHost, found: Watching, rounds: int, seconds: float = 0.1) -> None:
+    clock = host._clock
+    assert isinstance(clock, ManualClock)
+    for _ in range(rounds):
+        clock.advance(seconds)
+        found.round(0.0)
+
+
+def total(report: Report, name: str) -> int:
+    return sum(row.counts[name] for row in report.rows)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "vera-2s", "laptop", "laptop-old"])
+def test_the_threads_together_are_the_machine(name: str) -> None:
+    with watching(name) as (host, found, one):
+        cpus = range(len(found._cpus))
+        before = [host.model.truth(cpu) for cpu in cpus]
+        passes(host, found, 20)
+        after = [host.model.truth(cpu) for cpu in cpus]
+        report = found.report(one, Grouping.THREAD)
+    instructions = sum(b.instructions - a.instructions for a, b in zip(before, after, strict=True))
+    assert total(report, "instructions") == pytest.approx(instructions, rel=1e-3)
+    busy = sum(b.busy_seconds - a.busy_seconds for a, b in zip(before, after, strict=True))
+    assert total(report, "run") / 1e9 == pytest.approx(busy, rel=1e-3)
+    assert 0 < total(report, "cycles") <= sum(b.cycles - a.cycles for a, b in zip(before, after, strict=True)) + len(
+        report.rows)
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s"])
+def test_threads_migrate_as_often_as_the_machine_counts_and_are_in_one_place_at_a_time(name: str) -> None:
+    with watching(name) as (host, found, one):
+        cpus = range(len(found._cpus))
+        passes(host, found, 40, 0.05)
+        before = sum(host.model.truth(cpu).migrations for cpu in cpus)
+        found.report(one, Grouping.THREAD)
+        passes(host, found, 80, 0.05)
+        counted = sum(host.model.truth(cpu).migrations for cpu in cpus) - before
+        rows = found.report(one, Grouping.THREAD).rows
+    # one that has no partner yet waits, and one that moved is seen when it next runs
+    assert sum(row.migrations for row in rows) == pytest.approx(counted, rel=0.1)
+    assert counted > 20
+    assert max(row.counts["run"] for row in rows) <= 4.0e9 * 1.001
+    lanes = [one.aggregate.timeline.line(row.serials, 0, one.aggregate.timeline.end + 1, 400) for row in rows]
+    assert any(len({place.cpu for place in lane if place is not None}) > 1 for lane in lanes)
+
+
+def test_the_busy_thread_of_a_laptop_stays_one_thread_wherever_it_goes() -> None:
+    with watching("laptop-old") as (host, found, one):
+        places: list[int] = []
+        while len(places) < 4:
+            passes(host, found, 2, 0.05)
+            where = host._model.wandering
+            assert where is not None
+            places += [where[0]] if where[0] not in places[-1:] else []
+        busiest, second, *_rest = found.report(one, Grouping.THREAD).rows
+    # a move is seen by the sample after it, and in a quiet phase of the machine the thread does not run
+    assert len(busiest.cpus) > 1
+    assert set(busiest.cpus) <= set(places)
+    assert len(busiest.cpus) - 1 <= busiest.migrations < len(places)
+    assert busiest.run_seconds > 1.5 * second.run_seconds
+
+
+@pytest.mark.parametrize("name", ["sapphire-2s", "grace-2s"])
+def test_flops_of_all_tasks_are_the_machines(name: str) -> None:
+    with watching(name) as (host, found, one):
+        before = [host.model.truth(cpu).flops for cpu in range(len(found._cpus))]
+        passes(host, found, 10)
+        flops = sum(host.model.truth(cpu).flops for cpu in range(len(found._cpus))) - sum(before)
+        report = found.report(one, Grouping.PROCESS)
+    assert one.numerics.has_flops
+    assert sum(one.numerics.flops(row.counts) or 0.0 for row in report.rows) == pytest.approx(flops, rel=2e-3)
+
+
+def test_bytes_of_numerical_work_are_the_machines() -> None:
+    with watching("sapphire-2s", Application("all", everything=True, events="instructions,cycles,double")) as (
+            host, found, one):
+        passes(host, found, 10)
+        rows = {row.name: row for row in found.report(one, Grouping.COMMAND).rows}
+    row = rows["streaming"]  # full vectors only: 64 bytes an access, besides a few scalars
+    accesses = row.counts["loads"] + row.counts["stores"]
+    assert one.numerics.bytes(row.counts) == pytest.approx(64 * accesses, rel=0.15)
+
+
+def test_energy_shares_add_up_to_the_packages() -> None:
+    with watching("sapphire-2s") as (host, found, one):
+        before = [host.model.package_truth(package).joules for package in range(2)]
+        cycles = [host.model.truth(cpu).aperf for cpu in range(len(found._cpus))]
+        passes(host, found, 10)
+        joules = {number: host.model.package_truth(number).joules - was for number, was in enumerate(before)}
+        used = {cpu: host.model.truth(cpu).aperf - was for cpu, was in enumerate(cycles)}
+        report = found.report(one, Grouping.PROCESS)
+        shares = share_out(report.rows, Energy(joules, used, {}, 1.0), found._machine.topology, by_cycles=True,
+                           everything=True)
+    assert sum(shares.values()) == pytest.approx(sum(joules.values()), rel=0.02)
+    assert len(shares) == len(report.rows)
+
+
+def test_an_interval_counts_from_the_one_before() -> None:
+    with watching("laptop-old") as (host, found, one):
+        passes(host, found, 10)
+        first = found.report(one, Grouping.THREAD)
+        passes(host, found, 10)
+        second = found.report(one, Grouping.THREAD)
+        whole = found.report(one, Grouping.THREAD, whole=True)
+    assert first.seconds == pytest.approx(1.0)
+    assert second.seconds == pytest.approx(1.0)
+    assert total(first, "run") + total(second, "run") == total(whole, "run")
+    found_lane = one.aggregate.timeline.total()
+    assert found_lane == total(whole, "run")
+
+
+def test_one_process_and_two_applications() -> None:
+    host = simulated_host("sapphire-2s", ManualClock())
+    found = Watching(read_machine(host))
+    try:
+        dense = found.add(Application("dense", pids=(process_of(COMPUTE),), events="instructions,cycles"))
+        stream = found.add(Application("stream", pids=(process_of(MEMORY),), events="cache-misses"))
+        passes(host, found, 5)
+        [one] = found.report(dense, Grouping.PROCESS).rows
+        [other] = found.report(stream, Grouping.PROCESS).rows
+    finally:
+        found.close()
+    assert (one.name, other.name) == ("dense algebra", "streaming")
+    assert {"instructions", "cycles"} <= one.counts.keys()
+    assert {"cache-misses"} == other.counts.keys() - {"run", "switches"}
+    assert one.ipc == pytest.approx(2.4, rel=0.05)
+
+
+def test_what_is_asked_for_by_name_comes_before_what_a_word_stands_for() -> None:
+    with watching("laptop-old", Application("all", everything=True, events="branches,cache-misses,flops")) as (
+            _host, _found, one):
+        assert one.aggregate.names[2:4] == ("branches", "cache-misses")
+        assert {"branches", "cache-misses"} <= set(one.aggregators[0].names)
+        assert one.aggregate.turns > 1, "what does not fit beside them takes turns"
+        assert one.numerics.why is None
+
+
+def test_what_a_simulated_machine_does_not_have() -> None:
+    host = simulated_host("laptop-old", ManualClock())
+    found = Watching(read_machine(host))
+    try:
+        with pytest.raises(MachineError, match=r"no process 7; it has 10000 \(dense algebra\)"):
+            found.add(Application("7", pids=(7,)))
+        with pytest.raises(MachineError, match="without control groups"):
+            found.add(Application("x", cgroup="/x"))
+        assert host.open_descriptors == 0
+    finally:
+        found.close()
+
+
+def test_without_rights_it_is_said() -> None:
+    host = simulated_host("laptop-old", ManualClock())
+    host.set_privileges(uid=1000, capabilities=0)
+    found = Watching(read_machine(host))
+    try:
+        with pytest.raises(MachineError, match="may not be sampled by this user"):
+            found.add(EVERYTHING)
+    finally:
+        found.close()
+
+
+def test_an_interval_ends_with_what_was_taken_last_however_long_the_table_takes() -> None:
+    with watching("laptop-old") as (host, found, one):
+        clock = host._clock
+        assert isinstance(clock, ManualClock)
+        passes(host, found, 5)
+        clock.advance(2.4)  # a stall between the taking of records and the table
+        first = found.report(one, Grouping.THREAD)
+        passes(host, found, 1, 0.04)
+        second = found.report(one, Grouping.THREAD)
+    assert first.seconds == pytest.approx(0.5)
+    assert second.seconds == pytest.approx(2.44)
+    for report in (first, second):
+        assert max(row.run_seconds for row in report.rows) <= report.seconds * len(found._cpus) + 0.2
+        assert total(report, "run") / 1e9 <= report.seconds * len(found._cpus) + 0.2

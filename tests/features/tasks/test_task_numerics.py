@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from turbotui.features.tasks.numerics import definition_counters, in_order, needed, numerics_of
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.tasks.sets import TaskCounter
+from turbotui.quantities import metric_table
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.simulated import simulated_host
+
+BROADWELL_ON = metric_table.definition("broadwell")
+NEOVERSE = metric_table.definition("neoverse")
+
+
+@pytest.fixture(scope="module")
+def server() -> Machine:
+    return read_machine(simulated_host("sapphire-2s"))
+
+
+def counters(machine: Machine) -> tuple[TaskCounter, ...]:
+    found = definition_counters(machine)
+    assert not isinstance(found, Unavailable)
+    return found
+
+
+def names(*keys: str) -> frozenset[str]:
+    return frozenset(("run", "switches", *keys))
+
+
+ALL = tuple(term.event for term in BROADWELL_ON.flops)
+DOUBLES = tuple(key for key in ALL if "double" in key)
+
+
+def test_flops_are_weighted_by_width_and_bytes_by_the_mean_width(server: Machine) -> None:
+    found = numerics_of(server, counters(server), names(*ALL, "loads", "stores"))
+    counts = dict.fromkeys(ALL, 0) | {"scalar double": 10, "avx512 double": 10, "loads": 300, "stores": 100}
+    assert found.flops(counts) == 10 * 1 + 10 * 8
+    assert found.bytes(counts) == 400 * (8 + 64) / 2
+    assert (found.why, found.double_only) == (None, False)
+
+
+def test_half_of_the_events_give_double_precision_and_say_so(server: Machine) -> None:
+    found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"))
+    assert found.double_only
+    assert "double precision only" in found.note
+    assert found.flops(dict.fromkeys(DOUBLES, 1) | {"loads": 1, "stores": 1}) == 1 + 2 + 4 + 8
+    assert found.bytes(dict.fromkeys(DOUBLES, 0) | {"avx double": 5, "loads": 1, "stores": 1}) == 2 * 32
+
+
+def test_too_few_events_give_nothing_and_the_reason(server: Machine) -> None:
+    found = numerics_of(server, counters(server), names("scalar double", "loads", "stores"))
+    assert (found.has_flops, found.has_bytes) == (False, False)
+    assert found.flops({"scalar double": 9}) is None
+    assert found.why is not None
+    assert found.why.reason is Reason.IN_USE
+    assert "double" in found.why.remedy
+
+
+def test_the_order_decides_what_a_small_pmu_counts(server: Machine) -> None:
+    known = counters(server)
+    assert [one.name for one in in_order(BROADWELL_ON, known, double=False)][:8] == list(ALL)
+    assert [one.name for one in in_order(BROADWELL_ON, known, double=True)] == [*DOUBLES, "loads", "stores"]
+    arm = tuple(TaskCounter(event.key, PerfAttr(4, event.config)) for event in NEOVERSE.events)
+    assert [one.name for one in in_order(NEOVERSE, arm, double=True)][:4] == [
+        "scale flops", "fixed flops", "scale bytes", "fixed bytes"]
+
+
+@pytest.mark.parametrize(("machine", "reason", "says"), [
+    ("guest", Reason.VIRTUALISED, "no core PMU"),
+    ("laptop", Reason.NO_HARDWARE, "several kinds of core"),
+])
+def test_why_there_is_no_metric_definition(machine: str, reason: Reason, says: str) -> None:
+    found = definition_counters(read_machine(simulated_host(machine)))
+    assert isinstance(found, Unavailable)
+    assert found.reason is reason
+    assert says in found.detail
+
+
+def test_bytes_need_every_width_that_the_core_counts() -> None:
+    arm = read_machine(simulated_host("grace-2s"))
+    has = tuple(one for one in counters(arm) if one.name not in {"scale bytes", "fixed bytes"})
+    flops = ("scale flops", "fixed flops")
+    some = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions"))
+    assert (some.has_flops, some.has_bytes) == (True, False)
+    assert some.why is not None
+    assert "ASE_INST_SPEC" in some.why.detail
+    every = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions", "vector instructions",
+                                        "sve instructions"))
+    assert (every.has_bytes, every.why) == (True, None)
+    assert needed(NEOVERSE, frozenset(one.name for one in has)) >= {"loads", "stores", "sve instructions"}
+
+
+def test_where_the_core_counts_bytes_no_width_is_needed() -> None:
+    keys = frozenset(event.key for event in NEOVERSE.events)
+    assert needed(NEOVERSE, keys) == {"scale flops", "fixed flops", "scale bytes", "fixed bytes"}
+
+
+def test_what_was_asked_for_is_not_called_a_lack(server: Machine) -> None:
+    found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"), asked_double=True)
+    assert "as asked for" in found.note
+    assert "found no counter" not in found.note

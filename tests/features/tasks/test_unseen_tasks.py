@@ -1,0 +1,101 @@
+"""Rows that did not run while a set was on: their cells are marked, and a reason is one key or word away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from test_simulated_tasks import passes, watching
+from watchedtasks import written
+
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import NO_TURN, TaskInputs
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.screen_text import explanation
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.text import TaskInterval, as_text, notes
+from turbotui.sampling.energy import Energy
+from turbotui.simulated import simulated_host
+
+FLOPS = Application("all", everything=True, events="flops")
+
+
+def unseen(row: TaskRow, *names: str) -> TaskRow:
+    return replace(row, counts={name: count for name, count in row.counts.items() if name not in names})
+
+
+def both() -> tuple[TaskInterval, Report]:
+    """A table whose second row did not run while loads, and whose third while vectors of doubles were counted."""
+    with watching("turin-2s", FLOPS) as (host, found, one):
+        passes(host, found, 100, 0.05)
+        report = found.report(one, Grouping.COMMAND)
+        first, second, third = report.rows[:3]
+        rows = (first, unseen(second, "loads"), unseen(third, "packed double"))
+        report = replace(report, rows=rows)
+        return TaskInterval(report, one.aggregate, 1, {}, Energy({}, {}, {}), Grouping.COMMAND,
+                            simulated_host("turin-2s")), report
+
+
+def cells(lines: list[str], number: int) -> Mapping[str, str]:
+    head = next(at for at, line in enumerate(lines) if "Command" in line)
+    titles, line = lines[head], lines[head + number]
+    return {title: line[: titles.index(title) + len(title)].split()[-1] for title in ("GFLOP/s", "GB/s")}
+
+
+def test_a_row_that_was_not_seen_by_a_set_has_a_mark_where_its_number_would_be_and_a_note() -> None:
+    table, _ = both()
+    lines = as_text(table)
+    assert all(text.endswith("~") for text in cells(lines, 1).values())
+    assert cells(lines, 2)["GB/s"] == "-"
+    assert cells(lines, 2)["GFLOP/s"].endswith("~")
+    assert cells(lines, 3) == {"GFLOP/s": "-", "GB/s": "-"}
+    assert sum(NO_TURN in line for line in lines) == 1
+
+
+def test_where_every_row_was_seen_nothing_is_said_of_it() -> None:
+    table, report = both()
+    assert not any(NO_TURN in note for note in notes(replace(table, report=replace(report, rows=report.rows[:1]))))
+
+
+def test_json_has_null_and_a_reason() -> None:
+    shown, _ = both()
+    first, second, third = written(shown.envelope, shown.tables)["tasks"]
+    assert "why" not in first, first["why"]
+    assert {"loads", "Bytes", "GB/s"} == second["why"].keys()
+    assert all(NO_TURN in reason for reason in second["why"].values())
+    assert second["FLOP"] > 0
+    assert "FLOP" in second["estimated"]
+    assert "Bytes" not in second["estimated"]
+    assert third["why"].keys() == {"packed double", "FLOP", "GFLOP/s", "Bytes", "GB/s"}
+
+
+def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> None:
+    _, report = both()
+    told = [
+        " ".join(
+            explanation(
+                TaskSnapshot(SnapshotRequest(), (replace(report, application=replace(FLOPS, name="all")),)),
+                None,
+                TaskInputs(replace(row, application="all"), report.seconds, report.numerics),
+                300,
+            )
+        )
+        for row in report.rows
+    ]
+    assert [text.count(NO_TURN) for text in told] == [0, 1, 2]
+    for text in told:
+        always, turning = text.split("counted for all of ")[1].split("the others take turns in 4 sets")
+        assert "instructions" in always
+        assert "loads" not in always
+        assert "loads" in turning
+        assert "together in one group" not in text
+
+
+def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
+    _, report = both()
+    report = replace(report, apart={"idle": {"run": 1_500_000_000, "switches": 7}, "others": {"run": 0}})
+    first, *_, last = explanation(TaskSnapshot(SnapshotRequest(), (report,)), None, None, 400)
+    assert first.startswith("mode C")
+    assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")
+    assert last.endswith("; in no row: idle run 1.500000 s, switches 7")

@@ -1,0 +1,88 @@
+"""Runs `turbotui tasks` and programs for it to watch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jsontables import by as rows_by
+from jsontables import tables
+from patience import PATIENCE
+
+from turbotui.features.tasks.task_table import AFTER, FINAL, SINCE_START, SUM, TASKS, TOTALS, USED
+from turbotui.machine.host import HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.sets import When, choose
+from turbotui.quantities.tables import AnyTable
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.json_lines import JsonLines
+
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        return intervals(self.out)
+
+
+def intervals(text: str) -> list[dict[str, Any]]:
+    """What each pair of tables says: `tasks`, and the totals by what they are, with the facts and notes."""
+    found = tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
+    return [_interval(rows, totals) for rows, totals in zip(found[::2], found[1::2], strict=True)]
+
+
+def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
+    assert (rows["table"], totals["table"]) == (TASKS, TOTALS)
+    whole = rows_by(totals, "what")
+    known = {what: {name: value for name, value in values.items() if value is not None}
+             for what, values in whole.items()}
+    others = (SUM, AFTER, FINAL, SINCE_START, USED)
+    (summed,) = (row for row in totals["rows"] if row["what"] == SUM)
+    return {
+        **rows["facts"], "kind": rows["kind"], "seconds": rows["seconds"], "notes": rows.get("notes", []),
+        "tasks": [{**row, **row["values"], "thr": row.get("thr", 1)} for row in rows["rows"]],
+        "sum": whole[SUM], "final_read": known.get(FINAL), "after_last_samples": known.get(AFTER),
+        "since_start": known[SINCE_START], "used": known.get(USED), "estimated": summed.get("estimated", []),
+        "not_in_rows": {what: values for what, values in known.items()
+                        if what not in others and not what.startswith("set ")},
+        "set_counts": [values for what, values in known.items() if what.startswith("set ") and what.endswith(SUM)],
+    }
+
+
+def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
+    """What the tables of one interval say, as `intervals` gives it, without a program that prints them."""
+    (found,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
+    return found
+
+
+def tasks(*words: str, by: Sequence[str] = (), **keywords: Any) -> Done:
+    """Run `turbotui tasks`, by another program if one is given."""
+    done = subprocess.run([*by, sys.executable, "-m", "turbotui", "tasks", *words], capture_output=True,  # noqa: S603 - ours
+                          text=True, check=False, timeout=PATIENCE, cwd=ROOT,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """`turbotui tasks`, to be read while it runs."""
+    return subprocess.Popen([sys.executable, "-m", "turbotui", "tasks", *words], stdout=subprocess.PIPE,  # noqa: S603 - ours
+                            text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
+def switches_allowed() -> bool:
+    """Whether the kernel lets this user sample switches."""
+    try:
+        return choose(LinuxHost(), min(os.sched_getaffinity(0)), (), whole_cpus=False).when is When.SWITCHES
+    except HostError:
+        return False

@@ -1,0 +1,209 @@
+"""Which uncore PMUs there are, of which kind, where: over trees of files as the kernel writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from uncoretree import CORESIGHT, EIGHT, GRACE_INFO, INTEL_INFO, OLYMPUS_INFO, machine
+
+from turbotui.events.uncore.discovery import find_units, kind_of, mask_now, reader_of
+from turbotui.features.uncore.absence import why_none
+from turbotui.features.uncore.board import Board
+from turbotui.features.uncore.panels import find_panels, typed_metric
+from turbotui.machine.machine import read_machine
+from turbotui.machine.pmus import EventError
+from turbotui.quantities.unavailable import Reason
+from turbotui.simulated import ManualClock, simulated_host
+
+TWO = ((0, 1), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "numbers"),
+    [
+        ("uncore_cha_17", "uncore_cha", (17,)),
+        ("uncore_imc_free_running_0", "uncore_imc_free_running", (0,)),
+        ("uncore_iio_3", "uncore_iio", (3,)),
+        ("uncore_pcu", "uncore_pcu", ()),
+        ("amd_l3", "amd_l3", ()),
+        ("amd_df", "amd_df", ()),
+        ("amd_umc_11", "amd_umc", (11,)),
+        ("arm_cmn_0", "arm_cmn", (0,)),
+        ("arm_dsu_3", "arm_dsu", (3,)),
+        ("arm_cspmu_2", "arm_cspmu", (2,)),
+        ("smmuv3_pmcg_2b402", "smmuv3_pmcg", (0x2B402,)),
+        ("hisi_sccl3_ddrc0", "hisi_ddrc", (0,)),
+        ("nvidia_ucf_pmu_1", "nvidia_ucf_pmu", (1,)),
+        ("nvidia_pcie_pmu_1_rc_4", "nvidia_pcie_pmu", (1, 4)),
+        ("nvidia_pcie_tgt_pmu_0_rc_0", "nvidia_pcie_tgt_pmu", (0, 0)),
+        ("nvidia_nvlink_c2c_pmu_0", "nvidia_nvlink_c2c_pmu", (0,)),
+        ("nvidia_nvlink_c2c1_pmu_0", "nvidia_nvlink_c2c1_pmu", (0,)),
+        ("nvidia_pcie_pmu_1", "nvidia_grace_pcie", (1,)),
+        ("nvidia_uncore_pmu_5", "nvidia_uncore_pmu", (5,)),
+        ("uncore_type_5_2", "uncore_type_5", (2,)),
+        ("imx8_ddr0", "imx8_ddr", (0,)),
+        ("dmar12", "dmar", (12,)),
+        ("cxl_pmu_mem0.1", "cxl_pmu_mem", (0, 1)),
+        ("i915", "i915", ()),
+    ],
+)
+def test_kinds(name: str, kind: str, numbers: tuple[int, ...]) -> None:
+    assert kind_of(name, "", olympus=False) == (kind, numbers)
+
+
+@given(st.text(max_size=40), st.text(max_size=12), st.booleans())
+def test_any_name_is_of_some_kind(name: str, identifier: str, olympus: bool) -> None:
+    kind, numbers = kind_of(name, identifier, olympus=olympus)
+    assert kind or not name
+    assert all(number >= 0 for number in numbers)
+
+
+def test_a_unit_for_each_cpu_of_the_mask(tmp_path: Path) -> None:
+    chas = {f"uncore_cha_{n}": {**EIGHT, "cpumask": "0,2"} for n in range(60)}
+    found = machine(tmp_path, {**chas, "power": {**EIGHT, "cpumask": "0,2"}, "cpu": EIGHT}, INTEL_INFO, TWO)
+    units = find_units(found)
+    assert len(units) == 120
+    assert {unit.kind for unit in units} == {"uncore_cha"}
+    assert [(unit.package, unit.numbers, unit.cpu) for unit in units[:2]] == [(0, (0,), 0), (0, (1,), 0)]
+    assert (units[60].package, units[60].cpu) == (1, 2)
+    (panel,) = find_panels(found)
+    assert [row.label for row in panel.rows if row.is_sum] == ["pkg 0 Σ", "pkg 1 Σ"]
+    assert panel.rows[1].label == "pkg 0 #0"
+    assert len({row.key for row in panel.rows}) == 122
+
+
+def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
+    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, INTEL_INFO, TWO)
+    board = Board(found)
+    (panel,) = board.panels
+    assert board.shown(panel) == ()
+    assert board.sources() == ()
+    metric = typed_metric(panel, " uncore_cha/event=0x35,umask=0x1/ ")
+    assert metric.needs == ("event=0x35,umask=0x1",)
+    board.show(panel, [metric])
+    (source,) = board.sources()
+    probe = source.probe(found)
+    named = [signal for name, signal in probe.signals.items() if name.endswith("umask=0x1")]
+    assert len(named) == 2  # one a package; a recording opens nothing, and says so
+    for wrong in ("event=0x35,mask=1", "event=0x1ff", "event=abc", "nothing", ""):
+        with pytest.raises(EventError):
+            typed_metric(panel, wrong)
+
+
+@pytest.mark.parametrize(
+    ("info", "identifier", "kind"),
+    [
+        (OLYMPUS_INFO, "2cf2036b", "nvidia_uncore_fabric"),
+        (OLYMPUS_INFO, "1030136b", "nvidia_uncore_pmu"),
+        (OLYMPUS_INFO, "no number", "nvidia_uncore_pmu"),
+        (GRACE_INFO, "2cf0036b", "nvidia_uncore_pmu"),
+    ],
+)
+def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
+    tmp_path: Path, info: str, identifier: str, kind: str
+) -> None:
+    files = {**CORESIGHT, "cpumask": "2", "associated_cpus": "2-3", "identifier": identifier}
+    found = machine(tmp_path, {"nvidia_uncore_pmu_0": files}, info, TWO)
+    (unit,) = find_units(found)
+    assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
+    board = Board(found)
+    keys = [metric.id for metric in board.shown(board.panels[0])]
+    fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
+    assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
+    (source,) = board.sources()
+    source.probe(found)
+    if kind == "nvidia_uncore_fabric":
+        encoded = board.encoded(unit, "event=0xf1")
+        assert not isinstance(encoded, str)
+        assert (encoded.attr.config, encoded.attr.flags) == (0xF1, 0)  # neither inherit nor an exclusion
+
+
+def test_the_reader_follows_the_mask(tmp_path: Path) -> None:
+    near = {**CORESIGHT, "cpumask": "2", "associated_cpus": "2-3"}
+    found = machine(tmp_path, {"nvidia_scf_pmu_1": near, "uncore_imc_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
+    fabric, first, second = find_units(found)
+    assert reader_of(found, fabric, (2,)) == 2
+    assert reader_of(found, fabric, (3,)) == 3  # the CPU left, and the kernel moved the PMU
+    assert reader_of(found, first, (1, 2)) == 1
+    assert reader_of(found, second, (1, 2)) == 2
+    assert reader_of(found, second, ()) is None
+    only = read_machine(found.host, frozenset({0, 3}))
+    assert reader_of(only, fabric, (2,)) == 3  # near enough: the kernel counts on its own CPU
+    assert reader_of(only, second, (0, 2)) is None
+    assert second.package == 1
+    assert mask_now(found.host, "nvidia_scf_pmu_1") == (2,)
+    assert mask_now(found.host, "gone") == ()
+
+
+def test_the_simulated_machines() -> None:
+    for shape, count in (("vera-2s", 34), ("grace-2s", 10), ("sapphire-2s", 16), ("turin-2s", 24 + 24 + 2)):
+        units = find_units(read_machine(simulated_host(shape, ManualClock())))
+        assert len(units) == count
+        assert {unit.package for unit in units} == {0, 1}
+
+
+def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
+    box = {**EIGHT, "cpumask": "0"}
+    for name, unit, scale in (("bytes", "MiB", "2"), ("energy", "Joules", "0.5"), ("plain", "", ""), ("odd", "", "x")):
+        box[f"events/{name}"] = "event=0x1"
+        box |= {f"events/{name}.unit": unit} if unit else {}
+        box |= {f"events/{name}.scale": scale} if scale else {}
+    found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
+    (panel,) = find_panels(found)
+    # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
+    units = {metric.what: metric.unit for metric in panel.raw}
+    assert units == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
+    rates = [metric.expression.evaluate({metric.what: 3.0, "dt": 1.5e9}) for metric in panel.raw]
+    assert rates == pytest.approx([2e-9, 2.0, 2e-6])
+    with pytest.raises(EventError):
+        typed_metric(panel, "odd")
+
+
+@pytest.mark.parametrize(
+    ("model", "scale", "bytes_each"),
+    [(143, "3.814697266e-6", 32), (143, "3.0517578125e-5", 32), (106, "3.814697266e-6", 32), (85, "3.814697266e-6", 4)],
+)
+def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
+    tmp_path: Path, model: int, scale: str, bytes_each: int
+) -> None:
+    box = {**EIGHT, "cpumask": "0", "events/ioclk": "event=0xff,umask=0x10"}
+    for name in ("bw_in_port0", "bw_out_port0"):
+        box |= {f"events/{name}": "event=0xff,umask=0x20", f"events/{name}.unit": "MiB", f"events/{name}.scale": scale}
+    info = INTEL_INFO.replace("model\t\t: 143", f"model\t\t: {model}")
+    board = Board(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
+    (panel,) = board.panels
+    assert [metric.id for metric in board.shown(panel)] == ["in port 0 GB/s", "frequency GHz"]
+    assert all("bw_out" not in metric.what for metric in panel.raw)  # requests of any size: no unit is right
+    board.sources()
+    assert board.scale(panel.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
+
+
+def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
+    mesh = {
+        "cpumask": "0", "format/type": "config:0-15", "format/eventid": "config:16-26", "events/dtc_cycles": "type=0x3",
+        "events/hnf_cache_miss": "type=0x5,eventid=0x1", "events/hnf_slc_sf_cache_access": "type=0x5,eventid=0x2",
+        "events/hnf_mc_reqs": "type=0x5,eventid=0xd",
+    }  # fmt: skip
+    shared = {"cpumask": "2", "associated_cpus": "2-3", "format/event": "config:0-31", "events/cycles": "event=0x11",
+              "events/l3d_cache": "event=0x2b", "events/l3d_cache_refill": "event=0x2a"}
+    found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
+    panels = {panel.kind.id: [metric.id for metric in panel.starting] for panel in find_panels(found)}
+    assert list(panels) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
+    assert panels["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
+    assert panels["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
+    assert panels["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
+
+
+def test_a_machine_without_says_why() -> None:
+    guest = why_none(read_machine(simulated_host("guest", ManualClock())))
+    assert guest.reason is Reason.VIRTUALISED
+    assert "--machine vera-2s" in guest.remedy
+
+
+def test_a_recording_without_drivers_names_them(tmp_path: Path) -> None:
+    why = why_none(machine(tmp_path, {"cpu": EIGHT}, INTEL_INFO, TWO))
+    assert why.reason is Reason.NO_DRIVER
+    assert "modprobe intel_uncore" in why.remedy

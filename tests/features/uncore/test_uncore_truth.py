@@ -1,0 +1,203 @@
+"""Every derived value of the uncore, read through all layers, against what the model knows."""
+
+from __future__ import annotations
+
+import pytest
+from uncorewatch import SECONDS, UncoreWatch
+
+from turbotui.quantities.uncore import metrics_of
+from turbotui.quantities.uncore.kinds import PMUS
+from turbotui.sampling.frame import Frame
+
+METRICS = tuple(metric for pmu in PMUS.names() for metric in metrics_of(pmu))
+
+NS = SECONDS * 1e9
+SLC = 1.8  # system-level cache traffic of the model for each byte of its DRAM
+
+CONSTANTS: dict[str, dict[str, float | None]] = {
+    # kind -> metric -> what the model is made of (nvidia_tables)
+    "nvidia_ucf_pmu": {"frequency GHz": 2.5, "slc rd hits %": 100 * 0.8 / 1.8},
+    "nvidia_cmem_latency_pmu": {"frequency GHz": 1.2, "rd latency cycles": 174.0, "rd latency ns": 145.0},
+    "nvidia_pcie_pmu": {"frequency GHz": 1.95, "rd latency cycles": 1248.0, "rd latency ns": 640.0},
+    "nvidia_pcie_tgt_pmu": {"frequency GHz": 1.04},
+    "nvidia_nvlink_c2c_pmu": {
+        "frequency GHz": 1.1,
+        **{
+            f"{way} latency {unit}": ns * (1.1 if unit == "cycles" else 1.0)
+            for way, ns in (("in_rd", 410.0), ("in_wr", 300.0), ("out_rd", 520.0), ("out_wr", 350.0))
+            for unit in ("cycles", "ns")
+        },
+    },
+    "nvidia_nvclink_pmu": {
+        "frequency GHz": 1.1,
+        **{
+            f"{way} latency {unit}": ns * (1.1 if unit == "cycles" else 1.0)
+            for way, ns in (("in_rd", 410.0), ("out_rd", 520.0))
+            for unit in ("cycles", "ns")
+        },
+    },
+    "nvidia_nvdlink_pmu": {"frequency GHz": 1.1, "in_rd latency cycles": None, "in_rd latency ns": None},
+    "nvidia_scf_pmu": {
+        "frequency GHz": 3.0,
+        "scf refills %": 100 / 1.8,
+        **{
+            f"{way} rd latency {unit}": ns * (3.0 if unit == "cycles" else 1.0)
+            for way, ns in (("cmem", 125.0), ("gmem", 480.0), ("remote", 260.0), ("skt0", 140.0), ("skt1", 140.0))
+            for unit in ("cycles", "ns")
+        },
+        **{f"{way} rd latency {unit}": None for way in ("skt2", "skt3") for unit in ("cycles", "ns")},
+    },
+    **{
+        kind: {
+            "frequency GHz": hertz,
+            **{
+                f"rd {way} latency {unit}": 700.0 * (hertz if unit == "cycles" else 1.0)
+                for way in ("loc", "rem")
+                for unit in ("cycles", "ns")
+            },
+        }
+        for kind, hertz in (
+            ("nvidia_grace_pcie", 1.9),
+            ("nvidia_nvlink_c2c0_pmu", 2.0),
+            ("nvidia_nvlink_c2c1_pmu", 2.0),
+            ("nvidia_cnvlink_pmu", 2.0),
+        )
+    },
+    "uncore_imc": {"frequency GHz": 2.4},
+    "amd_umc": {"frequency GHz": 3.0},
+}
+
+Counted = tuple[str, float, tuple[float, float] | None]
+TRAFFIC: dict[str, dict[str, Counted]] = {
+    # kind -> metric -> (what the model counts in bytes, share that is counted, divisor: None for GB/s, else
+    # bytes a request and GHz)
+    "nvidia_ucf_pmu": {
+        "slc rd bandwidth GB/s": ("read_bytes", SLC, None),
+        "slc wr bandwidth GB/s": ("written_bytes", SLC, None),
+        "mem rd bandwidth GB/s": ("read_bytes", 1.0, None),
+        "mem wr bandwidth GB/s": ("written_bytes", 1.0, None),
+        "slc rd requests 1/cycle": ("read_bytes", SLC, (64, 2.5)),
+        "slc wr requests 1/cycle": ("written_bytes", SLC, (64, 2.5)),
+        "mem rd requests 1/cycle": ("read_bytes", 1.0, (64, 2.5)),
+        "mem wr requests 1/cycle": ("written_bytes", 1.0, (64, 2.5)),
+    },
+    "nvidia_cmem_latency_pmu": {"rd bandwidth GB/s": ("read_bytes", 1.0, None)},
+    "nvidia_scf_pmu": {
+        **{f"{way} wr bandwidth GB/s": ("written_bytes", share, None)
+           for way, share in (("cmem", 1.0), ("gmem", 0.04), ("remote", 0.1))},
+        **{f"{way} rd requests 1/cycle": ("read_bytes", share, (64, 3.0))
+           for way, share in (("cmem", 1.0), ("gmem", 0.04), ("remote", 0.1))},
+    },
+    **{
+        kind: {
+            f"{way} {side} {word}": (
+                "read_bytes" if way == "rd" else "written_bytes",
+                (read if way == "rd" else write) * (remote if side == "rem" else 1 - remote),
+                None if word == "bandwidth GB/s" else (64, 2.0),
+            )
+            for way in ("rd", "wr")
+            for side in ("loc", "rem")
+            for word in ("bandwidth GB/s", "requests 1/cycle")
+        }
+        for kind, read, write, remote in (
+            ("nvidia_nvlink_c2c0_pmu", 0.05, 0.04, 0.2),
+            ("nvidia_nvlink_c2c1_pmu", 0.01, 0.01, 0.2),
+            ("nvidia_cnvlink_pmu", 0.06, 0.05, 0.5),
+        )
+    },
+    "amd_umc": {"rd bandwidth GB/s": ("read_bytes", 1.0, None), "wr bandwidth GB/s": ("written_bytes", 1.0, None)},
+    "amd_l3": {
+        "lookups M/s": ("lookups", 1000.0, None),  # events / ns * 1000
+        "hits %": ("hits", 100.0, (1.0, 1 / NS)),
+        "miss bandwidth GB/s": ("misses", 64.0, None),
+    },
+    "uncore_imc": {"rd bandwidth GB/s": ("read_bytes", 1.0, None), "wr bandwidth GB/s": ("written_bytes", 1.0, None)},
+    "uncore_imc_free_running": {
+        "rd bandwidth GB/s": ("read_bytes", 1.0, None),
+        "wr bandwidth GB/s": ("written_bytes", 1.0, None),
+        "all bandwidth GB/s": ("all_bytes", 1.0, None),
+    },
+}  # fmt: skip
+PCI: dict[str, dict[str, Counted]] = {
+    # kind -> metric -> (what the model counts in bytes, share, divisor)
+    "nvidia_pcie_pmu": {
+        f"{way} {word}": (f"io_{way}_bytes", 1.0, None if word == "bandwidth GB/s" else (128, 1.95))
+        for way in ("rd", "wr")
+        for word in ("bandwidth GB/s", "requests 1/cycle")
+    },
+    "nvidia_pcie_tgt_pmu": {
+        f"{way} {word}": (f"io_{way}_bytes", share, None if word == "bandwidth GB/s" else (8, 1.04))
+        for way, share in (("rd", 0.02), ("wr", 0.03))
+        for word in ("bandwidth GB/s", "requests 1/cycle")
+    },
+    "nvidia_grace_pcie": {
+        f"{way} {side} {word}": (
+            f"io_{way}_bytes", 0.1 if side == "rem" else 0.9, None if word == "bandwidth GB/s" else (64, 1.9)
+        )
+        for way in ("rd", "wr")
+        for side in ("loc", "rem")
+        for word in ("bandwidth GB/s", "requests 1/cycle")
+    },
+}  # fmt: skip
+
+
+def moved(watch: UncoreWatch) -> list[dict[str, float]]:
+    """Bytes so far by package."""
+    model, places = watch.host.model, watch.machine.topology.places
+    packages = range(watch.host.shape.packages)
+    truths = [model.package_truth(package) for package in packages]
+    cores = [[model.truth(cpu) for cpu, place in places.items() if place.package == package] for package in packages]
+    return [
+        {
+            "lookups": sum(cpu.cache_references for cpu in cpus),
+            "misses": sum(cpu.cache_misses for cpu in cpus),
+            "hits": 0.0,
+            "all_bytes": one.read_bytes + one.written_bytes,
+            "read_bytes": one.read_bytes,
+            "written_bytes": one.written_bytes,
+            "io_rd_bytes": one.io_read_bytes,
+            "io_wr_bytes": one.io_written_bytes,
+        }
+        for one, cpus in zip(truths, cores, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("shape", ["vera-2s", "grace-2s", "sapphire-2s", "turin-2s", "laptop", "forest-1s"])
+def test_every_metric(shape: str) -> None:
+    watch = UncoreWatch(shape)
+    marks: list[list[dict[str, float]]] = []
+    frame: Frame = watch.frames(2, lambda _sampler, _number: marks.append(moved(watch)))[-1]
+    before, after = marks[-1], moved(watch)
+    checked: set[tuple[str, str]] = set()
+    for panel in watch.board.panels:
+        kind = panel.kind.id
+        for row in panel.rows:
+            if not row.is_sum and len(panel.find(row.package)) > 1:
+                continue  # parts of a sum are checked through it
+            for metric in watch.board.shown(panel):
+                reading = watch.board.reading(frame, panel, row, metric)
+                if metric.id in CONSTANTS.get(kind, {}):
+                    expected = CONSTANTS[kind][metric.id]
+                else:
+                    name, share, divisor = {**TRAFFIC.get(kind, {}), **PCI.get(kind, {})}[metric.id]
+                    bytes_moved = (after[row.package][name] - before[row.package][name]) * share
+                    if name == "hits":
+                        new, old = after[row.package], before[row.package]
+                        lost, asked = (new[one] - old[one] for one in ("misses", "lookups"))
+                        bytes_moved = share * (1 - lost / asked)
+                    expected = bytes_moved / NS
+                    if divisor is not None:
+                        expected = bytes_moved / divisor[0] / (divisor[1] * NS)
+                    assert expected > 0
+                if expected is None:
+                    assert reading.value is None, metric
+                    assert reading.why is not None
+                else:
+                    assert reading.value == pytest.approx(expected, rel=2e-3), (kind, row.label, metric.id)
+                checked.add((kind, metric.id))
+    kinds = {panel.kind.id for panel in watch.board.panels}
+    assert kinds
+    offered = {(panel.kind.id, one.id) for panel in watch.board.panels for one in panel.metrics}
+    assert checked == offered
+    if shape in ("vera-2s", "grace-2s"):  # every row of the tables is there, but for PMUs that the kernel cannot name
+        assert offered == {(one.pmu, one.id) for one in METRICS if one.pmu in kinds}

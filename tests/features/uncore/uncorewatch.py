@@ -1,0 +1,65 @@
+"""Reads the uncore of a simulated machine through the real layers, its clock moved by hand between the ticks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from turbotui.features.uncore.board import Board, Reading
+from turbotui.features.uncore.panels import UncoreUnits
+from turbotui.machine.machine import read_machine
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+
+SECONDS = 2.0
+
+
+class UncoreWatch:
+    """A simulated machine, its board, and frames of two seconds each."""
+
+    def __init__(self, shape: str, prepare: Callable[[SimulatedHost], None] | None = None) -> None:
+        self.clock = ManualClock()
+        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        self.clock.advance(20.0)
+        if prepare is not None:
+            prepare(self.host)
+        self.machine = read_machine(self.host)
+        self.board = Board(self.machine)
+
+    def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None) -> list[Frame]:
+        """That many frames; `between` is called before each tick but the first."""
+        sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), 60.0)
+        self.hand_over(sampler)
+        found: list[Frame] = []
+
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                if len(found) > count:
+                    return
+                if between is not None:
+                    between(sampler, len(found))
+                self.clock.advance(SECONDS)
+                sampler.end_interval()
+
+        sampler.bus.attach(Box())
+        asyncio.run(sampler.run(count))
+        return found[1:]
+
+    def hand_over(self, sampler: Sampler) -> None:
+        """Have the sampler read what the board shows."""
+        sampler.beside(self.board.sources())
+        sampler.want(self.board.signals())
+
+    def panel(self, kind: str) -> UncoreUnits:
+        return next(panel for panel in self.board.panels if panel.kind.id == kind)
+
+    def reading(self, frame: Frame, kind: str, row: str, metric: str) -> Reading:
+        """One cell by names: "pkg 0 rc 1", "rd latency ns"."""
+        panel = self.panel(kind)
+        (line,) = [one for one in panel.rows if one.label == row]
+        (column,) = [one for one in self.board.shown(panel) if one.id == metric]
+        return self.board.reading(frame, panel, line, column)

@@ -1,0 +1,85 @@
+"""Few workers read at a time; those that hang do not keep the others from reading."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from scripted import FakeHost, FakeSource, counter, machine_of, place, sample
+
+from turbotui.quantities.signals import Raw, SignalId
+from turbotui.sampling.answers import Answer, Work
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.semaphore import WorkerSemaphore
+from turbotui.sampling.workers import Worker
+
+_CPUS = 40
+
+
+class Noting(Worker):
+    """Notes that it has its request instead of reading."""
+
+    def __init__(self, number: int, began: list[int]) -> None:
+        super().__init__(f"cpu{number}", ())
+        self._number = number
+        self._began = began
+
+    def take(self, work: Work) -> None:
+        self._began.append(self._number)
+
+
+def _work() -> Work:
+    def reply(_answer: Answer) -> None:
+        raise AssertionError("nobody answers here")
+
+    return Work((), (), machine_of(FakeHost()), reply)
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_as_many_begin_as_may_and_each_that_ends_lets_the_next_one_in(together: int) -> None:
+    began: list[int] = []
+    semaphore = WorkerSemaphore(together)
+    workers = [Noting(number, began) for number in range(7)]
+    for worker in workers:
+        semaphore.enter(worker, _work())
+    assert began == list(range(together))
+    for ended in range(7):
+        semaphore.leave(workers[ended])
+        assert began == list(range(min(7, together + ended + 1)))
+
+
+def test_those_that_are_stuck_give_their_places_to_others() -> None:
+    began: list[int] = []
+    semaphore = WorkerSemaphore(2, stuck_ns=0)
+    for number in range(2):
+        semaphore.enter(Noting(number, began), _work())
+    semaphore.enter(Noting(2, began), _work())
+    semaphore.admit()
+    assert began == [0, 1, 2]
+
+
+async def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_others() -> None:
+    host = FakeHost([place(cpu) for cpu in range(_CPUS)])
+    hung = range(20)
+    gates = {cpu: threading.Event() for cpu in hung}
+    source = FakeSource((counter("x"),), _moving(host))
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        if frame.seq == 0:
+            source.gates.update(gates)
+        if frame.seq == 1:
+            source.gates.clear()
+            for gate in gates.values():
+                gate.set()
+
+    machine = machine_of(host)
+    frames = await sample(Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 2.0), 1, act)
+    assert frames[1].newer.late == set(hung), "the twenty others were read in the tick in which these hung"
+
+
+def _moving(host: FakeHost) -> Callable[[int, SignalId], Raw]:
+    return lambda cpu, _name: (cpu + 1) * host.now

@@ -1,0 +1,93 @@
+"""Every verb writes its tables in every format, in one envelope that says what machine they are of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from jsontables import tables
+
+from turbotui.cli import main
+from turbotui.tables.formats import FORMATS, NAMES
+
+MACHINE = ("--machine", "laptop")
+VERBS: dict[str, tuple[str, ...]] = {
+    "cpus": ("stat", "-q", "-i", "0.1", "-n", "1", *MACHINE),
+    "machines": ("machines",),
+    "columns": ("columns", *MACHINE),
+    "sources": ("doctor", *MACHINE),
+    "configuration": ("info", *MACHINE),
+    "roofline": ("roofline", *MACHINE, "-i", "0.1", "-n", "2", "--no-plot"),
+    "tasks": ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1"),
+    "peaks": ("roofs", *MACHINE, "--no-plot"),
+    "score": ("score", "run", *MACHINE, "-i", "0.1"),
+    "encodings": ("events", "encode", "{cycles,instructions:u},power/energy-pkg/", *MACHINE),
+    "codes": ("events", "encode", "cpu/event=0xc0/u", "--os", "none", "--engine", "own", "--machine", "sapphire-2s"),
+    "events": ("events", "list", "cycles", *MACHINE),
+    "sets": ("events", "sets", *MACHINE),
+    "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
+    "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
+}
+"""The first table of each verb, and a command line that writes it."""
+_RESERVED = {"row", "values", "why", "disputed", "estimated", "partial", "time", "seconds", "machine", "kind"}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a verb keeps is not kept among the user's."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+def _written(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main([*VERBS[verb], "--format", name]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_json_is_the_schema_s_object(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = tables(_written(verb, "json", capsys))
+    assert found[0]["table"] == verb
+    assert found[0]["rows"], "a table without rows shows nothing"
+    for one in found:
+        assert one["kind"] == "SIMULATED"
+        for row in one["rows"]:
+            names = row.keys() - {"row", "values", "why", "disputed", "estimated", "partial"}
+            assert not names & _RESERVED, "a word that names a row hides a word of the envelope"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_csv_is_one_header_and_whole_rows(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.reader(io.StringIO(_written(verb, "csv", capsys))))
+    assert rows[0][:5] == ["time", "seconds", "machine", "kind", "row"]
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert len(rows) > 1
+    assert {row[3] for row in rows[1:]} == {"SIMULATED"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_openmetrics_is_one_exposition(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = _written(verb, "openmetrics", capsys).splitlines()
+    assert lines.index("# EOF") == len(lines) - 1
+    families = [line.split()[2] for line in lines if line.startswith("# TYPE ")]
+    assert len(families) == len(set(families)) > 0
+    for line in lines:
+        if not line.startswith("#"):
+            assert re.match(r'[a-z0-9_]+\{.*simulated="true".*\} \S+\Z', line), line
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_prometheus_reads_the_exposition(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="package prometheus-client is missing")
+    text = _written(verb, "openmetrics", capsys)
+    samples = [sample for family in parser.text_string_to_metric_families(text) for sample in family.samples]
+    assert len(samples) == len([line for line in text.splitlines() if not line.startswith("#")])
+    assert {sample.labels["simulated"] for sample in samples} == {"true"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in FORMATS or name == "table"])
+def test_text_says_that_nothing_was_measured(verb: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "SIMULATED" in _written(verb, name, capsys).splitlines()[0]

@@ -1,0 +1,153 @@
+"""Tables of rows as a widget draws them: order, filter, marks, comparison, and the past of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.filters import parse_filter
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.tables.csv_lines import csv_text
+from turbotui.tables.envelope import Envelope
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.content import Line
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_history import RowHistory
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import TableView
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row."""
+
+    name: str
+    load: float | None
+    partial: bool = False
+
+
+NAME: Column[Job] = Column("Name", "", -1, (), lambda job: job.name, width=5, identity=True, priority=0)
+LOAD: Column[Job] = Column("Load", "%", 1, (), lambda job: job.load, width=6, help="how busy")
+NAMING = Naming[Job](lambda job: job.name, lambda job: job.name, lambda job: f"job {job.name}")
+_UNKNOWN = Unavailable(Reason.NOT_READ, "nobody looked")
+
+
+def judged(_column: Column[Job], job: Job, value: Value) -> Cell:
+    return Cell(value, _UNKNOWN if value is None else None, partial=job.partial)
+
+
+def content_of(jobs: Sequence[Job], seq: int = 0) -> RowContent[Job]:
+    return RowContent(RowTable("jobs", "job", (NAME, LOAD), tuple(jobs), judged), NAMING, seq)
+
+
+def keys(content: RowContent[Job], view: RowView[Job]) -> list[Hashable]:
+    rows: RowList[RowContent[Job], Column[Job], Hashable] = RowList()
+    rows.update(content, view)
+    return [line.row for line in rows.lines]
+
+
+def painter_of(view: RowView[Job]) -> RowPainter[Job]:
+    return RowPainter(view, *row_slots(view, 40), 40)
+
+
+def drawn(content: RowContent[Job], view: RowView[Job], row: str) -> str:
+    painter = painter_of(view)
+    [pieces] = painter.lines(content, [Line(row)], painter.geometry(), None)
+    return "".join(text for text, _tone in pieces)
+
+
+_JOBS = st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.none() | st.floats(0, 1e6)),
+                 unique_by=lambda job: job[0]).map(lambda jobs: [Job(*job) for job in jobs])
+
+
+@given(_JOBS, st.booleans())
+def test_rows_are_sorted_with_unknown_ones_last(jobs: list[Job], reverse: bool) -> None:
+    content = content_of(jobs)
+    found = keys(content, TableView((NAME, LOAD), sort=LOAD, reverse=reverse))
+    assert sorted(map(str, found)) == sorted(job.name for job in jobs)
+    loads = [content.value(LOAD, row) for row in found]
+    known = [float(load) for load in loads if isinstance(load, int | float)]
+    assert known == sorted(known, reverse=reverse)
+    assert all(load is None for load in loads[len(known):])
+
+
+@given(_JOBS, st.floats(0, 1e6))
+def test_a_filter_leaves_what_passes_it(jobs: list[Job], limit: float) -> None:
+    content = content_of(jobs)
+    limit = float(f"{limit:.0f}")
+    passing = parse_filter(f"Load>{limit:.0f}", lambda name: LOAD if name.lower() == "load" else None)
+    found = keys(content, TableView((NAME, LOAD), filter=passing))
+    assert found == [job.name for job in jobs if job.load is not None and job.load > limit]
+
+
+def test_cells_are_drawn_with_their_marks() -> None:
+    content = content_of([Job("a", 12.5, partial=True), Job("b", None), Job("c", 0.0)])
+    view: RowView[Job] = TableView((NAME, LOAD), tags=("b", "gone"))
+    assert drawn(content, view, "a").rstrip() == " a     │  *12.5"
+    assert drawn(content, view, "b").rstrip() == "•b     │      —"
+    assert drawn(content, view, "gone").startswith("•not i")
+    assert content.why(LOAD, "b") == _UNKNOWN
+    assert content.why(LOAD, "gone") is not None
+    assert content.name(LOAD, "a") == "job a"
+
+
+def test_zeros_are_dim_and_thresholds_are_not_needed() -> None:
+    painter = painter_of(TableView((NAME, LOAD)))
+    [pieces] = painter.lines(content_of([Job("c", 0.0)]), [Line("c")], painter.geometry(), None)
+    assert (pieces[-1][0].strip(), pieces[-1][1]) == ("0.0", StyleRole.DIM)
+
+
+@given(st.floats(0, 1e3), st.floats(0, 1e3))
+def test_a_mark_makes_cells_differences(then: float, now: float) -> None:
+    view: RowView[Job] = TableView((NAME, LOAD), mark=content_of([Job("a", then)]))
+    text = drawn(content_of([Job("a", now)]), view, "a").split("│")[1].strip()
+    assert text == "±0" or abs(float(text) - (now - then)) <= 0.5 * 10 ** -(len(text.partition(".")[2]))
+
+
+def test_a_row_that_was_not_there_has_no_difference() -> None:
+    view: RowView[Job] = TableView((NAME, LOAD), mark=content_of([Job("b", 1.0)]))
+    assert drawn(content_of([Job("a", 2.0)]), view, "a").split("│")[1].strip() == "—"
+
+
+def test_rows_are_formatted_as_they_are_chosen() -> None:
+    content = content_of([Job("a", 1.0), Job("b", 2.0), Job("c", 3.0)])
+    lines = csv_text(Envelope("here", HostKind.REAL, 0), content.table((NAME, LOAD), ("c", "gone", "a"))).splitlines()
+    assert [line.split(",")[-2] for line in lines[1:]] == ["3.0", "1.0"]
+
+
+def test_the_past_begins_when_a_cell_is_seen_and_goes_with_its_row() -> None:
+    past = RowHistory()
+    past.push(content_of([Job("a", 1.0), Job("b", 5.0)], seq=1), (LOAD,), ("a",))
+    past.push(content_of([Job("a", 2.0), Job("b", 6.0)], seq=2), (), ())
+    past.push(content_of([Job("a", 2.5), Job("b", 6.0)], seq=2), (LOAD,), ("b",))
+    ring = past.ring("Load", "a")
+    assert ring is not None
+    assert [value for value in ring.values() if not math.isnan(value)] == [1.0, 2.0]  # an interval counts once
+    other = past.ring("Load", "b")
+    assert other is not None
+    assert other.count == 1
+    past.push(content_of([Job("b", None)], seq=3), (), ())
+    assert past.ring("Load", "a") is None
+    assert (other.count, other.last) == (1, 3)
+
+
+def test_what_was_looked_into_is_kept_out_of_sight_and_the_rest_is_not() -> None:
+    past = RowHistory()
+    first = content_of([Job("a", 1.0), Job("b", 5.0)], seq=1)
+    past.push(first, (LOAD,), ("b",))
+    past.keep(first, LOAD, "a")
+    for seq in range(2, 100):
+        past.push(content_of([Job("a", 1.0), Job("b", 5.0)], seq=seq), (), ())
+    assert past.ring("Load", "b") is None
+    ring = past.ring("Load", "a")
+    assert ring is not None
+    assert ring.count == 99
+    assert ring.length > 99

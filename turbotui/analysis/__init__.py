@@ -1,1 +1,0 @@
-"""What numbers mean: diagnosis of a machine's sources."""

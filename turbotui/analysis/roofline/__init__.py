@@ -1,7 +1,0 @@
-"""The cache-aware roofline: what a machine can reach, where an application stands below it, and why.
-
-Definitions: for a window of time, F floating-point operations, B bytes of the loads and stores that the core issued, T
-seconds; arithmetic intensity AI = F / B, performance P = F / T. B is the same for every level of the memory, so an
-application is one point (Ilic, Pratas, Sousa: Cache-aware Roofline model, IEEE CAL 13(1), 2014; Antao et al.,
-Monitoring Performance and Power for Application Characterization with the Cache-aware Roofline Model, PPAM 2013).
-"""

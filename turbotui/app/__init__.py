@@ -1,0 +1,1 @@
+"""The application: its keys, themes, windows, and what every screen has."""

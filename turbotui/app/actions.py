@@ -1,0 +1,296 @@
+"""The one table of keys: bindings, footer, help and palette are all made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from textual.binding import Binding, BindingType
+
+
+class Where(Enum):
+    """Where an action works. The value is the heading in the help."""
+
+    APP = "Everywhere"
+    TABLE = "CPUs and topology"
+    MAP = "Map"
+    POWER = "Power"
+    UNCORE = "Uncore"
+    INFO = "Info"
+    DOCTOR = "Doctor"
+    ROOFLINE = "Roofline"
+    TASKS = "Tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do.
+
+    Attributes:
+        id: unique; also the binding's id.
+        call: Textual action of the app (APP) or of the screen.
+        keys: Textual names of keys; the first is the one shown.
+        shown: the keys as people read them.
+        label: for the footer; empty keeps it out of there.
+        help: a sentence for the help and the palette.
+        where: see `Where`.
+        rank: 0 stays longest in a narrow footer.
+        priority: works in spite of an open text field.
+    """
+
+    id: str
+    call: str
+    keys: tuple[str, ...]
+    shown: str
+    help: str
+    label: str = ""
+    where: tuple[Where, ...] = (Where.APP,)
+    rank: int = 5
+    priority: bool = False
+
+
+_TABLE = (Where.TABLE,)
+_MEASURED = (Where.TABLE, Where.TASKS)
+"""Screens with a table of numbers that change."""
+_ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
+"""Screens whose table has the keys of `TableKeys`."""
+_TASKS = (Where.TASKS,)
+_MAP = (Where.MAP,)
+_UNCORE = (Where.UNCORE,)
+_SORT = (*_ROW_TABLES, Where.MAP, Where.UNCORE)
+_REVERSE = (*_ROW_TABLES, Where.UNCORE)
+_ROOFLINE = (Where.ROOFLINE,)
+_POINTED = (*_ROW_TABLES, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
+_GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.UNCORE)
+_GRIDS = (*_ROW_TABLES, Where.MAP, Where.UNCORE)
+_SIDEWAYS = (*_ROW_TABLES, Where.POWER)
+_FOLDED = (*_TABLE, Where.UNCORE)
+_COLUMNS = (*_ROW_TABLES, Where.UNCORE)
+_PAGES = (*_ROW_TABLES, Where.POWER)
+_ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
+
+ACTIONS: tuple[Action, ...] = (
+    Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
+    Action(
+        "columns",
+        "columns",
+        ("C", "f2"),
+        "C F2",
+        "Choose columns: search, show, hide, read what they mean.",
+        "columns",
+        _COLUMNS,
+        rank=0,
+    ),
+    Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
+    Action(
+        "search", "search", ("slash", "f3"), "/ F3", "Find a row as you type: a CPU, a core, a name.", "find",
+        _ROW_TABLES, rank=2,
+    ),
+    Action("search_next", "search_next", ("n",), "n", "Find the next one.", "", _ROW_TABLES),
+    Action(
+        "filter",
+        "filter",
+        ("backslash", "f4"),
+        "\\ F4",
+        "Show only rows that pass: words, comparisons such as Busy%>50 or Type=E, joined by and, or, not.",
+        "filter",
+        _ROW_TABLES,
+        rank=3,
+    ),
+    Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", _TABLE),
+    Action("joules", "joules", ("J",), "J", "Watts or joules.", "", _TABLE),
+    Action("add", "add", ("a",), "a", "Add or remove counters: an event, a register, a file.", "", _TABLE),
+    Action("spies", "spies", ("S",), "S", "Event sets of each CPU's own, changed while they count.", "", _TABLE),
+    Action(
+        "group",
+        "group",
+        ("t", "f5"),
+        "t F5",
+        "Flat, or grouped by package, die, L3, node or core; topology always shows every level.",
+        "group",
+        _TABLE,
+        rank=3,
+    ),
+    Action(
+        "sort_menu",
+        "sort_menu",
+        ("o", "f6"),
+        "o F6",
+        "Choose the column to sort by, or to colour the map by.",
+        "sort",
+        _SORT,
+        rank=1,
+    ),
+    Action(
+        "sort_next",
+        "sort_step(1)",
+        ("greater_than_sign",),
+        ">",
+        "Sort (colour the map) by the next column.",
+        "",
+        _SORT,
+    ),
+    Action(
+        "sort_previous",
+        "sort_step(-1)",
+        ("less_than_sign",),
+        "<",
+        "Sort (colour the map) by the previous column.",
+        "",
+        _SORT,
+    ),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _REVERSE),
+    Action(
+        "explain",
+        "explain",
+        ("e",),
+        "e",
+        "Explain the cell: formula, numbers, sources, or why it is missing.",
+        "explain",
+        _POINTED,
+        rank=1,
+    ),
+    Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
+           "filters", _UNCORE, rank=0),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _GRAPHED, rank=2),
+    Action(
+        "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
+    ),
+    Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "", (Where.TASKS, Where.INFO, Where.DOCTOR)),
+    Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
+    Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
+           _MEASURED),
+    Action("copy", "copy", ("y",), "y", "Copy the row, or the tagged ones, as comma-separated values.", "",
+           _ROW_TABLES),
+    Action(
+        "follow",
+        "follow",
+        ("F",),
+        "F",
+        "What the cursor follows: its CPU, nothing, hottest, busiest, slowest.",
+        "",
+        _TABLE,
+        rank=5,
+    ),
+    Action("fold_all", "fold_all", ("asterisk",), "*", "Fold or unfold all groups.", "", _FOLDED),
+    Action("watch", "watch", ("w",), "w", "Choose what to watch: all, a process, a control group, applications.",
+           "watch", _TASKS, rank=0),
+    Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
+           "stop/start", _TASKS, rank=2),
+    Action("rows", "rows", ("t", "f5"), "t F5", "Rows are threads, processes or commands.", "rows", _TASKS,
+           rank=1),
+    Action("timeline", "timeline", ("v",), "v", "Numbers, or where each thread ran: time from left to right.",
+           "timeline", _TASKS, rank=1),
+    Action("window_longer", "window(1)", ("right_square_bracket",), "]", "A longer timeline.", "", _TASKS),
+    Action("window_shorter", "window(-1)", ("left_square_bracket",), "[", "A shorter timeline.", "", _TASKS),
+    Action(
+        "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
+    ),
+    Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
+    Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
+    Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),
+    Action("reset", "reset", ("z",), "z", "Start least, greatest and mean anew."),
+    Action("tcc", "tcc", ("D",), "D", "Tell the temperature that thermal readouts count down from (TCC)."),
+    Action("theme", "next_theme", ("T",), "T", "Next theme: calm, high contrast, the terminal's 16 colours."),
+    Action("next_screen", "next_screen(1)", ("tab",), "Tab", "Next screen."),
+    Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Previous screen."),
+    Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "Every action by name.", rank=6),
+    Action("close", "close", ("escape",), "Esc", "Close what is open; never quits.", priority=False),
+    Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
+    Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg goes on.",
+           priority=True),
+    Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
+    Action("up", "move(-1)", ("up", "k"), "↑ k",
+           "Up (a package on power); above the first row stand the pinned ones.", "",
+           _ROWS),
+    Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _ROWS),
+    Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column, or number on power; on a group: fold.", "",
+           _SIDEWAYS),
+    Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
+           _SIDEWAYS),
+    Action("map_left", "sideways(-1)", ("left", "h"), "← h", "The CPU to the left.", "", _MAP),
+    Action("map_right", "sideways(1)", ("right", "l"), "→ l", "The CPU to the right.", "", _MAP),
+    Action("panel_left", "sideways(-1)", ("left", "h"), "← h", "Previous column; from the first one of a sum: fold or "
+           "unfold the panel.", "", _UNCORE),
+    Action("panel_right", "sideways(1)", ("right", "l"), "→ l", "Next column.", "", _UNCORE),
+    Action(
+        "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
+    ),
+    Action("column_right", "column(1)", ("shift+right", "L"), "Shift+→ L", "Next column, on groups too.", "", _GRIDS),
+    Action("page_up", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "One page up; on doctor the report scrolls.", "",
+           _PAGES),
+    Action("page_down", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "One page down; on doctor the report scrolls.", "",
+           _PAGES),
+    Action("map_back", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "Sixteen CPUs back.", "", _MAP),
+    Action("map_on", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "Sixteen CPUs on.", "", _MAP),
+    Action("panel_previous", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "The previous panel.", "", _UNCORE),
+    Action("panel_next", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "The next panel.", "", _UNCORE),
+    Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
+    Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
+    Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
+           _ROOFLINE, rank=1),
+    Action("roof_trail", "trail", ("y",), "y", "The past of the point under the cursor, of all points, or none.",
+           "past", _ROOFLINE, rank=2),
+    Action("roof_width", "width", ("w",), "w", "How many bytes a load or store is taken for.", "width", _ROOFLINE,
+           rank=3),
+    Action("roof_roofs", "roofs", ("R",), "R", "Measured roofs, or theory.", "", _ROOFLINE),
+    Action("roof_nearer", "zoom(1)", ("right_square_bracket",), "]", "Nearer, around the cursor.", "nearer", _ROOFLINE,
+           rank=3),
+    Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "From further away.", "", _ROOFLINE),
+    Action("roof_whole", "whole", ("0",), "0", "All roofs and working points again; once more: the idle ones too.",
+           "whole", _ROOFLINE, rank=4),
+    Action("roof_left", "to_point(-1, 0)", ("left", "h"), "← h", "The nearest point to the left.", "", _ROOFLINE),
+    Action("roof_right", "to_point(1, 0)", ("right", "l"), "→ l", "The nearest point to the right.", "", _ROOFLINE),
+    Action("roof_up", "to_point(0, 1)", ("up", "k"), "↑ k", "The nearest point above.", "", _ROOFLINE),
+    Action("roof_down", "to_point(0, -1)", ("down", "j"), "↓ j", "The nearest point below.", "", _ROOFLINE),
+    Action("roof_next", "step_point(1)", ("n",), "n", "The next point in the order of the table.", "", _ROOFLINE),
+    Action("roof_previous", "step_point(-1)", ("N",), "N", "The previous one.", "", _ROOFLINE),
+    Action("roof_pan_left", "pan(-1, 0)", ("shift+left", "H"), "Shift+← H", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_right", "pan(1, 0)", ("shift+right", "L"), "Shift+→ L", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_up", "pan(0, 1)", ("shift+up", "K"), "Shift+↑ K", "Move the picture.", "", _ROOFLINE),
+    Action("roof_pan_down", "pan(0, -1)", ("shift+down", "J"), "Shift+↓ J", "Move the picture.", "", _ROOFLINE),
+    Action("roof_svg", "save_svg", ("S",), "S", "Save the picture as SVG in the current folder.", "save", _ROOFLINE,
+           rank=4),
+    Action("roof_csv", "save_csv", ("X",), "X", "Save the points and their past as CSV in the current folder.", "data",
+           _ROOFLINE, rank=5),
+)
+
+
+def bindings_for(where: Where) -> list[BindingType]:
+    """The Textual bindings of one place."""
+    return [
+        Binding(
+            ",".join(action.keys),
+            action.call,
+            action.label or action.help,
+            id=action.id,
+            show=bool(action.label),
+            priority=action.priority,
+            key_display=action.shown,
+        )
+        for action in ACTIONS
+        if where in action.where
+    ]
+
+
+CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("f", "frequency", ("FREQUENCY",)),
+    ("i", "idle", ("IDLE",)),
+    ("p", "power", ("POWER",)),
+    ("t", "thermal", ("THERMAL",)),
+    ("k", "kernel", ("KERNEL", "INTERRUPT")),
+    ("x", "pmu", ("CACHE", "OTHER")),
+    ("u", "uncore", ("uncore.",)),
+    ("s", "ids", ("TOPOLOGY",)),
+)
+"""Letter after `c`, word, and names of `Category`, or beginnings of the signals that a column needs."""
+
+
+def key_lines() -> list[str]:
+    """The key table as Markdown, for docs/keys.md."""
+    lines = ["| key | does | where |", "|---|---|---|"]
+    for action in ACTIONS:
+        places = ", ".join(where.value for where in action.where)
+        keys = action.shown.replace("|", "\\|")
+        lines.append(f"| `{keys}` | {action.help} | {places} |")
+    return lines

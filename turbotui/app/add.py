@@ -1,0 +1,140 @@
+"""a: a form that adds counters, events and formulas as --add takes them, completes what is typed, and removes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from turbotui.app.field_window import FieldWindow
+from turbotui.app.watch import Watch
+from turbotui.errors import UsageError
+from turbotui.quantities.added import is_turbostats
+from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.completion import complete_added
+from turbotui.sampling.event_completion import Completion, complete_events
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+_REMOVE = "remove "
+_INTRODUCTION = (
+    "cycles:u  power/energy-pkg/  {cycles,instructions}   then ,name=TITLE ,rate\n"
+    "CPI=cycles/instructions  GBs='uncore_imc/cas_count_read/'/dt/1e9,unit=GB/s\n"
+    "set:ipc  msr0x10  perf/PMU/EVENT  /sys/PATH  pmt,...  then ,NAME ,core ,raw"
+)
+_WIDE = 34  # columns of a completion before its note
+
+
+class AddCounter(FieldWindow):
+    """Gives nothing; the table behind changes at once.
+
+    Args:
+        watch: where the counters go.
+        changed: called when a column came or went, with the one that came.
+    """
+
+    DEFAULT_CSS = """
+    AddCounter > .window { width: 90; max-width: 100%; height: 70%; }
+    AddCounter #said { height: auto; max-height: 6; color: $tui-dim; }
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[CounterColumn | None], None]) -> None:
+        super().__init__()
+        self._watch = watch
+        self._changed = changed
+
+    def compose(self) -> ComposeResult:
+        """Field, sentence, completions and added counters."""
+        with Vertical(classes="window") as window:
+            window.border_title = "add a column"
+            window.border_subtitle = "Tab complete · Enter add · Delete remove · Esc close"
+            yield Input(placeholder="event, NAME=formula, set:, msr0x, perf/, /sys/, pmt,", select_on_focus=False)
+            yield Static(_INTRODUCTION, id="said", markup=False)
+            yield Listing()
+
+    def fill(self) -> None:
+        """What is there, and what may follow."""
+        text = self.query_one(Input).value
+        there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
+        if there:
+            there.insert(0, Item((("added", StyleRole.TITLE),)))
+        found = self._following(text)
+        follow = [Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),))]
+        follow += [
+            Item(((f" {one.text:<{_WIDE}}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)), one.text)
+            for one in found
+        ]
+        # while somebody types, what may follow is looked for; before, what is there
+        items = [*follow, *there] if text else [*there, *follow]
+        listing = self.query_one(Listing)
+        listing.show(items)
+        texts = [one.text for one in found]
+        if texts and listing.key not in texts:
+            listing.select(texts[0])
+
+    def _there(self, name: str, what: str) -> Item:
+        """A column that was added, with why it cannot be had if so."""
+        column = self._watch.session.catalog.by_id[name]
+        why = self._watch.why_absent(column)
+        role, said = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
+        return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {said}", StyleRole.DIM)), f"{_REMOVE}{name}")
+
+    def _following(self, text: str) -> list[Completion]:
+        """Ways to go on: events first, then turbostat's places."""
+        host = self._watch.session.machine.host
+        try:
+            sets = self._watch.session.find_sets()
+        except UsageError as error:
+            self.say(str(error))
+            sets = {}
+        counters = [Completion(one) for one in complete_added(host, text)]
+        if is_turbostats(text):
+            return counters
+        events = complete_events(host, text, sets)
+        known = {one.text for one in events}
+        return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Add it, or say what is wrong with it."""
+        if not event.value:
+            return
+        try:
+            columns = self._watch.add(event.value)
+        except UsageError as error:
+            self.say(str(error))
+            return
+        reasons = {column.id: self._watch.why_absent(column) for column in columns}
+        shown = [name for name, why in reasons.items() if why is None]
+        said = [f"{', '.join(shown)} {'is' if len(shown) == 1 else 'are'} shown"] if shown else []
+        for name, why in reasons.items():
+            if why is not None:  # not kept: what was typed stays in the field to be put right
+                self._watch.remove(name)
+                said.append(f"{name} is not added: {why.sentence()}")
+        self.say("\n".join(said))
+        if shown:
+            self.query_one(Input).value = ""
+            self._changed(self._watch.find(shown[0]))
+        self.fill()
+
+    def action_take(self) -> None:
+        """Take the completion under the cursor."""
+        key = self.query_one(Listing).key
+        if key and not key.startswith(_REMOVE):
+            self.put(key)
+
+    def action_remove(self) -> None:
+        """Take the added counter under the cursor away."""
+        key = self.query_one(Listing).key
+        if key.startswith(_REMOVE):
+            name = key.removeprefix(_REMOVE)
+            self._watch.remove(name)
+            self.say(f"{name} is removed")
+            self._changed(None)
+            self.fill()
+
+
+def _is_place(text: str) -> bool:
+    """Whether a completion of turbostat's grammar names a place; its other words only follow one."""
+    return text.startswith(("perf/", "msr", "/", "pmt,"))

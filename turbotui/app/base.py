@@ -1,0 +1,320 @@
+"""What every full screen has: the banner, the summary, its own body, the status line, the keys."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.screen import Screen
+from textual.widget import Widget
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.watch import Watch
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole, alarm
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.rows import row_name
+from turbotui.widgets.segment_lines import Hot, SegmentLines
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.summary import Gauge, Place, gauge_line, place_line, short_model
+
+SMALLEST = (40, 10)
+"""Characters and lines below which one sentence is shown instead."""
+
+
+class WatchScreen(Screen[None], inherit_bindings=False):
+    """A screen that shows frames of the watched machine.
+
+    Nothing on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not
+    inherited: they would hide the app's actions on the same keys.
+    """
+
+    where: ClassVar[Where] = Where.APP
+    number: ClassVar[str] = ""
+    word: ClassVar[str] = ""
+
+    DEFAULT_CSS = """
+    WatchScreen { background: $background; layers: base over; }
+    WatchScreen #banner { dock: top; }
+    WatchScreen #summary { height: 2; }
+    WatchScreen #tiny { display: none; height: 1fr; }
+    WatchScreen.-tiny #tiny { display: block; }
+    WatchScreen.-tiny .body, WatchScreen.-tiny #summary, WatchScreen.-tiny #status, WatchScreen.-tiny #keys,
+    WatchScreen.-tiny #banner { display: none; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self.watch_state = watch
+        self._notice = ""
+        self._is_composed = False
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets between summary and status line."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Band (unless the machine is real), summary, body, status line, keys."""
+        kind = self.watch_state.session.machine.host.kind
+        if kind is not HostKind.REAL:
+            yield SegmentLines(base=StyleRole.BANNER, id="banner")
+        yield SegmentLines(id="summary")
+        for widget in self.body():
+            widget.add_class("body")
+            yield widget
+        yield SegmentLines(id="status")
+        yield SegmentLines(id="keys")
+        yield SegmentLines(id="tiny")
+
+    # Called by the app
+
+    def show_frame(self) -> None:
+        """Show the frame that the watch holds now.
+
+        Called for every frame while this screen is on top or under a window.
+        """
+        self.show_summary()
+
+    def take(self, frame: Frame) -> None:
+        """Keep of a frame what this screen needs later.
+
+        Called for every frame while this screen is on top or under a window, also while the picture is paused, and
+        for some minutes after it was left.
+        """
+
+    def show_columns(self) -> None:
+        """The choice of columns has changed."""
+
+    @property
+    def sparks(self) -> Iterable[str]:
+        """Columns whose history is needed for all rows."""
+        return self.watch_state.sparks(self.size.width)
+
+    @property
+    def groups(self) -> Sequence[RowId]:
+        """Rows of groups that have sparks."""
+        return ()
+
+    @property
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
+        """Columns and rows that can be seen now."""
+        return (), ()
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """Columns that have to be read for this screen."""
+        return self.watch_state.columns
+
+    def read_beside(self) -> None:
+        """Read what this screen needs beside columns: nothing, unless it says otherwise."""
+        self.watch_state.read_also(self, (), frozenset())
+
+    # Texts
+
+    def show_summary(self) -> None:
+        """Draw both lines on top, and the banner."""
+        if not self.composed:
+            return
+        watch = self.watch_state
+        width = self.size.width
+        for banner in self.query("#banner").results(SegmentLines):
+            banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
+        machine, frame = watch.session.machine, watch.frame
+        topology = machine.topology if frame is None else frame.topology
+        packages = len(topology.instances(Scope.PACKAGE))
+        model = short_model(machine.model.name)
+        cores, cpus = len(topology.instances(Scope.CORE)), len(topology.cpus)
+        cost = watch.session.own_cost()
+        place = Place(
+            name=machine.host.name,
+            model=f"{packages} x {model}" if packages > 1 and model else model,
+            counts=f"{cpus} CPUs" if cores == cpus else f"{cores} cores · {cpus} CPUs",
+            kernel=f"Linux {watch.kernel}" if watch.kernel else "",
+            interval=None if frame is None else frame.seconds,
+            seq=None if frame is None else frame.seq,
+            own_percent=cost.cpu_percent,
+            own_bytes=cost.rss_bytes,
+            sample_ms=cost.sample_ms if frame is not None else None,
+            late=cost.late,
+            overruns=cost.overruns,
+        )
+        seq = frame.seq if frame is not None else 0
+        lines = [place_line(place, width), gauge_line(self._gauges(), width, seq)]
+        self.query_one("#summary", SegmentLines).show(lines)
+        self.show_keys()
+
+    def _banner_text(self, width: int) -> str:
+        host = self.watch_state.session.machine.host
+        word = host.kind.value
+        long = f"{word} machine {host.name}: no number on this screen was measured"
+        if host.kind is HostKind.RECORDED:
+            long = f"{word} on {host.name}: these numbers are not of this machine"
+        return (long if len(long) + 2 <= width else f"{word} {host.name}").center(width)
+
+    def _gauges(self) -> list[Gauge]:
+        watch = self.watch_state
+        frame = watch.frame
+        tops = watch.tops()
+        gauges: list[Gauge] = []
+
+        def value(column: CounterColumn) -> float | None:
+            cell = None if frame is None else frame.cell(column, SYSTEM_ROW)
+            return None if isinstance(cell, str) else cell
+
+        def past(column: CounterColumn) -> Sequence[float]:
+            ring = watch.history.ring(column.id, SYSTEM_ROW)
+            return () if ring is None else ring.values(HISTORY)
+
+        if watch.busy is not None:
+            label = "Busy" if watch.busy.id == "Busy%" else "Load"
+            gauges.append(Gauge(label, watch.busy, value(watch.busy), past(watch.busy), 100.0))
+        if watch.clock is not None:
+            label = "Bzy" if watch.clock.id == "Bzy_MHz" else "Clock"
+            gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id)))
+        if watch.watts is not None:
+            label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
+            limit = watch.limit_watts() if watch.watts.id == "PkgWatt" else None
+            note = f"of {limit:,.0f}" if limit else ""
+            gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note))
+        if watch.heat is not None:
+            hottest = watch.hottest()
+            if hottest is None:
+                gauges.append(Gauge("Hot", watch.heat, None))
+            else:
+                row, degrees = hottest
+                past_limit = alarm(watch.heat, degrees)
+                gauges.append(Gauge("Hot", watch.heat, degrees, note=self._where(row), alarm=past_limit))
+        if watch.interrupts is not None:
+            gauges.append(Gauge("", watch.interrupts, value(watch.interrupts)))
+        return gauges
+
+    def _where(self, row: RowId) -> str:
+        """The hottest place in a fixed width: the first CPU of the core, or the package."""
+        frame = self.watch_state.frame
+        if frame is None:
+            return ""
+        for instance in frame.topology.instances(self.watch_state.heat.scope if self.watch_state.heat else Scope.CORE):
+            if instance.row == row:
+                if instance.row.scope in {Scope.CORE, Scope.CPU}:
+                    return f"cpu{instance.cpus[0]}".ljust(3 + len(str(max(frame.topology.cpus))))
+                return row_name(frame.topology, instance.row)
+        return ""
+
+    def show_keys(self) -> None:
+        """Draw the footer: keys by rank as they fit, screens at the right."""
+        if not self.composed:
+            return
+        app_screens: Sequence[tuple[str, str, str]] = getattr(self.app, "screen_table", ())
+        width = self.size.width
+        tabs: list[tuple[TextSegment, str]] = []
+        for name, number, word in app_screens:
+            here = number == self.number
+            text = f" {number} {word}" if width >= 110 else f" {number}"
+            tabs.append(((text, StyleRole.SORTED if here else StyleRole.DIM), f"app.show_screen('{name}')"))
+        right = sum(len(segment[0]) for segment, _ in tabs) + 1
+        usable = [action for action in ACTIONS if action.label and not {Where.APP, self.where}.isdisjoint(action.where)]
+        kept: list[str] = []
+        used = 1
+        for action in sorted(usable, key=lambda action: action.rank):
+            size = len(self._key(action.shown)) + len(action.label) + 3
+            if used + size <= width - right:
+                kept.append(action.id)
+                used += size
+        segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
+        hot: list[Hot] = []
+        at = 1
+        for action in usable:
+            if action.id not in kept:
+                continue
+            key = self._key(action.shown)
+            segments += [(key, StyleRole.KEY), (f" {action.label}  ", StyleRole.DIM)]
+            size = len(key) + len(action.label) + 3
+            target = "app." if Where.APP in action.where else ""
+            hot.append(Hot(0, at, at + size - 1, f"{target}{action.call}"))
+            at += size
+        segments.append((" " * max(0, width - right - at), StyleRole.PLAIN))
+        at = max(at, width - right)
+        for segment, call in tabs:
+            hot.append(Hot(0, at, at + len(segment[0]), call))
+            segments.append(segment)
+            at += len(segment[0])
+        self.query_one("#keys", SegmentLines).show([segments], hot)
+
+    @staticmethod
+    def _key(shown: str) -> str:
+        return shown.split(" ", maxsplit=1)[0]
+
+    def notice(self, text: str) -> None:
+        """A sentence on the status line until the next key or frame that has something else to say."""
+        self._notice = text
+        self.show_status()
+
+    def show_status(self) -> None:
+        """Draw the status line."""
+        if not self.composed:
+            return
+        left = f" {self._notice}" if self._notice else f" {self.readout()}"
+        flags = self.flags()
+        right = "  ".join(flags) + " " if flags else ""
+        width = self.size.width
+        room = width - len(right) - 1
+        role = StyleRole.KEY if self._notice else StyleRole.DIM
+        text = left if len(left) <= room else left[: max(0, room - 1)] + "…"
+        self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
+
+    def readout(self) -> str:
+        """What the status line says when there is nothing else to say."""
+        return ""
+
+    def flags(self) -> list[str]:
+        """States that must not be overlooked."""
+        watch = self.watch_state
+        found = ["PAUSED" if watch.paused else "", watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
+        return [flag for flag in found if flag]
+
+    # Events
+
+    def on_key(self) -> None:
+        """A notice has been read once the next key is pressed."""
+        self._notice = ""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show one sentence when nothing else fits."""
+        if not self.composed:
+            return
+        width, height = event.size
+        tiny = width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(tiny, "-tiny")
+        if tiny:
+            text = f"{width}x{height} is too small: {SMALLEST[0]}x{SMALLEST[1]} is needed"
+            lines = textwrap.wrap(text, max(1, width))
+            self.query_one("#tiny", SegmentLines).show([[(line, StyleRole.PLAIN)] for line in lines])
+        self.show_columns()
+        self.show_summary()
+        self.show_status()
+
+    @property
+    def composed(self) -> bool:
+        """Whether the widgets are there. Textual resumes a screen on its first visit before it is composed."""
+        if not self._is_composed:
+            self._is_composed = bool(self.query("#tiny"))
+        return self._is_composed
+
+    def on_mount(self) -> None:
+        """Draw what came before the widgets were there."""
+        self.on_screen_resume()
+
+    def on_screen_resume(self) -> None:
+        """Take the newest frame: a hidden screen gets none."""
+        if not self.composed:
+            return
+        if self.watch_state.frame is not None:
+            self.show_frame()
+        else:
+            self.show_summary()

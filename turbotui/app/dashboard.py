@@ -1,0 +1,397 @@
+"""The Textual application: themes, screens as modes, one handler for frames."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual._styles_cache import StylesCache
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.screen import Screen
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.base import WatchScreen
+from turbotui.app.containment import Containment
+from turbotui.app.failed import FailedScreen
+from turbotui.app.help import Help
+from turbotui.app.key_gate import KeyGate
+from turbotui.app.lingering import Visited
+from turbotui.app.modal import Window
+from turbotui.app.palette import palette_commands
+from turbotui.app.saved import absent_of
+from turbotui.app.screen_table import SCREENS, build_screen
+from turbotui.app.tcc import tcc_prompt
+from turbotui.app.themes import THEMES, TUI_DEFAULTS
+from turbotui.app.watch import Watch
+from turbotui.app.watched import WatchedSession
+from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.bus import Latest
+from turbotui.sampling.frame import Frame
+from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
+from turbotui.widgets.profiles import Profile, Profiles
+
+_QUIET = 1.5  # seconds without a key after which the next one is not near
+_MOST_KEYS = 50
+_FAILED = "failed "
+"""Begins the mode that tells of a failed screen."""
+
+
+class FrameReady(Message, bubble=False):
+    """The sampler has left a frame in the mailbox."""
+
+
+class _Asked(Message, bubble=False):
+    """Something asked from another thread or a signal handler."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self.what = what
+
+
+class TurbotuiApp(App[int]):
+    """The dashboard of one machine.
+
+    `run()` returns the exit status; the terminal is restored by Textual whatever happens.
+
+    Args:
+        session: what is watched; started when the screen is there, stopped when it goes.
+        columns: visible at the start; None for the catalog's defaults that can be had.
+        theme: name of one of `THEMES`; None for the first.
+        profile: name and content of the saved view to begin with.
+        on_shown: called when the empty first screen is there.
+        on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
+
+    Attributes:
+        failure: the exception that ended the program, if one did.
+        containment: what failed without ending it.
+        terminal_lost: why the terminal could not be used any more, if that ended the program.
+
+    Raises:
+        UsageError: there is no such theme.
+    """
+
+    TITLE = "turbotui"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for(Where.APP),
+        *((spec.number, f"show_screen('{spec.id}')", spec.word) for spec in SCREENS),
+    ]
+    CSS = """
+    * { transition: none; }
+    .-banded Window > .window { margin-top: 1; }
+    """
+
+    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
+                 theme: str | None = None, profile: tuple[str, Profile] | None = None,
+                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
+        super().__init__(driver_class=TerminalDriver)
+        for known in THEMES:
+            self.register_theme(known)
+        if theme is not None and theme not in self.available_themes:
+            raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
+        self.theme = theme or THEMES[0].name
+        self.failure: BaseException | None = None
+        self.terminal_lost = ""
+        self.animation_level = "none"
+        self.session = session
+        # the line that says SIMULATED or RECORDED stays in sight above every window
+        self.set_class(session.machine.host.kind is not HostKind.REAL, "-banded")
+        self.watched = Watch(session, columns)
+        self._profile = profile
+        self._on_shown = on_shown
+        self._on_rest = on_rest
+        self._keys_since_rest = 0
+        self._last_key = 0.0
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
+        self._pending: Frame | None = None
+        self._visited: Visited[WatchScreen] = Visited()
+        self._loop_here: asyncio.AbstractEventLoop | None = None
+        self._asked_early: list[str] = []
+        self._keys = KeyGate(self, super().on_event)
+        self.containment = Containment(self, self._show_failed)
+        for spec in SCREENS:
+            self.add_mode(spec.id, partial(build_screen, spec, self.watched))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our variables for themes that do not have them."""
+        return TUI_DEFAULTS
+
+    @property
+    def screen_table(self) -> tuple[tuple[str, str, str], ...]:
+        """Mode, key and name of every screen, for footer and help."""
+        return tuple((spec.id, spec.number, spec.word) for spec in SCREENS)
+
+    # Start and end
+
+    def on_mount(self) -> None:
+        """Show the skeleton first, then start measuring."""
+        self._loop_here = asyncio.get_running_loop()
+        for what in self._asked_early:
+            self.request(what)
+        self.switch_mode(SCREENS[0].id)
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        if self._profile is not None:
+            self._use_profile(*self._profile)
+        self._want()
+        if self._on_shown is not None:
+            self._on_shown()
+        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
+
+    def on_unmount(self) -> None:
+        """Close every counter."""
+        self.session.stop()
+
+    def request(self, what: str) -> None:
+        """Ask for something from another thread or a signal handler: "quit", "end_interval"."""
+        loop = self._loop_here
+        if loop is None:
+            self._asked_early.append(what)
+        elif not loop.is_closed():
+            # A signal handler runs inside the loop's own wait: only this call ends that wait.
+            loop.call_soon_threadsafe(self.post_message, _Asked(what))
+
+    def request_quit(self) -> None:
+        """Quit; may be called from any thread or a signal handler."""
+        self.request("quit")
+
+    def request_end_interval(self) -> None:
+        """End the interval now; may be called from any thread or a signal handler."""
+        self.request("end_interval")
+
+    def on__asked(self, message: _Asked) -> None:
+        """Do it on the user interface's thread."""
+        if message.what == "end_interval":
+            self.session.end_interval()
+        else:
+            self.exit(0)
+
+    def on_terminal_lost(self, message: TerminalLost) -> None:
+        """Nobody can see or type anything any more: leave."""
+        self.terminal_lost = message.why
+        self.exit(TerminalError.exit_status)
+
+    def on_continued(self, _message: Continued) -> None:
+        """What the terminal shows is unknown: draw everything."""
+        if self.screen_stack:
+            self.screen.refresh()
+
+    def _handle_exception(self, error: Exception, *, alive: bool = False) -> None:
+        """Take away what failed; where that is not possible leave with the terminal restored, and the command says why.
+
+        Without Textual's own report, which shows every local variable.
+        """
+        if self.is_headless:
+            self.failure = error
+            super()._handle_exception(error)  # tests want the whole story
+        elif not self.containment.contain(error, alive=alive):
+            self.failure = error
+            self.exit(InternalError.exit_status)
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
+        """Outlive a key that fails."""
+        try:
+            return await super()._dispatch_action(namespace, action_name, params)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            self._handle_exception(error, alive=True)
+            return True
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """Outlive what fails while a frame is drawn: Textual would end this loop, and with it all keys."""
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            self._handle_exception(error)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys from the terminal one at a time, whatever else as it comes."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._keys_since_rest += 1
+            self._last_key = time.monotonic()
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
+    # Frames
+
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
+        watch = self.watched
+        base = self._base
+        left = () if base is None else self._visited.beside(base)
+        if base is not None:
+            groups = [row for screen in (base, *left) for row in screen.groups]
+            watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)
+        for screen in (() if base is None else (base, *left)):
+            screen.take(frame)
+        if watch.paused:
+            self._pending = frame
+        else:
+            watch.frame = frame.held or frame
+            if watch.follow_spies():
+                self._resumed()
+            self._draw()
+        for screen in (() if base is None else (base, *left)):
+            watch.record_shown(frame, *screen.shown)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Between two frames, let be done what would keep a key waiting."""
+        typed = self._keys_since_rest
+        if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
+            self._keys_since_rest = 0
+            # Textual 8.2 remembers in here the caches of closed windows, with every line they have drawn
+            StylesCache.get_inner_outer.cache_clear()
+            if self._on_rest is not None:
+                self._on_rest()
+
+    def _draw(self) -> None:
+        with self.batch_update():
+            for screen in self.screen_stack:
+                if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
+                    continue
+                if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
+                    screen.show_frame()
+
+    @property
+    def _base(self) -> WatchScreen | None:
+        screen = self.screen_stack[0] if self.screen_stack else None
+        return screen if isinstance(screen, WatchScreen) else None
+
+    def _want(self) -> None:
+        base = self._base
+        self.watched.want(base.wanted if base is not None else self.watched.columns)
+        if base is not None:
+            base.read_beside()
+
+    # Actions
+
+    async def action_quit(self) -> None:
+        """Leave with status 0."""
+        self.exit(0)
+
+    def action_suspend(self) -> None:
+        """Give the terminal back to the shell, and stop until it continues us."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.suspend()
+
+    def action_help(self) -> None:
+        """Show keys and columns."""
+        self.push_screen(Help(self.watched, self.screen_table))
+
+    def action_show_screen(self, name: str) -> None:
+        """Show one of SCREENS."""
+        left = self.current_mode
+        self.switch_mode(name)
+        if left.startswith(_FAILED):
+            self.remove_mode(left)
+        self.call_after_refresh(self._resumed)
+
+    def _show_failed(self, screen: WatchScreen, sentence: str) -> None:
+        """Have a screen made anew when it is shown the next time; if it is shown now, say why it is not."""
+        spec = next(spec for spec in SCREENS if spec.number == screen.number)
+        if spec.id == self.current_mode:
+            told = f"{_FAILED}{spec.id}"
+            self.add_mode(told, partial(FailedScreen, self.watched, spec.number, spec.word, sentence))
+            self.switch_mode(told)
+            self.call_after_refresh(self._resumed)
+        self.remove_mode(spec.id)
+        self.add_mode(spec.id, partial(build_screen, spec, self.watched))
+
+    def _resumed(self) -> None:
+        base = self._base
+        if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
+            base.show_columns()
+            base.show_frame()
+            self._want()
+
+    def action_next_screen(self, by: int) -> None:
+        """The next or previous one of SCREENS."""
+        here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
+        self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
+
+    def action_pause(self) -> None:
+        """Hold the picture; measuring and histories go on."""
+        watch = self.watched
+        watch.paused = not watch.paused
+        if not watch.paused and self._pending is not None:
+            watch.frame, self._pending = self._pending.held or self._pending, None
+            self._draw()
+        if self._base is not None:
+            self._base.show_status()
+
+    def action_end_interval(self) -> None:
+        """End the interval now."""
+        self.session.end_interval()
+
+    def action_step_interval(self, by: int) -> None:
+        """A longer or shorter interval."""
+        seconds = self.watched.step_interval(by)
+        if self._base is not None:
+            self._base.show_columns()
+            self._base.notice(f"interval {seconds:g} s")
+
+    def action_reset(self) -> None:
+        """Least, greatest and mean from now on."""
+        self.watched.history.reset()
+        if self._base is not None:
+            self._base.notice("least, greatest and mean start anew")
+
+    def action_tcc(self) -> None:
+        """Ask for the temperature that readouts count down from."""
+        if self._base is not None:
+            self.push_screen(*tcc_prompt(self.watched, self._base))
+
+    def action_use_profile(self, name: str) -> None:
+        """Show a saved view."""
+        try:
+            self._use_profile(name, Profiles(os.environ).load(name))
+        except TurbotuiError as error:
+            if self._base is not None:
+                self._base.notice(str(error))
+
+    def _use_profile(self, name: str, profile: Profile) -> None:
+        self.watched.take(profile)
+        if profile.theme in self.available_themes:
+            self.theme = profile.theme
+        absent = absent_of(profile, self.watched)
+        said = f"profile {name}" + (f"; not on this machine: {', '.join(absent)}" if absent else "")
+        self.action_show_screen(profile.screen if profile.screen in self._known_modes else SCREENS[0].id)
+        self.call_after_refresh(self._say, said)
+
+    @property
+    def _known_modes(self) -> frozenset[str]:
+        return frozenset(spec.id for spec in SCREENS)
+
+    def _say(self, sentence: str) -> None:
+        if self._base is not None:
+            self._base.notice(sentence)
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        names = [theme.name for theme in THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        if self._base is not None:
+            self._base.notice(f"theme {self.theme}")
+
+    def action_close(self) -> None:
+        """Nothing is open: Esc does nothing, and never quits."""
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action that works on this screen, every screen, every profile."""
+        return palette_commands(self, screen)

@@ -1,0 +1,66 @@
+"""What is shown in place of a screen that failed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from textual import events
+from textual.widget import Widget
+
+from turbotui.app.base import WatchScreen
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.segment_lines import SegmentLines
+
+
+class FailedScreen(WatchScreen):
+    """Says what failed, and that everything else goes on.
+
+    Args:
+        watch: what all screens share.
+        number, word: of the screen that failed.
+        sentence: what failed, and where its report is.
+    """
+
+    DEFAULT_CSS = "FailedScreen #failed { height: 1fr; }"
+
+    def __init__(self, watch: Watch, number: str, word: str, sentence: str) -> None:
+        super().__init__(watch)
+        # the class has a number and a word for a screen, this one stands for any of them
+        self.number = number  # type: ignore[misc]
+        self.word = word  # type: ignore[misc]
+        self._sentence = sentence
+
+    def body(self) -> Iterable[Widget]:
+        """The sentences."""
+        yield SegmentLines(id="failed")
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The summary only."""
+        return ()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap the sentences."""
+        super().on_resize(event)
+        self._say()
+
+    def on_screen_resume(self) -> None:
+        """Say it."""
+        super().on_screen_resume()
+        self._say()
+
+    def _say(self) -> None:
+        if not self.composed:
+            return
+        width = max(20, self.size.width - 2)
+        words = (f"▲ {self._sentence}.", "", "Measuring goes on, and so do the other screens.",
+                 f"{self.number} shows this one anew; if it fails at the same place again, turbotui ends.")
+        lines = [line for text in words for line in textwrap.wrap(text, width) or [""]]
+        self.query_one("#failed", SegmentLines).show([[(f" {line}", StyleRole.PLAIN)] for line in lines])
+
+    def readout(self) -> str:
+        """What to do."""
+        return f"{self.number} shows this screen anew"

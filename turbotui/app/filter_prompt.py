@@ -1,0 +1,33 @@
+"""f: a filter of rows, typed at the bottom, taking effect with every letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.app.prompt import Prompt
+from turbotui.quantities.filters import C, Filter, FilterError, parse_filter
+
+
+def filter_prompt(before: Filter[C], find: Callable[[str], C | None],
+                  take: Callable[[Filter[C]], None]) -> tuple[Prompt, Callable[[str | None], None]]:
+    """What to push: the prompt, and what follows it. Enter keeps what is typed, Esc brings back what was there.
+
+    Args:
+        before: the filter as it is.
+        find: the column of a name as a person types it, None if there is none.
+        take: shows the rows that a filter leaves; an empty one leaves all.
+    """
+
+    def typed(text: str) -> str:
+        try:
+            chosen = parse_filter(text, find)
+        except FilterError as error:
+            return str(error)
+        take(chosen)
+        return ""
+
+    def done(text: str | None) -> None:
+        if text is None:
+            take(before)
+
+    return Prompt("filter", before.text, typed), done

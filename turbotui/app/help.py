@@ -1,0 +1,101 @@
+"""F1: the keys, made from the table of actions, and the columns, made from the catalog."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.modal import Window
+from turbotui.app.watch import Watch
+from turbotui.widgets.cells import (
+    MARK_AMBER,
+    MARK_DISPUTED,
+    MARK_ESTIMATED,
+    MARK_OLD,
+    MARK_PARTIAL,
+    MARK_RED,
+    UNKNOWN,
+    StyleRole,
+)
+from turbotui.widgets.listing import Item, Listing
+
+MARKS: tuple[tuple[str, str], ...] = (
+    (UNKNOWN, "unknown; e says why, and what would help. Never 0."),
+    (MARK_AMBER, "past the first threshold."),
+    (MARK_RED, "past the second threshold."),
+    (MARK_ESTIMATED, "estimated: the counter ran part of the interval and was scaled."),
+    (MARK_OLD, "old: a CPU behind it did not answer in time; a longer interval (+) helps."),
+    (MARK_PARTIAL, "partial: a CPU inside this row did not answer."),
+    (MARK_DISPUTED, "disputed: another counter contradicts this one; e shows both."),
+    ("dim", "a core's or package's value, said again on its other CPUs."),
+    ("•", "tagged."),
+    ("›", "more columns than fit: → goes there."),
+)
+
+
+def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> list[Item]:
+    """Keys by place, marks, and every column that is to be had here."""
+    items: list[Item] = []
+    for where in Where:
+        members = [action for action in ACTIONS if action.where[0] is where]
+        if not members:
+            continue
+        items.append(Item(((where.value, StyleRole.SORTED),)))
+        items += [
+            Item(((f"  {action.shown:<12}", StyleRole.KEY), (action.help, StyleRole.PLAIN))) for action in members
+        ]
+        if where is Where.APP:
+            for _, number, word in screens:
+                items.append(Item(((f"  {number:<12}", StyleRole.KEY), (f"Screen: {word}.", StyleRole.PLAIN))))
+        items.append(Item(()))
+    items.append(Item((("Marks", StyleRole.SORTED),)))
+    items += [Item(((f"  {mark:<12}", StyleRole.KEY), (text, StyleRole.PLAIN))) for mark, text in MARKS]
+    items += [Item(()), Item((("Columns of this machine (C shows all, with reasons)", StyleRole.SORTED),))]
+    columns = [column for column in watch.session.catalog.columns if watch.why_absent(column) is None]
+    wide = max((len(column.id) for column in columns), default=0) + 2
+    for column in columns:
+        unit = f"{column.unit}; " if column.unit else ""
+        items.append(Item(((f"  {column.id:<{wide}}", StyleRole.KEY), (f"{unit}{column.help}", StyleRole.PLAIN))))
+    return items
+
+
+class Help(Window[None]):
+    """The keys and the glossary."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "move(-20)", "page up", show=False),
+        Binding("pagedown,space", "move(20)", "page down", show=False),
+        Binding("home", "move(-100000)", "top", show=False),
+        Binding("end", "move(100000)", "bottom", show=False),
+        Binding("question_mark,f1", "close", "close", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    Help > .window { height: 90%; max-width: 110; }
+    """
+
+    def __init__(self, watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> None:
+        super().__init__()
+        self._watch = watch
+        self._screens = screens
+
+    def compose(self) -> ComposeResult:
+        """The text in a window."""
+        with Vertical(classes="window") as window:
+            window.border_title = "keys and columns"
+            window.border_subtitle = "↓ PgDn scroll · Esc close"
+            yield Listing()
+
+    def on_mount(self) -> None:
+        """Fill it."""
+        self.query_one(Listing).show(help_items(self._watch, self._screens))
+
+    def action_move(self, by: int) -> None:
+        """Scroll."""
+        self.query_one(Listing).move(by)

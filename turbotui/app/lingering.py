@@ -1,0 +1,143 @@
+"""What a screen showed goes on being read for a while after the screen was left: on return its numbers are there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from turbotui.app.watched import WatchedSession
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import free_columns
+from turbotui.sources.source import Source
+
+LINGER: Final = 300.0
+"""Seconds."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Beside:
+    """Sources that a screen reads beside columns.
+
+    Attributes:
+        until: when they are closed, by the clock; None while their screen is shown.
+    """
+
+    sources: tuple[Source, ...]
+    signals: frozenset[SignalId]
+    until: float | None = None
+
+
+class Lingering:
+    """What the screens want of a session: now, for a while longer, and always because it costs nothing.
+
+    Args:
+        session: that reads it.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, session: WatchedSession, clock: Callable[[], float] = time.monotonic) -> None:
+        self._session = session
+        self._clock = clock
+        self._now: dict[ColumnId, CounterColumn] = {}
+        self._until: dict[ColumnId, tuple[CounterColumn, float]] = {}
+        self._beside: dict[object, _Beside] = {}
+
+    def want(self, columns: Iterable[CounterColumn], hidden: Collection[ColumnId] = ()) -> None:
+        """Read these columns; those of before linger.
+
+        Args:
+            columns: of what is shown now.
+            hidden: columns that a person took away: they do not linger.
+        """
+        until = self._clock() + LINGER
+        wanted = {column.id: column for column in columns}
+        self._until |= {name: (column, until) for name, column in self._now.items()}
+        self._until = {
+            name: found for name, found in self._until.items() if name not in wanted and name not in hidden}
+        self._now = wanted
+        self._ask()
+
+    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside columns; those of other owners linger.
+
+        Args:
+            owner: the screen that shows them; what it asked for before is forgotten.
+            sources: of signals that the session does not know by itself.
+            signals: what is read; none: nothing beside columns.
+        """
+        until = self._clock() + LINGER
+        for other, beside in self._beside.items():
+            if beside.until is None and other is not owner:
+                beside.until = until
+        self._beside.pop(owner, None)
+        if sources or signals:
+            self._beside = {owner: _Beside(tuple(sources), signals), **self._beside}
+        self._ask_beside()
+
+    def look(self, frame: Frame) -> None:
+        """With every frame: let go what has lingered for long enough, or takes a place that is needed."""
+        now = self._clock()
+        gone = {name for name, (_column, until) in self._until.items() if until <= now}
+        closed = [owner for owner, beside in self._beside.items() if beside.until is not None and beside.until <= now]
+        if self._until or self._beside:
+            if any(why.reason is Reason.NO_DESCRIPTORS for why in frame.capabilities.missing.values()):
+                gone |= self._until.keys()
+                closed = [owner for owner, beside in self._beside.items() if beside.until is not None]
+            elif self._crowded(frame):
+                gone |= {
+                    name for name, (column, _until) in self._until.items() if _takes_turns(column, frame.capabilities)
+                }
+        if gone:
+            self._until = {name: found for name, found in self._until.items() if name not in gone}
+            self._ask()
+        if closed:
+            self._beside = {owner: beside for owner, beside in self._beside.items() if owner not in closed}
+            self._ask_beside()
+
+    def _crowded(self, frame: Frame) -> bool:
+        """Whether a counter that is shown now had to share its place while others linger that might have taken it."""
+        if not any(_takes_turns(column, frame.capabilities) for column, _until in self._until.values()):
+            return False
+        return any(frame.estimated(column, SYSTEM_ROW) for column in self._now.values()
+                   if _takes_turns(column, frame.capabilities))
+
+    def _ask(self) -> None:
+        free = (column.id for column in free_columns(self._session.catalog, self._session.capabilities))
+        self._session.want({*self._now, *self._until, *free})
+
+    def _ask_beside(self) -> None:
+        found: dict[str, Source] = {}
+        signals: frozenset[SignalId] = frozenset()
+        for beside in self._beside.values():  # a PMU that two screens count on is opened by the one that is shown
+            found = {source.id: source for source in beside.sources} | found
+            signals |= beside.signals
+        self._session.read_also(tuple(found.values()), signals)
+
+
+def _takes_turns(column: CounterColumn, capabilities: Capabilities) -> bool:
+    """Whether a counter of the column may have to share its place with others."""
+    signals = (capabilities.signals.get(name) for name in (*column.needs, *column.wants))
+    return any(signal is not None and bool(signal.running) for signal in signals)
+
+
+class Visited(Generic[T]):
+    """The screens that were left less than `LINGER` ago: what is kept of each frame for them goes on being kept."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[T, float] = {}
+
+    def beside(self, here: T) -> tuple[T, ...]:
+        """The others, when this one is the screen that is shown."""
+        now = self._clock()
+        self._seen = {one: at for one, at in self._seen.items() if now - at < LINGER} | {here: now}
+        return tuple(one for one in self._seen if one is not here)

@@ -1,0 +1,40 @@
+"""The palette: what can be done on a screen, made from the tables of actions and screens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from textual.app import App, SystemCommand
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.base import WatchScreen
+from turbotui.app.screen_table import SCREENS
+from turbotui.widgets.profiles import Profiles
+
+_NOT_LISTED = frozenset({"palette", "interrupt", "close"})
+
+
+def palette_commands(app: App[int], screen: Screen[object]) -> Iterator[SystemCommand]:
+    """Every action that works on this screen, every screen, every saved view."""
+    for action in ACTIONS:
+        if action.id in _NOT_LISTED:
+            continue
+        if Where.APP in action.where:
+            target: Callable[[], object] = _runner(app, action.call, app)
+        elif isinstance(screen, WatchScreen) and screen.where in action.where:
+            target = _runner(app, action.call, screen)
+        else:
+            continue
+        yield SystemCommand(action.help.rstrip("."), f"key: {action.shown}", target)
+    for spec in SCREENS:
+        call = f"show_screen('{spec.id}')"
+        yield SystemCommand(f"Screen: {spec.word}", f"key: {spec.number}", _runner(app, call, app))
+    for name in Profiles(os.environ).names():
+        yield SystemCommand(f"Profile: {name}", "a saved view", _runner(app, f"use_profile({name!r})", app))
+
+
+def _runner(app: App[int], call: str, namespace: DOMNode) -> Callable[[], object]:
+    return lambda: app.run_worker(app.run_action(call, default_namespace=namespace))

@@ -1,0 +1,138 @@
+"""F2: every column this program knows, with what it means; Space shows and hides it in the table behind, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from turbotui.app.list_window import PickWindow
+from turbotui.app.watch import Watch
+from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet
+from turbotui.quantities.columns import Category, CounterColumn
+from turbotui.quantities.event_columns import SET
+from turbotui.quantities.formula_text import formula_of
+from turbotui.widgets.cells import StyleRole, scope_word
+from turbotui.widgets.listing import Item, Listing
+
+
+class Picker(PickWindow):
+    """The column picker."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
+
+    DEFAULT_CSS = """
+    Picker > .window { width: 64; }
+    Picker #about { height: 9; }
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[], None], current: str) -> None:
+        super().__init__()
+        self._watch = watch
+        self._changed = changed
+        self.first = current
+        self._said = ""
+        self._wide = max(len(column.id) for column in watch.session.catalog.columns)
+
+    def fill(self) -> None:
+        """The columns that match, by category, and the event sets."""
+        wanted = self.query_one(Input).value.lower()
+        items: list[Item] = []
+        for category in Category:
+            members = [
+                column
+                for column in self._watch.session.catalog.columns
+                if column.category is category and self._matches(column, wanted)
+            ]
+            if members:
+                items.append(Item(((category.value, StyleRole.TITLE),)))
+                items += [self._item(column) for column in members]
+        items += self._sets(wanted)
+        self.query_one(Listing).show(items)
+
+    def _sets(self, wanted: str) -> list[Item]:
+        """Event sets, each shown and hidden as a whole."""
+        try:
+            sets = self._watch.session.find_sets()
+        except UsageError as error:
+            return [Item((("event sets", StyleRole.TITLE),)), Item(((f" -  {error}", StyleRole.DIM),))]
+        found = [one for one in sets.values() if wanted in f"{SET}{one.name} {one.title}".lower()]
+        items = [Item((("event sets", StyleRole.TITLE),))] if found else []
+        for one in found:
+            mark = "✓" if self._added_of(one) else " "
+            name = (f"{SET + one.name:<{self._wide}} ", StyleRole.PLAIN)
+            items.append(Item(((f" {mark}  ", StyleRole.KEY), name, (one.title, StyleRole.DIM)), SET + one.name))
+        return items
+
+    def _added_of(self, one: EventSet) -> list[str]:
+        """The columns of a set that are there."""
+        names = {name for name, _what in self._watch.session.by_hand()}
+        return [column.name for column in one.columns if column.name in names]
+
+    @staticmethod
+    def _matches(column: CounterColumn, wanted: str) -> bool:
+        return wanted in column.id.lower() or wanted in column.help.lower() or wanted in column.category.value
+
+    def _item(self, column: CounterColumn) -> Item:
+        why = self._watch.why_absent(column)
+        if why is not None:
+            return Item(
+                ((f" -  {column.id:<{self._wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), column.id
+            )
+        mark = "✓" if self._watch.is_visible(column) else " "
+        unit = column.unit or ""
+        name = (f"{column.id:<{self._wide}} ", StyleRole.PLAIN)
+        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{unit:<4} {column.help}", StyleRole.DIM)), column.id)
+
+    def on_listing_moved(self) -> None:
+        """Say what the column means."""
+        key = self.query_one(Listing).key
+        if key.startswith(SET):
+            one = self._watch.session.find_sets()[key.removeprefix(SET)]
+            lines = [f"{one.name}: {one.title}", ", ".join(column.name for column in one.columns), one.origin]
+            self.say("\n".join((*lines, self._said)))
+            return
+        column = self._watch.session.catalog.get(key)
+        if column is None:
+            self.say("no column matches")
+            return
+        unit = f", {column.unit}" if column.unit else ""
+        first = f"{column.id}: per {scope_word(column.scope)}{unit}"
+        lines = [first, column.help, f"= {formula_of(column)}", column.document]
+        why = self._watch.why_absent(column)
+        if why is not None:
+            lines.insert(1, f"not here: {why.sentence()}")
+        self.say("\n".join(lines))
+
+    def action_show_or_hide(self) -> None:
+        """Show or hide the column under the cursor; the table behind changes at once."""
+        key = self.query_one(Listing).key
+        if key.startswith(SET):
+            self._toggle_set(self._watch.session.find_sets()[key.removeprefix(SET)])
+            self._changed()
+            self.fill()
+            self.on_listing_moved()
+            return
+        column = self._watch.session.catalog.get(key)
+        if column is not None and self._watch.toggle(column):
+            self._changed()
+            self.fill()
+
+    def _toggle_set(self, one: EventSet) -> None:
+        """Add a set, or take it away where it is there."""
+        there = self._added_of(one)
+        self._said = ""
+        if there:
+            for name in there:
+                self._watch.remove(name)
+            return
+        try:
+            columns = self._watch.add(SET + one.name)
+        except UsageError as error:
+            self._said = str(error)
+            return
+        absent = [column.id for column in columns if self._watch.why_absent(column) is not None]
+        self._said = f"not here, for the reasons above: {', '.join(absent)}" if absent else ""

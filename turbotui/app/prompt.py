@@ -1,0 +1,60 @@
+"""One line to type into, at the bottom: search and filter, taking effect with every letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Input, Static
+
+from turbotui.app.modal import Window
+
+
+class Prompt(Window[str]):
+    """Gives the text on Enter, None on Esc.
+
+    Args:
+        word: before the field.
+        text: to start with.
+        typed: called with every change; gives a sentence to show, or "".
+    """
+
+    DEFAULT_CSS = """
+    Prompt { align: left bottom; background: transparent; }
+    Prompt > Horizontal { height: 1; width: 100%; background: $tui-cursor; }
+    Prompt > Horizontal > .word { width: auto; color: $tui-accent; padding: 0 1; background: $tui-cursor; }
+    Prompt > Horizontal > .said {
+        width: auto; max-width: 60%; color: $tui-amber; padding: 0 1; background: $tui-cursor;
+    }
+    Prompt > Horizontal > Input, Prompt > Horizontal > Input:focus {
+        width: 1fr; background: $tui-cursor; color: $tui-strong;
+    }
+    """
+
+    def __init__(self, word: str, text: str, typed: Callable[[str], str]) -> None:
+        super().__init__()
+        self._word = word
+        self._text = text
+        self._typed = typed
+
+    def compose(self) -> ComposeResult:
+        """Word, field, sentence."""
+        with Horizontal():
+            yield Static(self._word, classes="word", markup=False)
+            yield Input(self._text, select_on_focus=False)
+            yield Static("", classes="said", markup=False)
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Take effect, and say what is wrong."""
+        self.query_one(".said", Static).update(self._typed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep it."""
+        self.dismiss(event.value)

@@ -1,0 +1,89 @@
+"""F2 on a table of rows: its columns, with what they mean; Space shows and hides them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from turbotui.app.list_window import PickWindow
+from turbotui.quantities.columns import Column
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+
+class Choosing(Protocol):
+    """Whose columns are chosen."""
+
+    @property
+    def known_columns(self) -> Sequence[Column[Any]]:
+        """Every column that there could be."""
+
+    def why_absent(self, column: Column[Any]) -> Unavailable | None:
+        """Why a column cannot be shown; None where it can."""
+
+    def is_shown(self, column: Column[Any]) -> bool:
+        """Whether a column stands in the table."""
+
+    def toggle(self, column: Column[Any]) -> None:
+        """Show or hide a column."""
+
+
+class RowPicker(PickWindow):
+    """The columns of one table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
+
+    DEFAULT_CSS = """
+    RowPicker > .window { width: 64; }
+    RowPicker #about { height: 6; }
+    """
+
+    def __init__(self, table: Choosing, current: str) -> None:
+        super().__init__()
+        self._choosing = table
+        self.first = current
+
+    def fill(self) -> None:
+        """The columns that match."""
+        wanted = self.query_one(Input).value.lower()
+        columns = self._choosing.known_columns
+        wide = max((len(column.id) for column in columns), default=0)
+        self.query_one(Listing).show([self._item(column, wide) for column in columns
+                                      if wanted in f"{column.id} {column.help}".lower()])
+
+    def _item(self, column: Column[Any], wide: int) -> Item:
+        why = self._choosing.why_absent(column)
+        if why is not None:
+            return Item(((f" -  {column.id:<{wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), column.id)
+        mark = "✓" if self._choosing.is_shown(column) else " "
+        name = (f"{column.id:<{wide}} ", StyleRole.PLAIN)
+        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{column.unit:<8}{column.help}", StyleRole.DIM)), column.id)
+
+    @property
+    def _current(self) -> Column[Any] | None:
+        key = self.query_one(Listing).key
+        return next((column for column in self._choosing.known_columns if column.id == key), None)
+
+    def on_listing_moved(self) -> None:
+        """Say what the column under the cursor is."""
+        column = self._current
+        if column is None:
+            self.say("no column matches")
+            return
+        why = self._choosing.why_absent(column)
+        unit = f", {column.unit}" if column.unit else ""
+        lines = [f"{column.id}{unit}", column.help, column.formula and f"= {column.formula}", column.document]
+        if why is not None:
+            lines.insert(1, f"not here: {why.sentence()}")
+        self.say("\n".join(line for line in lines if line))
+
+    def action_show_or_hide(self) -> None:
+        """Show or hide the column under the cursor; the table behind changes at once."""
+        column = self._current
+        if column is not None and self._choosing.why_absent(column) is None:
+            self._choosing.toggle(column)
+            self.fill()

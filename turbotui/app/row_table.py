@@ -1,0 +1,176 @@
+"""A screen whose table is a `RowTable`: all keys of tables, over rows of any kind."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Generic
+
+from turbotui.app.one_cell import OneCell
+from turbotui.app.row_picker import RowPicker
+from turbotui.app.table_keys import TableKeys
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import Column, ColumnId, R
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import HistoryRing
+from turbotui.widgets.cells import said
+from turbotui.widgets.explanation import past_lines
+from turbotui.widgets.row_content import RowContent, RowPainter, RowView
+from turbotui.widgets.row_history import RowHistory
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
+
+
+class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
+    """A screen that is given contents, one after the other.
+
+    Attributes:
+        painter_kind: what paints the lines.
+    """
+
+    unsorted = "the table's order"
+    painter_kind: type[RowPainter[R]] = RowPainter
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self.past = RowHistory()
+        self._chosen: dict[ColumnId, bool] = {}
+        self._marked: Frame | None = None
+
+    def new_table(self) -> TableWidget[RowContent[R], Column[R], Hashable]:
+        """See `TableKeys.new_table`."""
+        return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
+                           id="table")
+
+    def first_view(self) -> RowView[R]:
+        """How the table starts."""
+        return TableView()
+
+    def row_list(self) -> RowList[RowContent[R], Column[R], Hashable]:
+        """What lists the lines."""
+        return RowList()
+
+    def painter(self, view: RowView[R], seconds: float, width: int) -> RowPainter[R]:
+        """A painter of the lines."""
+        del seconds
+        return self.painter_kind(view, *row_slots(view, width), width)
+
+    def show_content(self, content: RowContent[R]) -> None:
+        """Show newer content, with the columns that it has and a person wants."""
+        columns = self._columns_of(content)
+        if columns != self._table.view.columns:
+            self.show_view(replace(self._table.view, columns=columns))
+        self._table.show_content(content)
+        self.past.push(content, *self._table.drawn)
+        self.show_mark()
+        self.show_status()
+
+    def _columns_of(self, content: RowContent[R]) -> tuple[Column[R], ...]:
+        return tuple(one for one in content.whole.columns if self._chosen.get(one.id, one.default))
+
+    def find_column(self, name: str) -> Column[R] | None:
+        """See `TableKeys.find_column`."""
+        content = self._table.content
+        columns = () if content is None else content.whole.columns
+        return next((column for column in columns if column.id.lower() == name.lower()), None)
+
+    def cell(self, column: Column[R], row: Hashable) -> OneCell:
+        """See `TableKeys.cell`. The cell is kept from now on."""
+        if self._table.content is not None:
+            self.past.keep(self._table.content, column, row)
+        return RowCell(self, column, row)
+
+    @property
+    def marked(self) -> Frame | None:
+        """See `TableKeys.marked`."""
+        return self._marked
+
+    def compare(self, *, begin: bool) -> None:
+        """See `TableKeys.compare`."""
+        self._marked = self.watch_state.frame if begin else None
+        self._change(mark=self._table.content if begin else None)
+
+    def evidence(self, column: Column[R], row: Hashable, width: int) -> list[str]:
+        """What stands behind a cell beside the column's own words: nothing, unless the screen knows more."""
+        del column, row, width
+        return []
+
+    # Columns
+
+    @property
+    def known_columns(self) -> Sequence[Column[R]]:
+        """Every column that there could be."""
+        return () if self._table.content is None else self._table.content.whole.columns
+
+    def why_absent(self, column: Column[R]) -> Unavailable | None:
+        """Why a column cannot be shown; None where it can."""
+        del column
+        return None
+
+    def is_shown(self, column: Column[R]) -> bool:
+        """Whether a column stands in the table."""
+        return any(column.id == shown.id for shown in self._table.view.columns)
+
+    def toggle(self, column: Column[R]) -> None:
+        """Show or hide a column."""
+        self._chosen[column.id] = not self.is_shown(column)
+        if self._table.content is not None:
+            self.show_content(self._table.content)
+
+    def action_columns(self) -> None:
+        """Open the picker."""
+        cell = self._table.selected
+        self.app.push_screen(RowPicker(self, cell[0].id if cell else ""))
+
+
+class RowCell(OneCell, Generic[R]):
+    """A cell of such a screen."""
+
+    top = 0.0
+
+    def __init__(self, screen: RowTableScreen[R], column: Column[R], row: Hashable) -> None:
+        self._screen = screen
+        self.column: Column[R] = column
+        self._row = row
+        self.seconds = screen.watch_state.interval
+
+    @property
+    def title(self) -> str:
+        """See `OneCell.title`."""
+        content = self._screen.table.content
+        if content is None:
+            return self.column.id
+        value = said(self.column, content.value(self.column, self._row))
+        return f"{self.column.id} · {content.name(self.column, self._row)} · {value}"
+
+    @property
+    def ring(self) -> HistoryRing | None:
+        """See `OneCell.ring`."""
+        return self._screen.past.ring(self.column.id, self._row)
+
+    def lines(self, width: int) -> list[str]:
+        """See `OneCell.lines`."""
+        column, content = self.column, self._screen.table.content
+        if content is None:
+            return textwrap.wrap(column.help, width)
+        cell = content.cell(column, self._row)
+        formula = content.whole.formula(column)
+        parts = [column.help, *([f"  {column.id} = {formula}"] if formula else []),
+                 f"  {column.id} = {said(column, cell.value)}"]
+        if cell.why is not None:
+            parts.append(f"unknown: {cell.why.sentence()}")
+        parts += [word for word, is_so in (
+            ("  ~ estimated: a counter ran part of the interval, and was scaled", cell.estimated),
+            ("  * partial: what it is made of was not counted all the time, so it is too low", cell.partial)) if is_so]
+        parts += [f"  ? disputed: {text}" for text in cell.disputed]
+        lines = [line for part in parts for line in textwrap.wrap(part, width, subsequent_indent="    ")]
+        if not column.identity:
+            lines += past_lines(column, self.ring, None, content.seq)
+        if column.document:
+            lines += textwrap.wrap(f"follows {column.document}", width)
+        more = self._screen.evidence(column, self._row, width)
+        return [*lines, *(["", *more] if more else [])]

@@ -1,0 +1,22 @@
+"""The screens of all features in the order of their keys: modes, tabs, help and palette are made from this table."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+from turbotui.app.base import WatchScreen
+from turbotui.app.watch import Watch
+from turbotui.feature import ScreenSpec
+from turbotui.features import FEATURES
+
+SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
+    sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
+)
+"""Every screen there is."""
+
+
+def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
+    """A new screen; its module is imported when a screen of it is first shown."""
+    made: WatchScreen = getattr(importlib.import_module(spec.module), spec.name)(watch)
+    return made

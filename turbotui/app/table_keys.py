@@ -1,0 +1,279 @@
+"""What the keys of every screen with a table do: each changes the view, or opens a window on it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Generic
+
+from textual.widget import Widget
+
+from turbotui.app.base import WatchScreen
+from turbotui.app.explain import Explain
+from turbotui.app.filter_prompt import filter_prompt
+from turbotui.app.graph import Graph
+from turbotui.app.one_cell import OneCell
+from turbotui.app.prompt import Prompt
+from turbotui.app.sort_menu import SortMenu
+from turbotui.app.watch import Watch
+from turbotui.quantities.tables import C, K
+from turbotui.sampling.frame import Frame
+from turbotui.tables.csv_lines import csv_text
+from turbotui.tables.envelope import envelope_now
+from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.comparison import difference_said, mark_line
+from turbotui.widgets.content import F
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
+
+
+class TableKeys(WatchScreen, Generic[F, C, K]):
+    """A screen with a table, shown as its `TableView` says; whoever changes that makes a new one.
+
+    Attributes:
+        unsorted: the sort menu's word for the table's own order.
+    """
+
+    unsorted: ClassVar[str] = "topology order"
+
+    DEFAULT_CSS = "TableKeys #compared { display: none; }"
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._query = ""
+        self._table: TableWidget[F, C, K] = self.new_table()
+
+    @abstractmethod
+    def new_table(self) -> TableWidget[F, C, K]:
+        """The widget as it starts."""
+
+    @abstractmethod
+    def find_column(self, name: str) -> C | None:
+        """A column that can be had, by its name in any case."""
+
+    @abstractmethod
+    def cell(self, column: C, row: K) -> OneCell:
+        """A cell for the windows that explain it and draw its past."""
+
+    @property
+    @abstractmethod
+    def marked(self) -> Frame | None:
+        """The frame of the moment that cells are compared with."""
+
+    @abstractmethod
+    def compare(self, *, begin: bool) -> None:
+        """Compare with what is shown now from now on, or show values again."""
+
+    def show_view(self, view: TableView[C, K]) -> None:
+        """Show the table another way."""
+        for line in self.query("#compared").results(SegmentLines):
+            line.display = view.mark is not None
+        self._table.show_view(view, self.watch_state.interval)
+        self.show_status()
+
+    def _change(self, **changes: object) -> None:
+        self.show_view(replace(self._table.view, **changes))  # type: ignore[arg-type]  # names and types are TableView's
+
+    def body(self) -> Iterable[Widget]:
+        """The line that says so when differences are shown, and the table."""
+        yield SegmentLines(base=StyleRole.CELL, id="compared")
+        yield self._table
+
+    @property
+    def table(self) -> TableWidget[F, C, K]:
+        """The table, for tests and the modals."""
+        return self._table
+
+    def show_mark(self) -> None:
+        """Say what is compared with what."""
+        if self.marked is not None and self.composed:
+            text = mark_line(self.marked, self.watch_state.frame)
+            self.query_one("#compared", SegmentLines).show([[(text.center(self.size.width), StyleRole.CELL)]])
+
+    # Status
+
+    def readout(self) -> str:
+        """The cell under the cursor in words."""
+        cell, content = self._table.selected, self._table.content
+        if content is None:
+            return "waiting for the first reading"
+        if cell is None:
+            chosen = self._table.view.filter.text
+            return f"no row passes the filter {chosen}: \\ changes it" if chosen else "no cell is under the cursor"
+        column, row = cell
+        if row in self._table.view.sums:
+            return f"{column.id} · sum of {len(self._table.view.tags)} tagged · {column.help}"
+        name, value = content.name(column, row), content.value(column, row)
+        if value is None:
+            why = content.why(column, row)
+            return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
+        mark = self._table.view.mark
+        words = said(column, value) if mark is None else difference_said(column, value, mark.value(column, row))
+        return f"{column.id} · {name} · {words} · {column.help}"
+
+    def flags(self) -> list[str]:
+        """The filter, with how many rows it leaves."""
+        text = self._table.view.filter.text
+        rows = sum(line.open is None for line in self._table.lines)
+        return [*super().flags(), *([f"filter {text}: {rows} rows"] if text else [])]
+
+    def on_table_widget_moved(self) -> None:
+        """Read out the cell under the cursor."""
+        self.show_status()
+
+    # Order
+
+    def _sort(self, column: C | None) -> None:
+        # Ids and names rise; of everything else the greatest is what one looks for.
+        self._change(sort=column, reverse=column is not None and not column.identity and column.decimals >= 0)
+        if column is not None:
+            self._table.select_column(column)
+
+    def on_table_widget_title_clicked(self, message: TableWidget.TitleClicked) -> None:
+        """Sort by the column; by the one that is sorted by already: reverse."""
+        view = self._table.view
+        column = self.find_column(message.column.id)
+        if view.sort is not None and view.sort.id == message.column.id:
+            self.action_reverse()
+        elif column is not None:
+            self._sort(column)
+
+    def action_sort_step(self, by: int) -> None:
+        """Sort by the next or previous visible column; before the first stands the table's own order."""
+        columns = self._table.columns_in_order
+        now = self._table.view.sort
+        at = next((at for at, column in enumerate(columns) if now is not None and column.id == now.id), -1)
+        at = (at + 1 + by) % (len(columns) + 1) - 1
+        self._sort(columns[at] if at >= 0 else None)
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self._change(reverse=not self._table.view.reverse)
+
+    def action_sort_menu(self) -> None:
+        """Choose the column from a list."""
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._sort(self.find_column(name) if name else None)
+
+        now = self._table.view.sort
+        self.app.push_screen(SortMenu(self._table.columns_in_order, now.id if now else "", self.unsorted), chosen)
+
+    # The cursor
+
+    def action_move(self, by: int) -> None:
+        """Up or down one row."""
+        self._table.move(by)
+
+    def action_page(self, by: int) -> None:
+        """Up or down one page."""
+        self._table.move(by * self._table.page)
+
+    def action_end(self, by: int) -> None:
+        """First or last row."""
+        self._table.move_to_end(last=by > 0)
+
+    def action_sideways(self, by: int) -> None:
+        """The next column."""
+        self._table.move_column(by)
+
+    def action_column(self, by: int) -> None:
+        """The next column, on groups too."""
+        self._table.move_column(by)
+
+    # Rows
+
+    def action_tag(self) -> None:
+        """Tag the row under the cursor, or take its tag away."""
+        row, tags = self._table.current, self._table.view.tags
+        if row is None or row in self._table.view.top or row in self._table.view.sums:
+            return
+        self._change(tags=tuple(tag for tag in tags if tag != row) if row in tags else (*tags, row))
+        if row not in tags and row in self._table.view.tags and self._table.line is not None:
+            self._table.move(1)
+
+    def action_untag(self) -> None:
+        """Clear all tags."""
+        self._change(tags=())
+
+    def action_mark(self) -> None:
+        """Compare with what is shown now, or show values again."""
+        begin = self.marked is None
+        if begin and (self.watch_state.frame is None or self.watch_state.frame.older is None):
+            self.notice("nothing to compare with yet: the first interval is not over")
+            return
+        self.compare(begin=begin)
+        self.show_mark()
+        self.notice("cells are differences from this moment on; b ends it" if begin else "values again")
+
+    def action_copy(self) -> None:
+        """The tagged rows, or the one under the cursor, to the clipboard as comma-separated values."""
+        table, row = self._table, self._table.current
+        rows = table.view.tags or (() if row is None else (row,))
+        content = table.content
+        if content is None or not rows:
+            self.notice("there is no row to copy")
+            return
+        host = self.watch_state.session.machine.host
+        self.app.copy_to_clipboard(csv_text(envelope_now(host), content.table(table.columns_in_order, rows)))
+        many = "s" if len(rows) != 1 else ""
+        self.notice(f"copied {len(rows)} row{many} as CSV, where the terminal lets programs copy (OSC 52)")
+
+    # Search and filter
+
+    def action_search(self) -> None:
+        """Find as one types; Enter keeps the place, Esc goes back."""
+        start = self._table.cursor
+
+        def typed(text: str) -> str:
+            self._query = text
+            return "" if not text or self._table.find(text) else f"nothing matches {text}"
+
+        def done(text: str | None) -> None:
+            if text is None and start is not None:
+                self._table.select(start)
+
+        self.app.push_screen(Prompt("find", "", typed), done)
+
+    def action_search_next(self) -> None:
+        """The next match of the last search."""
+        if self._query and not self._table.find(self._query, after=True):
+            self.notice(f"nothing matches {self._query}")
+
+    def action_filter(self) -> None:
+        """Filter as one types; Enter keeps it, Esc restores what was there, an empty one shows all rows."""
+        before = self._table.view.filter
+        self.app.push_screen(*filter_prompt(before, self.find_column, lambda chosen: self._change(filter=chosen)))
+
+    # Cells
+
+    def action_explain(self) -> None:
+        """Explain the cell under the cursor."""
+        cell = self._cell_of_one_row()
+        if cell is not None:
+            self._table.select(cell[1])  # whoever asks about a row wants to find it again
+            self.app.push_screen(Explain(self.cell(*cell)))
+
+    def _cell_of_one_row(self) -> tuple[C, K] | None:
+        """The cell under the cursor; None, with a word about it, on the sum of the tagged rows."""
+        cell = self._table.selected
+        if cell is not None and cell[1] in self._table.view.sums:
+            count = len(self._table.view.tags)
+            self.notice(f"the sum of {count} tagged rows is explained by the rows: go to one of them")
+            return None
+        return cell
+
+    def on_table_widget_cell_opened(self) -> None:
+        """Two clicks explain."""
+        self.action_explain()
+
+    def action_graph(self) -> None:
+        """Graph the cell under the cursor."""
+        cell = self._cell_of_one_row()
+        if cell is not None:
+            self._table.select(cell[1])
+            self.app.push_screen(Graph(self.cell(*cell)))
+

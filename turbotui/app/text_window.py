@@ -1,0 +1,54 @@
+"""A window with a text that is told anew with every frame, laid out for its width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from turbotui.app.modal import Window
+from turbotui.untrusted import guarded
+
+
+class TextWindow(Window[None]):
+    """Explains something, and goes on explaining it while frames come.
+
+    Args:
+        tell: gives the title, and the lines for a width in characters.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "close", "close", show=False)]
+    KEYS: ClassVar[str] = "Esc close"
+    """What the frame says of keys."""
+
+    def __init__(self, tell: Callable[[int], tuple[str, list[str]]]) -> None:
+        super().__init__()
+        self.tell = tell
+
+    def compose(self) -> ComposeResult:
+        """The text in a window: what comes before the first empty line, and the rest."""
+        with VerticalScroll(classes="window", can_focus=True) as window:
+            window.border_subtitle = self.KEYS
+            yield Static("", id="text", markup=False)
+            yield Static("", id="readings", markup=False)
+
+    def on_mount(self) -> None:
+        """Show it."""
+        self.show_frame()
+
+    def on_resize(self) -> None:
+        """Lay the lines out anew."""
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """Show the newest numbers."""
+        width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
+        title, lines = self.tell(max(20, width))
+        self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
+        at = lines.index("") if "" in lines else len(lines)
+        self.query_one("#text", Static).update(guarded("\n".join(lines[:at])))
+        self.query_one("#readings", Static).update(guarded("\n".join(lines[at:])))

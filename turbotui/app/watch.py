@@ -1,0 +1,404 @@
+"""What every screen shares: the machine being watched, what is visible, and what has been seen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from turbotui.app.lingering import Lingering
+from turbotui.app.watched import SpiedSession, WatchedSession
+from turbotui.machine.host import HostError
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.units import parse_celsius
+from turbotui.sampling.answers import SHARED
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.sampling.limits import SHORTEST_INTERVAL
+from turbotui.sampling.selection import default_columns, why_absent
+from turbotui.sources.source import Source
+from turbotui.untrusted import one_line
+from turbotui.widgets.cells import MARK_OLD
+from turbotui.widgets.profiles import Profile
+
+STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
+"""Intervals that + and - step through, in seconds."""
+
+LONG = 600
+"""Intervals kept of the whole machine, and of cells that somebody looked into."""
+
+_BUSY = ("Busy%", "Load%")
+_CLOCK = ("Bzy_MHz", "CurMHz", "MHz")
+_WATTS = ("PkgWatt", "SysWatt", "CorWatt")
+_HEAT = ("CoreTmp", "CCDTmp", "PkgTmp")
+_INTERRUPTS = ("IRQ/s",)
+
+
+class Watch:
+    """The state that outlives a change of screens. Lives on the user interface's thread only."""
+
+    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None) -> None:
+        self.session = session
+        self._lingering = Lingering(session)
+        self._wanted_visible: frozenset[ColumnId] = frozenset()
+        self.history = History()
+        self.frame: Frame | None = None
+        self.paused = False
+        self.mark: Frame | None = None
+        self.profile: Profile | None = None
+        self.interval = session.interval
+        topology = self._topology = session.machine.topology
+        catalog = session.catalog
+        self._absent: dict[ColumnId, Unavailable | None] = {}
+        self._absent_by: tuple[object, ...] = ()
+        defaults = default_columns(catalog, session.capabilities, topology, extras=True)
+        start = self._starting_columns(defaults) if columns is None or tuple(columns) == defaults else columns
+        self._visible = {column.id for column in start if self.why_absent(column) is None}
+        self.spied_on = session if isinstance(session, SpiedSession) else None
+        self._spied: tuple[CounterColumn, ...] = ()
+        self.follow_spies()
+        self.busy = self._first(_BUSY)
+        self.clock = self._first(_CLOCK)
+        self.watts = self._first(_WATTS)
+        self.heat = self._first(_HEAT)
+        self.interrupts = self._first(_INTERRUPTS)
+        self.kernel = self._kernel()
+        self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
+
+    def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
+        """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""
+        topology = self.session.machine.topology
+        repeated = {
+            name
+            for name, scope, other in (
+                ("Core", Scope.CORE, Scope.CPU),
+                ("Module", Scope.MODULE, Scope.CORE),
+                ("L3", Scope.L3, Scope.PACKAGE),
+                ("L3", Scope.L3, Scope.CORE),
+                ("Die", Scope.DIE, Scope.PACKAGE),
+                ("Node", Scope.NODE, Scope.PACKAGE),
+            )
+            if len(topology.instances(scope)) == len(topology.instances(other))
+        }
+        return [column for column in defaults if column.id not in repeated]
+
+    def _first(self, names: Sequence[ColumnId]) -> CounterColumn | None:
+        for name in names:
+            column = self.session.catalog.get(name)
+            if column is not None and self.why_absent(column) is None:
+                return column
+        return None
+
+    def _kernel(self) -> str:
+        try:
+            return one_line(self.session.machine.host.read_text("/proc/sys/kernel/osrelease"))
+        except HostError:
+            return ""
+
+    # Columns
+
+    @property
+    def columns(self) -> tuple[CounterColumn, ...]:
+        """The visible columns in print order."""
+        return tuple(column for column in self.session.catalog.columns if column.id in self._visible)
+
+    def is_visible(self, column: CounterColumn) -> bool:
+        """Whether a column is shown."""
+        return column.id in self._visible
+
+    def why_absent(self, column: CounterColumn) -> Unavailable | None:
+        """Why a column cannot be had on this machine now, None when it can: a counter may be lost at run time."""
+        session = self.session
+        latest = None if session.latest is None else session.latest.capabilities
+        by = (session.capabilities, latest, session.catalog)
+        if len(by) != len(self._absent_by) or any(a is not b for a, b in zip(by, self._absent_by, strict=True)):
+            self._absent_by = by
+            self._absent.clear()
+        if column.id not in self._absent:
+            why = why_absent(column, session.capabilities, self._topology)
+            if why is None and latest is not None:
+                why = next((latest.missing[name] for name in column.needs if name in latest.missing), None)
+            self._absent[column.id] = why
+        return self._absent[column.id]
+
+    def toggle(self, column: CounterColumn) -> bool:
+        """Show or hide a column; false when it cannot be had."""
+        if self.why_absent(column) is not None:
+            return False
+        self._visible ^= {column.id}
+        return True
+
+    def toggle_group(self, names: Sequence[str]) -> tuple[int, bool]:
+        """Hide every column of a group if one is visible, else show those that are shown by default.
+
+        Args:
+            names: of `Category`, or beginnings of the signals that a column of the group needs.
+
+        Returns:
+            How many columns changed, and whether they are visible now.
+        """
+        members = [
+            column
+            for column in self.session.catalog.columns
+            if self.why_absent(column) is None
+            and (column.category.name in names or any(need.startswith(tuple(names)) for need in column.needs))
+        ]
+        visible = {column.id for column in members} & self._visible
+        if visible:
+            self._visible -= visible
+            return len(visible), False
+        shown = {column.id for column in members if column.default} or {column.id for column in members}
+        self._visible |= shown
+        return len(shown), True
+
+    def find(self, name: str) -> CounterColumn | None:
+        """A column by its name in any case, if it can be had."""
+        wanted = name.lower()
+        for column in self.session.catalog.columns:
+            if column.id.lower() == wanted and self.why_absent(column) is None:
+                return column
+        return None
+
+    def swap_joules(self) -> str:
+        """Show every visible watt column as joules of the interval, or back.
+
+        Returns:
+            The unit that is shown now, "" where no column has both.
+        """
+        for old, new, unit in (("Watt", "_J", "joules"), ("_J", "Watt", "watts")):
+            pairs = [(name, name.removesuffix(old) + new) for name in self._visible if name.endswith(old)]
+            pairs = [(name, other) for name, other in pairs if self.find(other) is not None]
+            if pairs:
+                self._visible -= {name for name, _ in pairs}
+                self._visible |= {other for _, other in pairs}
+                return unit
+        return ""
+
+    # Counters added by hand
+
+    def add(self, text: str) -> tuple[CounterColumn, ...]:
+        """Add what the text names and show those of its columns that can be had.
+
+        Raises:
+            UsageError: it is no counter or event as written, or its name is taken.
+        """
+        columns = self.session.add_all(text)
+        self._visible |= {column.id for column in columns if self.why_absent(column) is None}
+        return columns
+
+    def remove(self, name: ColumnId) -> None:
+        """Take an added column away."""
+        self.session.remove(name)
+        self._visible.discard(name)
+
+    @property
+    def added_texts(self) -> tuple[str, ...]:
+        """What was added by hand, as it was typed."""
+        return self.session.typed()
+
+    # Spies
+
+    def follow_spies(self) -> bool:
+        """Show the columns that spies give now, and no longer those that they gave before; true if they changed."""
+        if self.spied_on is None or self.spied_on.spied is self._spied:
+            return False
+        before, self._spied = {column.id for column in self._spied}, self.spied_on.spied
+        now = {column.id for column in self._spied if column.default and self.why_absent(column) is None}
+        self._visible = (self._visible - before) | (self._visible & now) | (now - before)
+        return True
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this, and show its columns.
+
+        Raises:
+            UsageError: an event has the name of a column.
+        """
+        if self.spied_on is not None:
+            self.spied_on.spy(plan)
+            self.follow_spies()
+
+    def spy_flag(self) -> str:
+        """That the spies' file cannot be followed, "" where nothing is wrong."""
+        wrong = self.spied_on is not None and self.spied_on.spy_note
+        return "SPIES: THEIR FILE IS WRONG, SEE S" if wrong else ""
+
+    # Profiles
+
+    def take(self, profile: Profile) -> None:
+        """Show the columns of a profile, and measure at its interval; tables take the rest of it when they are shown.
+
+        Raises:
+            UsageError: one of its added counters is none, or its name is taken.
+        """
+        for text in profile.added:
+            self.add(text)
+        self.profile = profile
+        found = [self.find(name) for name in profile.columns]
+        self._visible = {column.id for column in found if column is not None}
+        seconds = max(SHORTEST_INTERVAL, profile.interval)
+        if seconds != self.interval:
+            self.interval = seconds
+            self.session.set_interval(seconds)
+
+    @property
+    def headline(self) -> tuple[CounterColumn, ...]:
+        """Columns of the summary lines."""
+        found = (self.busy, self.clock, self.watts, self.heat, self.interrupts)
+        return tuple(column for column in found if column is not None)
+
+    def want(self, columns: Iterable[CounterColumn]) -> None:
+        """Read these columns, and those of the summary, from the next tick on; see `lingering` for those of before."""
+        hidden = self._wanted_visible - self._visible
+        self._wanted_visible = frozenset(self._visible)
+        self._lingering.want((*columns, *self.headline, *(column for column, _ in self.kept)), hidden)
+
+    def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals of these sources beside columns for the screen that shows them."""
+        self._lingering.read_also(owner, sources, signals)
+
+    # Sparks
+
+    def sparks(self, width: int) -> Mapping[ColumnId, int]:
+        """Columns that have a picture of their history beside them, and its width on a screen of this width."""
+        size = 0 if width < 70 else 6 if width < 110 else 10 if width < 180 else 20
+        watts = self.session.catalog.get("CorWatt")
+        ratios = (self.session.catalog.get(name) for name in ("Ratio", "MinRatio"))
+        columns = [self.clock, *ratios, watts if watts is not None and self.is_visible(watts) else self.watts]
+        return {column.id: size for column in columns if column is not None and size and self.is_visible(column)}
+
+    def tops(self) -> dict[ColumnId, float]:
+        """Fixed tops of sparks and meters: 100 %, the greatest clock that cpufreq knows, the power limit."""
+        tops: dict[ColumnId, float] = {}
+        for column in (*self.headline, *self.columns):
+            if column.scale_max is not None:
+                tops[column.id] = column.scale_max
+            elif column.unit == "%":
+                tops[column.id] = 100.0
+        clock = self._highest("cpufreq.hw_max", "cpufreq.max")
+        if clock is not None and self.clock is not None:
+            tops[self.clock.id] = clock / 1e6
+        return tops
+
+    def limit_watts(self) -> float | None:
+        """The sustained power limits of all packages together."""
+        if self.frame is None or "limit.pkg.pl1" not in self.session.capabilities.signals:
+            return None
+        return self.frame.inputs(SYSTEM_ROW).value("limit.pkg.pl1")
+
+    def _highest(self, *signals: str) -> float | None:
+        frame = self.frame
+        if frame is None:
+            return None
+        for name in signals:
+            if name in self.session.capabilities.signals:
+                known = [level for level in frame.levels(name) if level is not None]
+                if known:
+                    return max(known)
+        return None
+
+    def hottest(self) -> tuple[RowId, float] | None:
+        """The row with the greatest temperature."""
+        if self.frame is None or self.heat is None:
+            return None
+        best: tuple[RowId, float] | None = None
+        rows = self.frame.rows(self.heat.scope)
+        for row, value in zip(rows, self.frame.cells(self.heat, rows), strict=True):
+            if isinstance(value, int | float) and (best is None or value > best[1]):
+                best = (row, value)
+        return best
+
+    # Frames
+
+    def record(self, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
+        """Take a frame into the histories, whether it is shown or the picture is paused, before it is drawn.
+
+        Args:
+            frame: the newest one.
+            sparks: columns kept for every CPU (core, package), so that a row has its past when it is scrolled to.
+            lines: further rows that have sparks: the groups of a tree.
+        """
+        self._lingering.look(frame)
+        if self._topology is not frame.topology:
+            self._topology = frame.topology
+            self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
+        if frame.older is None:
+            return
+        self.history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
+        for name in sparks:
+            column = self.session.catalog.get(name)
+            if column is not None:
+                coarser = (row for row in lines if row.scope.rank > column.scope.rank)
+                self.history.push(frame, (column,), frame.rows(column.scope))
+                self.history.push(frame, (column,), (SYSTEM_ROW, *coarser))
+        numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
+        self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
+        for column, row in self.kept:
+            self.history.push(frame, (column,), (row,), length=LONG)
+
+    def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
+        """Take what can be seen now into the histories: it was computed to be drawn, and may be asked about."""
+        if frame.older is not None:
+            self.history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
+
+    def keep(self, column: CounterColumn, row: RowId) -> None:
+        """Keep the history of a cell that somebody looked at, from now on."""
+        if (column, row) not in self.kept:
+            # The oldest are forgotten: nobody looks at more than a screenful of cells.
+            self.kept = (*self.kept[-63:], (column, row))
+
+    # Temperature target
+
+    def tell_tcc(self, text: str) -> str:
+        """Have temperatures count down from another target.
+
+        Args:
+            text: whole °C; empty: as the machine says.
+
+        Returns:
+            A sentence about what is so from now on.
+
+        Raises:
+            UsageError: it is no temperature.
+        """
+        degrees = parse_celsius(text) if text.strip() else None
+        self.session.tell_tcc(degrees)
+        if degrees is None:
+            return "temperatures count down from the target that the machine tells"
+        if not self._counts_down():
+            return "no temperature here counts down from a target: sensors tell degrees themselves, and TCC is not used"
+        return f"temperatures count down from {degrees} °C, as you told"
+
+    def tcc_flag(self) -> str:
+        """The state that must not be overlooked: temperatures are computed with a target that a person told."""
+        degrees = self.session.machine.tcc
+        if degrees is None:
+            return ""
+        return f"TCC {degrees} °C BY HAND" if self._counts_down() else f"TCC {degrees} °C NOT USED"
+
+    def _counts_down(self) -> bool:
+        signals = self.session.capabilities.signals
+        return any(signals[name].scale < 0 for name in ("temp.core", "temp.pkg") if name in signals)
+
+    def late_flag(self) -> str:
+        """That numbers are old because CPUs did not answer in time, and what helps."""
+        late = frozenset() if self.frame is None else self.frame.newer.late
+        if not late:
+            return ""
+        cpus = len(late - {SHARED})
+        who = f"{cpus} CPU{'s' * (cpus != 1)}" if cpus else "/proc"
+        return f"{who} LATE, {MARK_OLD} IS OLD: + LENGTHENS THE INTERVAL"
+
+    # Interval
+
+    def step_interval(self, by: int) -> float:
+        """The next longer or shorter interval of 1-2-5 steps."""
+        now = self.interval
+        if by > 0:
+            seconds = next((step for step in STEPS if step > now * 1.001), max(now, STEPS[-1]))
+        else:
+            seconds = next((step for step in reversed(STEPS) if step < now * 0.999), min(now, STEPS[0]))
+        self.interval = seconds
+        self.session.set_interval(seconds)
+        return seconds

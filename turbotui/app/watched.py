@@ -1,0 +1,87 @@
+"""What the dashboard needs of a session that watches a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from turbotui.events.set_files import EventSet
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.sources.source import Source
+
+
+class WatchedSession(Protocol):
+    """What the dashboard needs of `sampling.session.Session`; a scripted one serves tests."""
+
+    machine: Machine
+    capabilities: Capabilities
+    catalog: Catalog
+    latest: Frame | None
+    find_sets: Callable[[], Mapping[str, EventSet]]
+
+    @property
+    def interval(self) -> float:
+        """Nominal seconds between ticks."""
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+              on_end: Callable[[], None] | None = None) -> None:
+        """Sample on a thread of its own."""
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        """Read what these columns need from the next tick on."""
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Read these signals beside the columns' from the next tick on, and none of earlier calls."""
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        """Add counters, events, a formula or a set by hand."""
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Columns that were added, each with what it shows."""
+
+    def typed(self) -> tuple[str, ...]:
+        """What was added and not removed, as it was typed."""
+
+    def remove(self, name: ColumnId) -> None:
+        """Take an added column away."""
+
+    def end_interval(self) -> None:
+        """End the interval now."""
+
+    def set_interval(self, seconds: float) -> None:
+        """Change the nominal interval."""
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Take thermal readouts as counting down from here."""
+
+    def stop(self) -> None:
+        """Close every counter."""
+
+    def own_cost(self) -> OwnCost:
+        """What watching costs."""
+
+
+@runtime_checkable
+class SpiedSession(Protocol):
+    """A session whose CPUs can be given event sets of their own."""
+
+    spied: tuple[CounterColumn, ...]
+    spy_note: str
+
+    @property
+    def spies(self) -> SpyPlan:
+        """What spies count, or will from the next interval on."""
+
+    @property
+    def spy_notes(self) -> tuple[str, ...]:
+        """What could not be done of it, a sentence each."""
+
+    def spy(self, plan: SpyPlan) -> None:
+        """Have spies count this from the next interval on."""

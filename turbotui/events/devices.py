@@ -1,0 +1,169 @@
+"""The machine's PMUs by every name that perf accepts, each read from sysfs once, when it is first asked for.
+
+Names: exact, or without the number at the end, or without a leading "uncore_", or as a pattern, or by the PMU's `alias`
+file (kernel Documentation/ABI/testing/sysfs-bus-event_source-devices; perf-list(1)).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turbotui.events.names import HARDWARE, HW_CACHE, RAW
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
+from turbotui.untrusted import one_line
+
+# A number at the end tells instances apart; a hexadecimal one only from three digits on, else "_e" of a word would do.
+INSTANCE = re.compile(r"_?(?:\d+|[0-9a-f]{3,})", re.ASCII)
+_UNCORE = "uncore_"
+_PATTERN_CHARACTERS = frozenset("*?[")
+_CORE_TYPES = (HARDWARE, HW_CACHE, RAW)
+
+
+@dataclass(slots=True)
+class Devices:
+    """The PMUs of one machine.
+
+    Attributes:
+        names: all of them, sorted.
+    """
+
+    host: Host
+    names: tuple[str, ...]
+    _read: dict[str, Pmu | None] = field(default_factory=dict)
+    _matches: dict[str, tuple[Pmu, ...]] = field(default_factory=dict)
+    _core: tuple[Pmu, ...] | None = None
+    _precise: dict[str, int] = field(default_factory=dict)
+    _covered: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _aliases: Mapping[str, str] | None = None
+    _types: Mapping[int, str] | None = None
+    _holders: Mapping[str, tuple[str, ...]] | None = None
+
+    @classmethod
+    def of(cls, host: Host) -> Devices:
+        """List the machine's PMUs; none of them is read yet."""
+        return cls(host, list_pmus(host))
+
+    def exactly(self, name: str) -> Pmu | None:
+        """The PMU of that name in sysfs."""
+        if name not in self._read:
+            # Only a listed name becomes a path: the word comes from the command line.
+            self._read[name] = read_pmu(self.host, name) if name in self.names else None
+        return self._read[name]
+
+    def matching(self, word: str) -> tuple[Pmu, ...]:
+        """The PMUs that a word names: the exact one alone, else every one that fits; empty for none."""
+        found = self._matches.get(word)
+        if found is None:
+            found = self._matches[word] = self._match(word)
+        return found
+
+    def _match(self, word: str) -> tuple[Pmu, ...]:
+        if word in self.names:
+            pmu = self.exactly(word)
+            return () if pmu is None else (pmu,)
+        by_alias = self._by_alias().get(word)
+        if by_alias is not None:
+            pmu = self.exactly(by_alias)
+            return () if pmu is None else (pmu,)
+        fitting = [self.exactly(name) for name in self.names if names_instance(word, name)]
+        pmus = tuple(pmu for pmu in fitting if pmu is not None)
+        if not pmus and word == "cpu":  # a hybrid machine has one PMU for each kind of core instead
+            return self.core()
+        return pmus
+
+    def _by_alias(self) -> Mapping[str, str]:
+        if self._aliases is None:
+            texts = {name: _text(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
+            self._aliases = {text: name for name, text in texts.items() if text}
+        return self._aliases
+
+    def core(self) -> tuple[Pmu, ...]:
+        """The PMUs of the cores: "cpu", or every one that has a file `cpus`."""
+        if self._core is None:
+            named = [name for name in self.names if name == "cpu" or self.host.exists(f"{DEVICES}/{name}/cpus")]
+            found = (self.exactly(name) for name in named)
+            self._core = tuple(pmu for pmu in found if pmu is not None)
+        return self._core
+
+    def holding(self, event: str) -> tuple[Pmu, ...]:
+        """The PMUs that have an event of that name; only those of the cores if one of them has it."""
+        core = tuple(pmu for pmu in self.core() if find_event(pmu, event) is not None)
+        if core:
+            return core
+        if self._holders is None:
+            holders: dict[str, tuple[str, ...]] = {}
+            for name in self.names:
+                pmu = self.exactly(name)
+                for known in () if pmu is None else pmu.events:
+                    holders[known.lower()] = (*holders.get(known.lower(), ()), name)
+            self._holders = holders
+        found = (self.exactly(name) for name in self._holders.get(event.lower(), ()))
+        return tuple(pmu for pmu in found if pmu is not None and find_event(pmu, event) is not None)
+
+    def event_names(self) -> tuple[str, ...]:
+        """Every event name of every PMU."""
+        self.holding("")
+        return tuple(self._holders or ())
+
+    def of_type(self, kind: int) -> Pmu | None:
+        """The PMU with that number in perf_event_attr.type; for a core's generic types the only core PMU."""
+        if kind in _CORE_TYPES:
+            core = self.core()
+            return core[0] if len(core) == 1 else None
+        if self._types is None:
+            texts = {name: _text(self.host, f"{DEVICES}/{name}/type") for name in self.names}
+            self._types = {int(text): name for name, text in texts.items() if text.isdecimal()}
+        return self.exactly(self._types[kind]) if kind in self._types else None
+
+    def covered(self, pmu: Pmu) -> tuple[int, ...]:
+        """The CPUs near an uncore PMU (associated_cpus), which alone may open it; empty where it does not say."""
+        if pmu.name not in self._covered:
+            try:
+                cpus = parse_cpulist(_text(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
+            except ValueError:
+                cpus = frozenset()
+            self._covered[pmu.name] = tuple(sorted(cpus))
+        return self._covered[pmu.name]
+
+    def max_precise(self, pmu: Pmu | None) -> int:
+        """The highest precise_ip level of the PMU (caps/max_precise); 0 where it does not say."""
+        if pmu is None:
+            return 0
+        if pmu.name not in self._precise:
+            text = _text(self.host, f"{DEVICES}/{pmu.name}/caps/max_precise")
+            self._precise[pmu.name] = min(int(text), 3) if text.isdecimal() else 0
+        return self._precise[pmu.name]
+
+
+def names_instance(word: str, name: str) -> bool:
+    """Whether a word names a PMU without being its whole name."""
+    spellings = (word, f"{_UNCORE}{word}", word.removeprefix(_UNCORE))
+    if not _PATTERN_CHARACTERS.isdisjoint(word):
+        return any(fnmatch.fnmatchcase(name, each) for each in spellings[:2])
+    return any(
+        each and name.startswith(each) and (name == each or INSTANCE.fullmatch(name, len(each)) is not None)
+        for each in spellings
+    )
+
+
+def find_event(pmu: Pmu, name: str) -> PmuEvent | None:
+    """An event of a PMU as written, in lower case, in upper case: the first that is there."""
+    for spelling in (name, name.lower(), name.upper()):
+        if spelling in pmu.events:
+            return pmu.events[spelling]
+    return None
+
+
+def _text(host: Host, path: str) -> str:
+    """A small file's text, "" where it is not there: most PMUs have no such file."""
+    try:
+        return one_line(host.read_text(path))
+    except HostError:
+        return ""
+
+

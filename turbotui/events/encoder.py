@@ -1,0 +1,317 @@
+"""Our own engine: perf's event strings over sysfs (perf-list(1)), as attributes for perf_event_open(2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from turbotui.events.breakpoints import breakpoint_of
+from turbotui.events.devices import Devices
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.errors import (
+    EventSyntaxError,
+    ModifierError,
+    NoCounterError,
+    UnknownEventError,
+    UnknownPmuError,
+    UnknownTermError,
+    nearest,
+)
+from turbotui.events.grouping import regroup
+from turbotui.events.leaders import required_leader
+from turbotui.events.modifiers import Modifiers, parse_modifiers
+from turbotui.events.names import (
+    HARDWARE,
+    HARDWARE_NAMES,
+    HW_CACHE,
+    NANOSECOND_CLOCKS,
+    RAW,
+    SOFTWARE,
+    SOFTWARE_NAMES,
+    TOOL_NAMES,
+    TRACEPOINT,
+    cache_names,
+    generic_event,
+)
+from turbotui.events.patterns import alike
+from turbotui.events.syntax import EventTerm, Written, WrittenGroup, is_modifiers, parse
+from turbotui.events.terms import Settings, check_config, check_once, read_number, set_option, settings_of
+from turbotui.events.tracepoints import Tracepoints
+from turbotui.events.uncore.filters import check_together
+from turbotui.machine.host import Host, PerfAttr
+from turbotui.machine.pmus import EventError, Pmu
+
+_RAW = re.compile(r"r([0-9a-fA-F]{1,16})", re.ASCII)
+_TYPE_SHIFT = 32  # PERF_PMU_TYPE_SHIFT: a generic event carries a core PMU's type (uapi linux/perf_event.h)
+_TYPE_BITS = 32
+
+
+class EventEncoder:
+    """Encodes any number of strings for one machine, whose PMUs are read once.
+
+    Args:
+        host: the machine.
+        rings: letters of "ukh" that are counted where a string says nothing; None for all. They touch only events of
+            cores and of the kernel: an uncore PMU knows no rings and refuses the bits.
+    """
+
+    def __init__(self, host: Host, rings: str | None = None) -> None:
+        self.devices = Devices.of(host)
+        self.tracepoints = Tracepoints(host)
+        self._rings = None if rings is None else frozenset(rings)
+
+    def encode(self, text: str) -> tuple[EncodedEvent, ...]:
+        """The counters that a string names, in its order.
+
+        Raises:
+            EventError: one of the classes of `turbotui.events.errors`, for the first fault.
+        """
+        found: list[EncodedEvent] = []
+        groups = 0
+        for item in parse(text):
+            if isinstance(item, WrittenGroup):
+                alone = [one for member in item.members for one in self._alike(member)]
+                members = [self._event(member, item.modifiers) for member in alone]
+                grouped = regroup(item, members, groups)
+                self._check_filters(grouped)
+                groups += len({event.group for event in grouped})
+                found += grouped
+            else:
+                found += [event for one in self._alike(item) for event in self._event(one, "")]
+        return tuple(found)
+
+    def _alike(self, written: Written) -> list[Written]:
+        return alike(written, self.devices, self.tracepoints)
+
+    def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
+        """Refuse filters that a PMU cannot have at the same time, which the kernel does without a word."""
+        for name in dict.fromkeys(event.pmu for event in grouped):
+            pmu = self.devices.exactly(name)
+            if pmu is not None and pmu.cpumask:
+                check_together(pmu, [event.attr for event in grouped if event.pmu == name])
+
+    def _event(self, written: Written, group: str) -> list[EncodedEvent]:
+        if written.kind == "memory":
+            return self._breakpoint(written, group)
+        if written.kind == "numeric":
+            return self._numeric(written, group)
+        raw = _RAW.fullmatch(written.head)
+        generic = generic_event(written.head)
+        if raw is not None or generic is not None:
+            modifiers = self._modifiers(written, group)
+            settings = self._options(written)
+            if raw is not None:
+                return self._raw(written, int(raw[1], 16), settings, modifiers)
+            assert generic is not None  # noqa: S101 - the condition above says so; mypy cannot see it
+            return self._generic(written, *generic, settings, modifiers)
+        if written.head in TOOL_NAMES:
+            raise NoCounterError(f"{written.head} is measured by perf itself: the kernel has no counter for it.")
+        if written.terms is not None:
+            return self._of_pmus(written, group)
+        return self._named(written, group)
+
+    def _modifiers(self, written: Written, group: str) -> Modifiers:
+        letters = written.modifiers
+        if written.tail is not None and written.kind == "name":
+            if letters:
+                raise ModifierError(f"{written.text} has two colons; the modifiers stand after one.")
+            letters = written.tail
+        return parse_modifiers(letters, group)
+
+    def _options(self, written: Written) -> Settings:
+        """The terms of an event that is no PMU's: only those that every event knows."""
+        settings = Settings(event=written.head)
+        check_once(written.terms or ())
+        for term in written.terms or ():
+            if not set_option(settings, term):
+                raise UnknownTermError(f"The event {written.head} takes no term {term.name!r}; a PMU's events do.")
+        check_config(settings)
+        return settings
+
+    def _of_pmus(self, written: Written, group: str) -> list[EncodedEvent]:
+        pmus = self.devices.matching(written.head)
+        terms = written.terms or ()
+        if not pmus:
+            pmus = self.devices.holding(written.head)
+            terms = (EventTerm(written.head, None, written.position), *terms)
+        if not pmus:
+            near = nearest(written.head, self.devices.names)
+            raise UnknownPmuError(f"This machine has no PMU {written.head!r}{near}.")
+        modifiers = parse_modifiers(written.modifiers, group)
+        return self._each(pmus, lambda pmu: self._of_pmu(written, pmu, terms, modifiers))
+
+    def _each(self, pmus: Sequence[Pmu], encode: Callable[[Pmu], EncodedEvent]) -> list[EncodedEvent]:
+        """The PMUs that can count it; the first refusal when none can."""
+        found: list[EncodedEvent] = []
+        refused: EventError | None = None
+        for pmu in pmus:
+            try:
+                found.append(encode(pmu))
+            except EventError as error:
+                refused = refused or error
+        if not found and refused is not None:
+            raise refused
+        return found
+
+    def _of_pmu(self, written: Written, pmu: Pmu, terms: Sequence[EventTerm], modifiers: Modifiers) -> EncodedEvent:
+        cores = self.devices.core()
+        core = pmu in cores
+        settings = settings_of(pmu, terms, core=core, extended=core and len(cores) > 1)
+        return self._finish(written, pmu, settings, modifiers, f"{pmu.name}/{','.join(settings.shown)}/")
+
+    def _finish(
+        self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers, shown: str
+    ) -> EncodedEvent:
+        """The attribute of an event whose terms and modifiers are known."""
+        kind = settings.kind
+        if kind is None:
+            kind = RAW if pmu is None else pmu.type
+        core = pmu is None or not pmu.cpumask
+        flags = settings.flags | modifiers.flags(
+            lambda: self.devices.max_precise(pmu), leader=True, default_rings=self._rings if core else None
+        )
+        word, *others = settings.words
+        attr = PerfAttr(
+            kind, word, config1=others[0], config2=others[1], config3=others[2], config4=others[3], flags=flags,
+            sample_period=settings.fields.get("sample_period", 0),
+            branch_sample_type=settings.fields.get("branch_sample_type", 0),
+            sample_max_stack=settings.fields.get("sample_max_stack", 0),
+            aux_sample_size=settings.fields.get("aux_sample_size", 0),
+        )  # fmt: skip
+        cpus = () if pmu is None else pmu.cpumask or pmu.cpus
+        return EncodedEvent(
+            string=written.text,
+            fstr=_with_letters(shown, written, slashes=shown.endswith("/")),
+            pmu="" if pmu is None else pmu.name,
+            attr=attr,
+            name=settings.name or written.text,
+            unit=settings.unit,
+            scale=settings.scale,
+            snapshot=settings.snapshot,
+            per_package=settings.per_package,
+            cpus=cpus if settings.cpu is None else (settings.cpu,),
+            covers=self.devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
+            uncore=pmu is not None and bool(pmu.cpumask),
+            weak=modifiers.weak,
+            sample_read=modifiers.sample_read,
+            bpf=modifiers.bpf,
+            retire_latency=modifiers.retire_latency,
+            options=tuple(settings.options),
+            needs_leader=required_leader(pmu, attr),
+        )
+
+    def _generic(
+        self, written: Written, kind: int, config: int, settings: Settings, modifiers: Modifiers
+    ) -> list[EncodedEvent]:
+        settings.kind = kind
+        settings.words[0] |= config
+        if kind == SOFTWARE:
+            if config in NANOSECOND_CLOCKS:
+                settings.unit = "ns"
+            software = Pmu("software", SOFTWARE)
+            return [self._finish(written, software, settings, modifiers, written.head)]
+        cores = self.devices.core()
+        if len(cores) <= 1:
+            return [self._finish(written, cores[0] if cores else None, settings, modifiers, written.head)]
+        found = []
+        for pmu in cores:
+            own = replace(settings, words=[settings.words[0] | pmu.type << _TYPE_SHIFT, *settings.words[1:]])
+            found.append(self._finish(written, pmu, own, modifiers, f"{pmu.name}/{written.head}/"))
+        return found
+
+    def _raw(self, written: Written, config: int, settings: Settings, modifiers: Modifiers) -> list[EncodedEvent]:
+        cores = self.devices.core()
+        settings.words[0] |= config
+        if len(cores) <= 1:
+            settings.kind = RAW
+            return [self._finish(written, cores[0] if cores else None, settings, modifiers, written.head)]
+        return [
+            self._finish(written, pmu, settings, modifiers, f"{pmu.name}/config={config:#x}/") for pmu in cores
+        ]
+
+    def _numeric(self, written: Written, group: str) -> list[EncodedEvent]:
+        kind = read_number(written.head, "the type", _TYPE_BITS)
+        settings = Settings(kind=kind)
+        settings.words[0] = read_number(written.tail or "", "the config")
+        pmu = self.devices.of_type(kind)
+        if pmu is None and kind == SOFTWARE:
+            pmu = Pmu("software", SOFTWARE)
+        if pmu is None and kind not in (HARDWARE, HW_CACHE, RAW, TRACEPOINT):
+            raise UnknownPmuError(f"This machine has no PMU of type {kind}; see /sys/bus/event_source/devices.")
+        modifiers = parse_modifiers(written.modifiers, group)
+        return [self._finish(written, pmu, settings, modifiers, f"{kind}:{settings.words[0]:#x}")]
+
+    def _breakpoint(self, written: Written, group: str) -> list[EncodedEvent]:
+        point = breakpoint_of(written.head)
+        modifiers = parse_modifiers(point.modifiers, group)
+        flags = modifiers.flags(lambda: 0, leader=True, default_rings=self._rings)
+        return [
+            EncodedEvent(
+                string=written.text,
+                fstr=point.shown + (f":{point.modifiers}" if point.modifiers else ""),
+                pmu="breakpoint",
+                attr=replace(point.attr, flags=flags),
+                name=written.text,
+                weak=modifiers.weak,
+                sample_read=modifiers.sample_read,
+                bpf=modifiers.bpf,
+                retire_latency=modifiers.retire_latency,
+            )
+        ]
+
+    def _named(self, written: Written, group: str) -> list[EncodedEvent]:
+        """A PMU's event by its name alone, or a tracepoint."""
+        pmus = self.devices.holding(written.head)
+        tail = written.tail
+        if pmus:
+            modifiers = self._modifiers(written, group)
+            terms = (EventTerm(written.head, None, written.position),)
+            return self._each(pmus, lambda pmu: self._of_pmu(written, pmu, terms, modifiers))
+        if tail is None or is_modifiers(tail):
+            known = (*HARDWARE_NAMES, *SOFTWARE_NAMES, *cache_names(), *self.devices.event_names())
+            near = nearest(written.head, known)
+            if written.head in self.devices.names:
+                near = f"; it is a PMU, whose events are written {written.head}/EVENT/"
+            raise UnknownEventError(f"This machine has no event {written.head!r}{near}.")
+        modifiers = parse_modifiers(written.modifiers, group)
+        tracepoint = Pmu("tracepoint", TRACEPOINT)
+        found = []
+        for system, name, number in self.tracepoints.find(written.head, tail):
+            settings = Settings(kind=TRACEPOINT)
+            settings.words[0] = number
+            shown = f"{system}:{name}"
+            found.append(replace(self._finish(written, tracepoint, settings, modifiers, shown), name=shown))
+        return found
+
+
+def _with_letters(shown: str, written: Written, *, slashes: bool) -> str:
+    letters = written.modifiers or (written.tail if written.kind == "name" and is_modifiers(written.tail or "") else "")
+    if not letters:
+        return shown
+    return f"{shown}{letters}" if slashes else f"{shown}:{letters}"
+
+
+def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
+    """An event of a PMU that is at hand, for counting: a name of its events, or terms as between its slashes.
+
+    Raises:
+        EventError: one of the classes of `turbotui.events.errors`.
+    """
+    parsed = parse(f"{pmu.name}/{terms}/")
+    (written, *more) = parsed
+    if more or not isinstance(written, Written) or not written.terms:
+        raise EventSyntaxError(terms, 0, "the terms of one event are expected")
+    settings = settings_of(pmu, written.terms, core=False, extended=False)
+    word, *others = settings.words
+    config1, config2, config3, config4 = others
+    return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)
+
+
+def encode_event(host: Host, text: str) -> tuple[EncodedEvent, ...]:
+    """The counters that one string names on a machine. For many strings make one `EventEncoder`.
+
+    Raises:
+        EventError: one of the classes of `turbotui.events.errors`.
+    """
+    return EventEncoder(host).encode(text)

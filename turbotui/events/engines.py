@@ -1,0 +1,283 @@
+"""One interface over both engines: our own, over sysfs, and libpfm4's tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import Protocol
+
+from turbotui.errors import UsageError
+from turbotui.events.devices import Devices
+from turbotui.events.encoded import FLAGS, BareCodes, EncodedEvent
+from turbotui.events.encoder import EventEncoder
+from turbotui.events.errors import NoCodesError
+from turbotui.events.libpfm.errors import (
+    LibpfmAbsentError,
+    PfmError,
+    PfmInvalidError,
+    PfmNotFoundError,
+    PfmNotSupportedError,
+)
+from turbotui.events.libpfm.library import Libpfm, PmuKind, split_list
+from turbotui.events.libpfm.structures import PLM
+from turbotui.events.names import RAW
+from turbotui.events.terms import place, read_number
+from turbotui.machine.host import Host, HostKind, PerfAttr
+from turbotui.machine.pmus import EventError, Pmu
+
+_X86_CORES = ("cpu", "cpu_core", "cpu_atom", "cpu_lowpower")
+_USR, _OS, _INT, _ENABLE = 1 << 16, 1 << 17, 1 << 20, 1 << 22  # IA32_PERFEVTSELx (Intel SDM vol. 3, 20.2.1.1)
+
+
+class OsKind(Enum):
+    """Target of an encoding: PFM_OS_NONE, PFM_OS_PERF_EVENT, PFM_OS_PERF_EVENT_EXT. The value is --os's word."""
+
+    NONE = "none"
+    PERF = "perf"
+    PERF_EXT = "perf_ext"
+
+
+class Engine(Protocol):
+    """An engine that encodes event strings: libpfm, or turbotui's own."""
+
+    def encode(self, text: str) -> tuple[EncodedEvent, ...]:
+        """The counters that a string names.
+
+        Raises:
+            EventError, PfmError: one of their classes.
+        """
+
+    def codes(self, text: str) -> tuple[BareCodes, ...]:
+        """Encode as bare words for the PMU's registers.
+
+        Raises:
+            EventError, PfmError: one of their classes.
+        """
+
+
+class OwnEngine:
+    """perf's grammar over the PMUs that sysfs describes.
+
+    Args:
+        host: the machine.
+        rings: letters of "ukh" for where a string says nothing; None counts all.
+    """
+
+    def __init__(self, host: Host, rings: str | None = None) -> None:
+        self.encoder = EventEncoder(host, rings)
+
+    def encode(self, text: str) -> tuple[EncodedEvent, ...]:
+        """Encode as `EventEncoder.encode` does."""
+        return self.encoder.encode(text)
+
+    def codes(self, text: str) -> tuple[BareCodes, ...]:
+        """The event select register of x86 cores, with the enable bits that libpfm sets too.
+
+        Raises:
+            EventError: as encode; NoCodesError for anything else than a raw event of an x86 core.
+        """
+        return tuple(_select_register(event) for event in self.encode(text))
+
+
+def _select_register(event: EncodedEvent) -> BareCodes:
+    attr = event.attr
+    if event.pmu not in _X86_CORES or attr.type in (0, 3):
+        raise NoCodesError(
+            f"The event {event.string!r} has no register codes of its own: give a raw event of an x86 core, as "
+            "cpu/event=0xc0/."
+        )
+    word = attr.config | _INT | _ENABLE
+    word |= 0 if attr.flags >> FLAGS["exclude_user"] & 1 else _USR
+    word |= 0 if attr.flags >> FLAGS["exclude_kernel"] & 1 else _OS
+    return BareCodes(event.string, event.fstr, event.pmu, (word, attr.config1) if attr.config1 else (word,))
+
+
+class LibpfmEngine:
+    """libpfm's tables, checked against the PMUs that the kernel really has.
+
+    Args:
+        host: the machine.
+        library: the initialised library.
+        rings: letters of "ukh" for where a string says nothing.
+        extended: whether perf's own modifiers (period, precise, pinned ...) are understood.
+    """
+
+    def __init__(self, host: Host, library: Libpfm, rings: str = "uk", *, extended: bool = True) -> None:
+        self.library = library
+        self._devices = Devices.of(host)
+        self._plm = sum(PLM[letter] for letter in set(rings))
+        self._extended = extended
+
+    def encode(self, text: str) -> tuple[EncodedEvent, ...]:
+        """Each event of a comma list.
+
+        Raises:
+            PfmError: one of its classes; PfmNotSupportedError also where the kernel lacks the uncore PMU.
+        """
+        return tuple(self._encode(part) for part in split_list(text))
+
+    def _encode(self, string: str) -> EncodedEvent:
+        found = self.library.perf_encoding(string, self._plm, extended=self._extended)
+        model = self.library.pmu_of(found.idx)
+        attr = found.attr
+        if model.kind is PmuKind.UNCORE and attr.type == RAW:
+            # The library answers "raw core event" for an uncore PMU that sysfs lacks: it would count something else.
+            raise PfmNotSupportedError(string, f"the kernel has no PMU for {model.name} here")
+        pmu = self._devices.of_type(attr.type)
+        event = EncodedEvent(
+            string=string,
+            fstr=found.fstr,
+            pmu=model.name if pmu is None else pmu.name,
+            attr=attr,
+            engine="libpfm",
+            name=string,
+            cpus=() if pmu is None else pmu.cpumask or pmu.cpus,
+            covers=self._devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
+            uncore=pmu is not None and bool(pmu.cpumask),
+            cpu=found.cpu,
+            index=found.idx,
+        )
+        return event if pmu is None else _with_unit(event, pmu)
+
+    def codes(self, text: str) -> tuple[BareCodes, ...]:
+        """PFM_OS_NONE for each event of a comma list.
+
+        Raises:
+            PfmError: one of its classes.
+        """
+        found = []
+        for string in split_list(text):
+            raw = self.library.raw_encoding(string, self._plm)
+            model = self.library.pmu_of(raw.idx)
+            found.append(BareCodes(string, raw.fstr, model.name, raw.codes, "libpfm", raw.idx))
+        return tuple(found)
+
+
+def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:
+    """The event with the unit and scale of the sysfs event that is encoded the same: the library knows none."""
+    for known in pmu.events.values():
+        if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == _attr_words(event.attr):
+            return replace(
+                event, unit=known.unit, scale=known.scale, snapshot=known.snapshot, per_package=known.per_package
+            )
+    return event
+
+
+def _attr_words(attr: PerfAttr) -> list[int]:
+    return [attr.config, attr.config1, attr.config2, attr.config3]
+
+
+def _words(pmu: Pmu, text: str) -> list[int] | None:
+    words = [0, 0, 0, 0]
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        where = pmu.formats.get(name)
+        if where is None or where.word >= len(words) or value == "?":
+            return None
+        try:
+            words[where.word] |= place(pmu.name, where, read_number(value, name) if equals else 1)
+        except EventError:
+            return None
+    return words
+
+
+class AutoEngine:
+    """Our own engine first; libpfm where sysfs does not know the name.
+
+    Strings with "::" are libpfm's, and so are bare codes wherever it is there.
+
+    Args:
+        own: our engine.
+        libpfm: the other, or why it is not there.
+    """
+
+    def __init__(self, own: OwnEngine, libpfm: LibpfmEngine | UsageError) -> None:
+        self._own = own
+        self._libpfm = libpfm
+
+    def encode(self, text: str) -> tuple[EncodedEvent, ...]:
+        """Encode by the engine that knows the string.
+
+        Raises:
+            EventError, PfmError: of the engine that came nearest.
+            LibpfmAbsentError: the string is in libpfm's grammar, and the library is not there.
+        """
+        libpfm = self._libpfm
+        if "::" in text:
+            if isinstance(libpfm, UsageError):
+                raise libpfm
+            return libpfm.encode(text)
+        try:
+            return self._own.encode(text)
+        except EventError as error:
+            if isinstance(libpfm, UsageError):
+                raise
+            try:
+                return libpfm.encode(text)
+            except (PfmNotFoundError, PfmInvalidError, PfmNotSupportedError):
+                raise error from None
+
+    def codes(self, text: str) -> tuple[BareCodes, ...]:
+        """Codes of libpfm, or of our own engine where libpfm has none.
+
+        Raises:
+            EventError, PfmError: of libpfm where it is there.
+        """
+        if isinstance(self._libpfm, UsageError):
+            return self._own.codes(text)
+        try:
+            return self._libpfm.codes(text)
+        except PfmError as error:
+            try:
+                return self._own.codes(text)
+            except EventError as other:
+                raise (other if "/" in text else error) from None
+
+
+def open_engine(
+    host: Host,
+    kind: str = "auto",
+    rings: str | None = None,
+    os_kind: OsKind = OsKind.PERF_EXT,
+    force: str | None = None,
+) -> Engine:
+    """The engine of a name.
+
+    Args:
+        host: the machine.
+        kind: "own", "libpfm" or "auto".
+        rings: letters of "ukh" for where a string says nothing.
+        os_kind: PERF hides perf's own modifiers from libpfm.
+        force: the PMU model that libpfm shall take for this machine's, for the whole process.
+
+    Raises:
+        LibpfmAbsentError: libpfm was asked for and is not there, or the machine is not this one and no model is forced.
+    """
+    own = OwnEngine(host, rings)
+    if kind == "own":
+        return own
+    try:
+        library = open_library(host, force)
+    except (LibpfmAbsentError, PfmError) as error:
+        if kind == "libpfm" or force is not None:
+            raise
+        return AutoEngine(own, error)
+    libpfm = LibpfmEngine(host, library, rings or "uk", extended=os_kind is not OsKind.PERF)
+    return libpfm if kind == "libpfm" else AutoEngine(own, libpfm)
+
+
+def open_library(host: Host, force: str | None = None) -> Libpfm:
+    """Libpfm for a machine.
+
+    Raises:
+        LibpfmAbsentError: it is not installed, it knows no such model, or it would look at another machine's CPU.
+    """
+    if force is None and host.kind is not HostKind.REAL:
+        raise LibpfmAbsentError(
+            f"libpfm looks at the CPU it runs on, not at the {host.kind.value} machine {host.name}: "
+            "name a model with --force-pmu."
+        )
+    library = Libpfm(force=force)
+    if force is not None and not any(pmu.name == force for pmu in library.pmus()):
+        raise LibpfmAbsentError(f"libpfm {library.release} has no PMU model {force!r}.")
+    return library

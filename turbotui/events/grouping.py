@@ -1,0 +1,62 @@
+"""Events in braces, as groups that the kernel can schedule: one hardware PMU each (perf_event_open(2), "group_fd")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turbotui.events.encoded import FLAGS, EncodedEvent
+from turbotui.events.errors import GroupError
+from turbotui.events.leaders import led
+from turbotui.events.names import BREAKPOINT, SOFTWARE, TRACEPOINT
+from turbotui.events.syntax import WrittenGroup
+
+_FREE = (SOFTWARE, TRACEPOINT, BREAKPOINT)
+"""Types of the kernel's own counters: they join the group of any PMU."""
+_LEADER_ONLY = 1 << FLAGS["pinned"] | 1 << FLAGS["exclusive"]
+
+
+def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], first: int) -> list[EncodedEvent]:
+    """One group for each PMU that the members' names stand for.
+
+    A hardware event leads: a counter of the msr PMU stays 0 below a software leader.
+
+    Args:
+        written: the group.
+        members: the counters of each of its events.
+        first: number of the first group.
+
+    Raises:
+        GroupError: the members belong to different PMUs.
+    """
+    hardware = [events for events in members if events[0].attr.type not in _FREE]
+    free = [event for events in members for event in events if event.attr.type in _FREE]
+    if not hardware:
+        return _numbered(written, free, first)
+    pmus = [event.pmu for event in hardware[0]]
+    for events in hardware[1:]:
+        if [event.pmu for event in events] != pmus:
+            ours, theirs = (", ".join(names) or "the core" for names in (pmus, [event.pmu for event in events]))
+            raise GroupError(
+                f"The group {written.text} holds events of {ours} and of {theirs}: a group is of one PMU, so write one "
+                "for each."
+            )
+    uncore = any(events[0].uncore for events in hardware)
+    if free and len(pmus) > 1 and uncore:
+        raise GroupError(
+            f"The group {written.text} would count {free[0].string} once for each of {len(pmus)} PMUs: name one PMU."
+        )
+    found: list[EncodedEvent] = []
+    for index in range(len(pmus)):
+        own = [events[index] for events in hardware]
+        joined = [replace(event, cpus=own[0].cpus) for event in free]
+        found += _numbered(written, [event for event in led([*own, *joined]) if event.string], first + index)
+    return found
+
+
+def _numbered(written: WrittenGroup, events: Sequence[EncodedEvent], number: int) -> list[EncodedEvent]:
+    found = []
+    for index, event in enumerate(events):
+        attr = event.attr if index == 0 else replace(event.attr, flags=event.attr.flags & ~_LEADER_ONLY)
+        found.append(replace(event, attr=attr, group=number, leader=index == 0, group_name=written.name))
+    return found

@@ -1,0 +1,51 @@
+"""Events that the kernel takes only below a certain leader of their group.
+
+Intel's level-1 and level-2 top-down metrics are parts of the SLOTS fixed counter, so Linux refuses them under any other
+leader (arch/x86/events/intel/core.c, intel_pmu_hw_config; tools/perf/Documentation/topdown.txt). Whoever asks for one
+alone gets its leader beside it, as from perf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.names import RAW
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.pmus import Pmu
+
+SLOTS = 0x0400  # event 0x00, umask 0x04: TOPDOWN.SLOTS on fixed counter 3 (Intel SDM vol. 3, 20.3.9.3)
+_SLOTS_EVENT = "slots"  # its name in sysfs where the PMU has PERF_METRICS
+_FIRST_METRIC, _LAST_METRIC = 0x8000, 0x8700  # event 0x00, umask 0x80 to 0x87 (arch/x86/include/asm/perf_event.h)
+
+
+def is_metric(config: int) -> bool:
+    """Whether a core event of Intel's is one of the top-down metrics."""
+    return config & 0xFF == 0 and _FIRST_METRIC <= config <= _LAST_METRIC
+
+
+def required_leader(pmu: Pmu | None, attr: PerfAttr) -> PerfAttr | None:
+    """The event that has to lead the group of this one; None where it may be alone."""
+    if pmu is None or _SLOTS_EVENT not in pmu.events or attr.type not in (RAW, pmu.type) or not is_metric(attr.config):
+        return None
+    return PerfAttr(attr.type, SLOTS, flags=attr.flags)
+
+
+def led(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
+    """Events of one group in the order in which the kernel takes them, the leader that one of them needs in front.
+
+    A leader that nobody asked for has no string: it is opened, and its count is nobody's.
+    """
+    needed = next((event.needs_leader for event in events if event.needs_leader is not None), None)
+    if needed is None:
+        return tuple(events)
+    given = next((event for event in events if _same(event.attr, needed)), None)
+    if given is not None:
+        return (given, *(event for event in events if event is not given))
+    first = events[0]
+    unasked = EncodedEvent("", f"{first.pmu}/{_SLOTS_EVENT}/", first.pmu, needed, cpus=first.cpus)
+    return (unasked, *events)
+
+
+def _same(one: PerfAttr, other: PerfAttr) -> bool:
+    return (one.type, one.config, one.config1, one.config2) == (other.type, other.config, other.config1, other.config2)

@@ -1,0 +1,352 @@
+"""libpfm4 through ctypes: names of CPU models' events to encodings (pfm_get_os_event_encoding(3)).
+
+The library looks at the CPU of the process's own machine, once, when it is initialised. LIBPFM_FORCE_PMU names another
+model; it is read at that moment only, so a process works with one model: forcing a second one takes a second process.
+The library is not made for threads, so every call is made under a lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from turbotui.events.libpfm.attributes import MOST, AttributeLimit
+from turbotui.events.libpfm.errors import (
+    ERRORS,
+    LibpfmAbsentError,
+    PfmError,
+    PfmInvalidError,
+    PfmNotSupportedError,
+    PfmTooManyError,
+)
+from turbotui.events.libpfm.structures import (
+    OS_NONE,
+    OS_PERF_EVENT,
+    OS_PERF_EVENT_EXT,
+    PLM,
+    AttributeInformation,
+    EventInformation,
+    PerfArgument,
+    PmuInformation,
+    RawArgument,
+)
+from turbotui.machine.host import PerfAttr
+from turbotui.machine.perf_abi import PUBLISHED_SIZE, PerfEventAttr
+from turbotui.untrusted import decoded, one_line
+
+SONAME: Final = "libpfm.so.4"
+FORCE: Final = "LIBPFM_FORCE_PMU"
+_INVALID: Final = -2
+_UNIT_MASK: Final = 1  # PFM_ATTR_UMASK
+_SHOWN: Final = 80  # characters of a refused string
+
+
+class PmuKind(Enum):
+    """pfm_pmu_type_t."""
+
+    UNKNOWN = 0
+    CORE = 1
+    UNCORE = 2
+    OS_GENERIC = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RawEncoding:
+    """Words for registers: PFM_OS_NONE."""
+
+    codes: tuple[int, ...]
+    fstr: str
+    idx: int
+
+
+@dataclass(frozen=True, slots=True)
+class PerfEncoding:
+    """An attribute for perf_event_open(2). `cpu` is -1 unless the string says cpu=."""
+
+    attr: PerfAttr
+    fstr: str
+    idx: int
+    cpu: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class PfmPmu:
+    """A PMU model that the library knows.
+
+    Attributes:
+        number: pfm_pmu_t.
+        present: whether the library found it here, or was told to.
+    """
+
+    name: str
+    description: str
+    number: int
+    kind: PmuKind
+    events: int
+    first_event: int
+    max_encoding: int
+    counters: int
+    fixed_counters: int
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PfmAttribute:
+    """A unit mask or a modifier of an event; `equivalent` is what it stands for, attributes by colons."""
+
+    name: str
+    description: str
+    code: int
+    unit_mask: bool
+    default: bool
+    equivalent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PfmEvent:
+    """An event of a model, with every attribute that PFM_OS_PERF_EVENT_EXT offers."""
+
+    name: str
+    description: str
+    code: int
+    index: int
+    pmu: int
+    equivalent: str
+    precise: bool
+    attributes: tuple[PfmAttribute, ...]
+
+
+class Libpfm:
+    """The initialised library.
+
+    Args:
+        path: file or soname.
+        force: a model's name for LIBPFM_FORCE_PMU; None leaves the environment as it is. It must come before the first
+            initialisation of this process.
+
+    Raises:
+        LibpfmAbsentError: the library cannot be loaded.
+        PfmError: it cannot be initialised.
+    """
+
+    def __init__(self, path: str = SONAME, force: str | None = None) -> None:
+        try:
+            library = ctypes.CDLL(path)
+            library.pfm_get_os_event_encoding  # noqa: B018 - the symbol must be there
+        except (OSError, AttributeError) as error:
+            remedy = "Debian and Ubuntu: apt install libpfm4"
+            raise LibpfmAbsentError(f"libpfm4 cannot be loaded ({error}); {remedy}") from None
+        self._lock = threading.Lock()
+        self._library = library
+        self._free = ctypes.CDLL(None).free
+        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
+        library.pfm_strerror.restype = ctypes.c_char_p
+        library.pfm_get_os_event_encoding.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
+        library.pfm_get_event_attr_info.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
+        if force is not None:
+            os.environ[FORCE] = force
+        self.forced = os.environ.get(FORCE, "")
+        self._limit = AttributeLimit(self._equivalents)
+        with self._lock:
+            self._check(library.pfm_initialize(), "pfm_initialize")
+
+    @property
+    def release(self) -> str:
+        """As "4.13.0", by the name of the file that was loaded: pfm_get_version() is the same for every 4.x."""
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            found = re.search(r"/libpfm\.so\.(\d[\d.]*)", maps.read())
+        return found[1] if found else ""
+
+    def terminate(self) -> None:
+        """Give the library's memory back; every call after it is refused with `PfmNotInitializedError`."""
+        with self._lock:
+            self._library.pfm_terminate()
+
+    def error_text(self, code: int) -> str:
+        """pfm_strerror(3)."""
+        text: bytes | None = self._library.pfm_strerror(code)
+        return one_line(decoded(text or b""))
+
+    def _check(self, code: int, what: str) -> None:
+        if code == 0:
+            return
+        kind = ERRORS.get(code)
+        if kind is None:
+            raise PfmError(what, self.error_text(code), code)
+        raise kind(what, self.error_text(code))
+
+    def raw_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"], slots: int | None = None) -> RawEncoding:
+        """The registers' words of one event.
+
+        Args:
+            string: one event; lists have to be split (`split_list`).
+            plm: PFM_PLM* bits for where the string says nothing.
+            slots: size of an array of ours for the codes; None lets the library make one. With an array that is too
+                small the library frees memory that is not its own if it was asked for the canonical string too, so then
+                it is not asked.
+
+        Raises:
+            PfmError: its class for the code.
+        """
+        argument = RawArgument(size=ctypes.sizeof(RawArgument))
+        name = ctypes.c_void_p()
+        array = None
+        if slots is None:
+            argument.fstr = ctypes.pointer(name)
+        else:
+            array = (ctypes.c_uint64 * max(slots, 1))()
+            argument.codes, argument.count = ctypes.cast(array, ctypes.POINTER(ctypes.c_uint64)), slots
+        self._refuse(string)
+        with self._lock:
+            self._encode(string, plm, OS_NONE, argument)
+            codes = tuple(int(argument.codes[place]) for place in range(argument.count))
+            if array is None:
+                self._free(ctypes.cast(argument.codes, ctypes.c_void_p))
+            return RawEncoding(codes, self._taken(name), argument.idx)
+
+    def perf_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"], *, extended: bool = True) -> PerfEncoding:
+        """The perf attribute of one event.
+
+        Args:
+            string: one event; lists have to be split (`split_list`).
+            plm: PFM_PLM* bits for where the string says nothing.
+            extended: PFM_OS_PERF_EVENT_EXT, with the modifiers period, freq, precise, excl, pinned, cpu ...
+
+        Raises:
+            PfmError: its class for the code.
+        """
+        attr = PerfEventAttr(size=PUBLISHED_SIZE)
+        name = ctypes.c_void_p()
+        argument = PerfArgument(
+            attr=ctypes.pointer(attr), fstr=ctypes.pointer(name), size=ctypes.sizeof(PerfArgument), cpu=-1
+        )
+        self._refuse(string)
+        with self._lock:
+            self._encode(string, plm, OS_PERF_EVENT_EXT if extended else OS_PERF_EVENT, argument)
+            fstr = self._taken(name)
+        found = PerfAttr(
+            attr.type, attr.config, attr.config1, attr.config2, attr.config3, flags=attr.flags, config4=attr.config4,
+            sample_period=attr.sample_period, bp_type=attr.bp_type, branch_sample_type=attr.branch_sample_type,
+        )  # fmt: skip
+        return PerfEncoding(found, fstr, argument.idx, argument.cpu, argument.flags)
+
+    def _refuse(self, string: str) -> None:
+        """Refuse what the library would get wrong, or which would end the process.
+
+        Raises:
+            PfmInvalidError: C would see only what is before a NUL.
+            PfmTooManyError: it has, or stands for, more attributes than the library has places for.
+        """
+        if "\0" in string:
+            raise PfmInvalidError(string, self.error_text(_INVALID))
+        if self._limit.exceeded(string):
+            shown = string if len(string) <= _SHOWN else f"{string[:_SHOWN]}..."
+            raise PfmTooManyError(shown, f"it stands for more than {MOST} attributes")
+
+    def _equivalents(self) -> Iterator[tuple[str, str]]:
+        for pmu in self.pmus():
+            for event in self.events(pmu):
+                defaults = sum(attribute.default for attribute in event.attributes)
+                # what an event stands for is added to whatever the string has
+                yield "", ":".join(["_"] * (defaults + len(event.equivalent.replace(".", ":").split(":"))))
+                for attribute in event.attributes:
+                    if attribute.equivalent:
+                        yield attribute.name, attribute.equivalent
+
+    def _encode(self, string: str, plm: int, system: int, argument: ctypes.Structure) -> None:
+        self._check(
+            self._library.pfm_get_os_event_encoding(
+                string.encode("utf-8", "replace"), plm, system, ctypes.cast(ctypes.byref(argument), ctypes.c_void_p)
+            ),
+            string,
+        )
+
+    def _taken(self, name: ctypes.c_void_p) -> str:
+        """A string that the library allocated, which is freed."""
+        if not name.value:
+            return ""
+        text = one_line(decoded(ctypes.string_at(name.value)))
+        self._free(name)
+        return text
+
+    def pmus(self, *, present: bool = True) -> Iterator[PfmPmu]:
+        """The models: those of this machine, or all that the library was built with."""
+        number = 0
+        while True:
+            code, pmu = self._pmu(number)
+            number += 1
+            if code == _INVALID:
+                return  # beyond the last model; a hole is NOTSUPP
+            if code == 0 and (pmu.present or not present):
+                yield pmu
+
+    def _pmu(self, number: int) -> tuple[int, PfmPmu]:
+        """(result of the call, the model with that number)."""
+        found = PmuInformation(size=ctypes.sizeof(PmuInformation))
+        with self._lock:
+            code: int = self._library.pfm_get_pmu_info(number, ctypes.byref(found))
+        return code, PfmPmu(
+            name=_text(found.name), description=_text(found.desc), number=found.pmu, kind=PmuKind(found.type),
+            events=found.nevents, first_event=found.first_event, max_encoding=found.max_encoding,
+            counters=found.num_cntrs, fixed_counters=found.num_fixed_cntrs, present=bool(found.flags & 1),
+        )  # fmt: skip
+
+    def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:
+        """The events of a model."""
+        index = pmu.first_event
+        while index >= 0:
+            event = self.event(index)
+            if event is None:
+                return
+            yield event
+            with self._lock:
+                index = self._library.pfm_get_event_next(index)
+
+    def event(self, index: int) -> PfmEvent | None:
+        """The event with a number, as in `RawEncoding.idx`; None if there is none."""
+        found = EventInformation(size=ctypes.sizeof(EventInformation))
+        with self._lock:
+            if self._library.pfm_get_event_info(index, OS_PERF_EVENT_EXT, ctypes.byref(found)) != 0:
+                return None
+            attributes = []
+            for place in range(found.nattrs):
+                each = AttributeInformation(size=ctypes.sizeof(AttributeInformation))
+                if self._library.pfm_get_event_attr_info(index, place, OS_PERF_EVENT_EXT, ctypes.byref(each)) == 0:
+                    attributes.append(
+                        PfmAttribute(
+                            _text(each.name), _text(each.desc), each.code, each.type == _UNIT_MASK,
+                            bool(each.flags & 1), _text(each.equiv),
+                        )
+                    )
+        return PfmEvent(
+            name=_text(found.name), description=_text(found.desc), code=found.code, index=found.idx, pmu=found.pmu,
+            equivalent=_text(found.equiv), precise=bool(found.flags & 1), attributes=tuple(attributes),
+        )  # fmt: skip
+
+    def pmu_of(self, index: int) -> PfmPmu:
+        """The model that an event's number belongs to.
+
+        Raises:
+            PfmNotSupportedError: none.
+        """
+        event = self.event(index)
+        code, pmu = (PfmNotSupportedError.code, None) if event is None else self._pmu(event.pmu)
+        if pmu is None or code != 0:
+            raise PfmNotSupportedError(f"event {index:#x}", self.error_text(code))
+        return pmu
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """The events of a comma list: the library refuses lists."""
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _text(value: bytes | None) -> str:
+    return one_line(decoded(value or b""))

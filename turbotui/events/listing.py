@@ -1,0 +1,164 @@
+"""What a machine can count, by name, from both engines, and whether a counter opens now."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from turbotui.events.devices import Devices
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.engines import LibpfmEngine, OwnEngine
+from turbotui.events.errors import TracepointError
+from turbotui.events.leaders import led
+from turbotui.events.libpfm.errors import PfmError
+from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_errors import Circumstances, explain_perf
+from turbotui.machine.perf_groups import close_all, open_group
+from turbotui.machine.pmus import EventError
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_DESCRIPTIONS = {
+    # in the words of perf_event_open(2), shortened
+    "cpu-cycles": "cycles of the core while not halted; affected by frequency changes",
+    "instructions": "retired instructions",
+    "cache-references": "accesses of a cache: the last level on Intel, the second on AMD, the first on Arm",
+    "cache-misses": "misses of that cache: the last level on Intel, the second on AMD, the first on Arm",
+    "branch-instructions": "retired branch instructions",
+    "branch-misses": "mispredicted branch instructions",
+    "bus-cycles": "bus cycles, which can differ from core cycles",
+    "stalled-cycles-frontend": "cycles in which nothing was issued",
+    "stalled-cycles-backend": "cycles in which nothing was retired",
+    "ref-cycles": "cycles at a constant rate while not halted",
+    "cpu-clock": "time by the CPU's high-resolution timer",
+    "task-clock": "time for which the task ran",
+    "page-faults": "page faults",
+    "context-switches": "context switches",
+    "cpu-migrations": "moves of a task to another CPU",
+    "minor-faults": "page faults served without a disk",
+    "major-faults": "page faults that had to read a disk",
+    "alignment-faults": "unaligned accesses that the kernel had to mend",
+    "emulation-faults": "instructions that the kernel had to emulate",
+    "dummy": "counts nothing",
+    "bpf-output": "output of BPF programs",
+    "cgroup-switches": "context switches to a task of another cgroup",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEvent:
+    """One name that can be given to `encode`.
+
+    Attributes:
+        engine: "own" or "libpfm".
+        kind: "hardware", "software", "cache", "pmu", "tracepoint" or "model" (libpfm's).
+    """
+
+    name: str
+    pmu: str
+    description: str
+    unit: str
+    engine: str
+    kind: str
+
+
+def own_listing(engine: OwnEngine) -> Iterator[ListedEvent]:
+    """Everything that our engine knows by name, but for tracepoints."""
+    devices = engine.encoder.devices
+    core = ", ".join(pmu.name for pmu in devices.core())
+    for kind, pmu, names in (("hardware", core, HARDWARE_NAMES), ("software", "software", SOFTWARE_NAMES)):
+        known: dict[int, list[str]] = {}
+        for name, number in names.items():
+            known.setdefault(number, []).append(name)
+        for first, *others in known.values():
+            text = _DESCRIPTIONS[first] + (f" (or {', '.join(others)})" if others else "")
+            yield ListedEvent(first, pmu, text, "ns" if first.endswith("-clock") else "", "own", kind)
+    for name, _config in cache_listing():
+        cache, _, rest = name.rpartition("-") if not name.endswith("-misses") else name[:-7].rpartition("-")
+        what = f"{cache}: {rest}" if not name.endswith("-misses") else f"{cache}: {rest}s that miss"
+        yield ListedEvent(name, core, what, "", "own", "cache")
+    yield from _sysfs_listing(devices)
+
+
+def _sysfs_listing(devices: Devices) -> Iterator[ListedEvent]:
+    for name in devices.names:
+        pmu = devices.exactly(name)
+        for event in () if pmu is None else pmu.events.values():
+            yield ListedEvent(f"{name}/{event.name}/", name, event.text, event.unit, "own", "pmu")
+
+
+def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]:
+    """The tracepoints that a pattern "SYSTEM:NAME" names; none where tracefs cannot be read."""
+    system, colon, name = pattern.partition(":")
+    if not colon:
+        return
+    try:
+        found = engine.encoder.tracepoints.find(system or "*", name or "*")
+    except TracepointError:
+        return
+    for folder, each, number in found:
+        yield ListedEvent(f"{folder}:{each}", "tracepoint", f"tracepoint {number}", "", "own", "tracepoint")
+
+
+def model_listing(engine: LibpfmEngine) -> Iterator[ListedEvent]:
+    """Everything that libpfm knows of the PMUs it found, with a line for each unit mask."""
+    for pmu in engine.library.pmus():
+        for event in engine.library.events(pmu):
+            masks = [attribute for attribute in event.attributes if attribute.unit_mask]
+            name = f"{pmu.name}::{event.name}"
+            if not masks or any(mask.default for mask in masks):
+                yield ListedEvent(name, pmu.name, event.description, "", "libpfm", "model")
+            for mask in masks:
+                text = f"{event.description}: {mask.description}"
+                yield ListedEvent(f"{name}:{mask.name}", pmu.name, text, "", "libpfm", "model")
+
+
+def fits(event: ListedEvent, pattern: str) -> bool:
+    """Whether a name has the pattern in it, or fits it as a glob; capitals do not matter."""
+    if not pattern:
+        return True
+    name, wanted = event.name.lower(), pattern.lower()
+    if any(character in wanted for character in "*?["):
+        return fnmatch.fnmatchcase(name, wanted) or fnmatch.fnmatchcase(name, f"*/{wanted}/")
+    return wanted in name or wanted in event.pmu.lower()
+
+
+def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[int, ...]) -> Unavailable | None:
+    """Open a counter on one of its CPUs and close it again; None if that works.
+
+    Args:
+        host: the machine.
+        event: what to open; nothing is counted.
+        facts: of the machine, for the reason.
+        cpus: CPUs that are online.
+    """
+    usable = [cpu for cpu in event.cpus or cpus if cpu in cpus] or list(event.cpus)
+    if not usable:
+        return Unavailable(Reason.OFFLINE, f"{event.string}: no CPU of its PMU {event.pmu} is online")
+    try:
+        close_all(host, open_group(host, [one.attr for one in led((event,))], -1, usable[0]))
+    except HostError as error:
+        return explain_perf(error, f"perf {event.string}", facts, event.attr.type)
+    return None
+
+
+def opens(
+    host: Host,
+    engine: OwnEngine | LibpfmEngine,
+    event: ListedEvent,
+    facts: Circumstances,
+    cpus: tuple[int, ...],
+) -> Unavailable | None:
+    """Whether a listed event opens now: None if one of the counters it names does, else why the first does not."""
+    try:
+        encoded = engine.encode(event.name)
+    except (EventError, PfmError) as error:
+        return Unavailable(Reason.FAILED, str(error).rstrip("."))
+    refused: Unavailable | None = None
+    for each in encoded:
+        answer = try_open(host, each, facts, cpus)
+        if answer is None:
+            return None
+        refused = refused or answer
+    return refused

@@ -1,0 +1,109 @@
+"""The letters after an event: which rings, host or guest, how precise, how scheduled (perf-list(1), MODIFIERS)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from turbotui.events.encoded import FLAGS, PRECISE_SHIFT
+from turbotui.events.errors import ModifierError
+
+LETTERS = "ukhpPGHSDIWebR"
+_MOST_PRECISE = 3  # precise_ip has two bits
+_MOST_LETTERS = 16  # perf's grammar
+
+
+@dataclass(frozen=True, slots=True)
+class Modifiers:
+    """The modifiers of an event and of its group taken together.
+
+    Attributes:
+        rings: the letters of "ukh" that are counted, None where none was written: all are.
+        sides: the letters of "GH" that are counted, None where none was written: then guests and hosts both are, with
+            u and p too, as by perf since 6.13 ("perf tools: Don't set attr.exclude_guest by default").
+        precise: 0 to 3.
+        most_precise: P: as precise as the PMU can.
+    """
+
+    rings: frozenset[str] | None = None
+    sides: frozenset[str] | None = None
+    precise: int = 0
+    most_precise: bool = False
+    sample_read: bool = False
+    pinned: bool = False
+    exclusive: bool = False
+    idle_excluded: bool = False
+    weak: bool = False
+    bpf: bool = False
+    retire_latency: bool = False
+
+    def flags(self, max_precise: Callable[[], int], *, leader: bool, default_rings: frozenset[str] | None) -> int:
+        """The bits of perf_event_attr's flag word.
+
+        Args:
+            max_precise: how precise the PMU can be.
+            leader: whether the event leads its group or is alone; only such a one is pinned or exclusive.
+            default_rings: what is counted where no ring was written; None for all.
+        """
+        rings = self.rings if self.rings is not None else default_rings
+        word = 0
+        if rings is not None:
+            for letter, name in (("u", "exclude_user"), ("k", "exclude_kernel"), ("h", "exclude_hv")):
+                word |= (letter not in rings) << FLAGS[name]
+        precise = max_precise() if self.most_precise else self.precise
+        word |= precise << PRECISE_SHIFT
+        if self.sides is not None:
+            word |= ("H" not in self.sides) << FLAGS["exclude_host"]
+            word |= ("G" not in self.sides) << FLAGS["exclude_guest"]
+        word |= self.idle_excluded << FLAGS["exclude_idle"]
+        if leader:
+            word |= self.pinned << FLAGS["pinned"] | self.exclusive << FLAGS["exclusive"]
+        return word
+
+
+@functools.cache
+def parse_modifiers(letters: str, group: str = "") -> Modifiers:
+    """The letters of an event, then those of its group on top.
+
+    Raises:
+        ModifierError: an unknown letter, one given twice, or more than three p.
+    """
+    found = Modifiers()
+    for part in (letters, group):
+        found = _add(found, part)
+    return found
+
+
+def _add(found: Modifiers, letters: str) -> Modifiers:
+    if len(letters) > _MOST_LETTERS:
+        raise ModifierError(f"The modifiers {letters!r} are more than {_MOST_LETTERS} letters.")
+    precise = found.precise
+    for index, letter in enumerate(letters):
+        if letter not in LETTERS:
+            raise ModifierError(f"{letter!r} of {letters!r} is no event modifier; there are {' '.join(LETTERS)}.")
+        if letter != "p" and letter in letters[:index]:
+            raise ModifierError(f"The event modifier {letter!r} is given twice in {letters!r}.")
+        if letter in "ukh":
+            found = replace(found, rings=(found.rings or frozenset()) | {letter})
+        elif letter in "GH":
+            found = replace(found, sides=(found.sides or frozenset()) | {letter})
+        elif letter == "p":
+            precise += 1
+        else:
+            found = _SWITCHES[letter](found)
+    if precise > _MOST_PRECISE:
+        raise ModifierError(f"The modifiers ask for precision {precise}; ppp ({_MOST_PRECISE}) is the most there is.")
+    return replace(found, precise=precise)
+
+
+_SWITCHES: Mapping[str, Callable[[Modifiers], Modifiers]] = {
+    "P": lambda found: replace(found, most_precise=True),
+    "S": lambda found: replace(found, sample_read=True),
+    "D": lambda found: replace(found, pinned=True),
+    "e": lambda found: replace(found, exclusive=True),
+    "I": lambda found: replace(found, idle_excluded=True),
+    "W": lambda found: replace(found, weak=True),
+    "b": lambda found: replace(found, bpf=True),
+    "R": lambda found: replace(found, retire_latency=True),
+}

@@ -1,0 +1,243 @@
+"""Event sets: named columns of events, with alternatives for different processors, from TOML files.
+
+    [SET]                       the name that --add set:SET takes
+    title = "what it shows"
+    [[SET.column]]              one column; a name alone means the program's own column of that name
+    name = "MemRdGBs"           unit, decimals, help and document may follow
+    formula = "..."             or several [[SET.column.alternative]] with `formula`, `models` and `document`: the first
+                                that this machine can count is used
+
+`models` are patterns for "VENDOR-FAMILY-MODEL" as in GenuineIntel-6-8F, or "0xIMPLEMENTER-0xPART" of an Arm core as in
+0x41-0xd4f. An alternative without them suits every processor that knows its events.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turbotui.errors import UsageError
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.quantities import rows
+from turbotui.quantities.documents import DocumentError, parse_toml
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.grammar import ExpressionError
+from turbotui.quantities.rows import RowError, WrongKindError, make_row, tables
+
+_FOLDER = "sets"
+_USERS = "events.toml"
+"""The person's own sets, below $XDG_CONFIG_HOME (XDG Base Directory Specification)."""
+_NAME = re.compile(r"[A-Za-z][\w.-]*\Z", re.ASCII)
+
+
+class SetError(UsageError):
+    """A file of event sets that cannot be used as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to count a column.
+
+    Attributes:
+        formula: over event strings, ids of signals and dt.
+        models: patterns of processors; empty for every one.
+    """
+
+    formula: str
+    models: tuple[str, ...] = ()
+    document: str = ""
+
+    def suits(self, model: CpuModel) -> bool:
+        """Whether it is meant for this processor."""
+        found = model_id(model)
+        return not self.models or any(re.fullmatch(pattern, found) for pattern in self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumn:
+    """One column of a set. Without alternatives it is the program's own column of that name."""
+
+    name: str
+    alternatives: tuple[Alternative, ...] = ()
+    unit: str = ""
+    decimals: int | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSet:
+    """A named set of columns.
+
+    Attributes:
+        origin: the file that it is from, for people.
+    """
+
+    name: str
+    title: str
+    columns: tuple[SetColumn, ...]
+    origin: str
+
+
+def model_id(model: CpuModel) -> str:
+    """A processor as `models` names it; "" where it does not say what it is."""
+    if model.implementer is not None and model.part is not None:
+        return f"0x{model.implementer:02x}-0x{model.part:03x}"
+    if model.family is None or model.model is None:
+        return ""
+    return f"{model.vendor}-{model.family}-{model.model:X}"
+
+
+def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
+    """The sets of one TOML file, by name.
+
+    Args:
+        text: of the file.
+        origin: the file's name, for messages.
+
+    Raises:
+        SetError: it is no TOML, or not in the form that sets have; with the line.
+    """
+    try:
+        tables = parse_toml(text)
+    except DocumentError as error:
+        last = max(1, len(text.splitlines()))
+        where = str(error).replace("at end of document", f"at the end, line {last}")
+        raise SetError(f"{origin} cannot be used: {where}") from error
+    found = {}
+    for name, table in tables.items():
+        try:
+            title, columns = _read_set(name, table)
+        except RowError as error:
+            lines = enumerate(text.splitlines(), 1)
+            line = next((number for number, written in lines if error.key in written), 1)
+            raise SetError(f"{origin}, line {line}: {error}") from error
+        found[name] = EventSet(name, title, columns, origin)
+    return found
+
+
+def shipped_sets() -> dict[str, EventSet]:
+    """The sets that come with the program."""
+    found: dict[str, EventSet] = {}
+    folder = os.path.join(os.path.dirname(__file__), _FOLDER)  # importlib.resources takes 4 ms to import
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".toml"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found |= parse_sets(file.read(), name)
+    return found
+
+
+def read_sets(path: str) -> dict[str, EventSet]:
+    """The sets of a file of the person who runs the program, which is read here, whatever machine is watched.
+
+    Raises:
+        SetError: it cannot be read or used.
+    """
+    try:
+        text = read_given(path).text()
+    except GivenFileError as error:
+        raise SetError(f"{path} cannot be read: {error.why}") from error
+    return parse_sets(text, path)
+
+
+def known_sets(environment: Mapping[str, str], file: str = "") -> dict[str, EventSet]:
+    """The shipped sets, those of the person's own file, and those of a file that was named; a later one wins.
+
+    Raises:
+        SetError: a file cannot be used.
+    """
+    from turbotui.machine.own_files import config_folder  # noqa: PLC0415 - most runs have no sets of their own
+
+    users = os.path.join(config_folder(environment), _USERS) if environment.keys() & {"HOME", "XDG_CONFIG_HOME"} else ""
+    found = shipped_sets()
+    if os.path.exists(users):
+        found |= read_sets(users)
+    return found | (read_sets(file) if file else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column as written: either a formula or alternatives, or a name alone."""
+
+    name: str
+    unit: str = ""
+    help: str = ""
+    decimals: int | None = None
+    document: str = ""
+    formula: str = ""
+    alternative: tuple[Alternative, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A set as written."""
+
+    column: tuple[SetColumn, ...]
+    title: str = ""
+
+
+def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
+    """Title and columns of one table.
+
+    Raises:
+        RowError: it is no set.
+    """
+    if not isinstance(table, dict) or not _NAME.match(name):
+        raise RowError(name, f"{name!r} is no set: write [NAME] and [[NAME.column]]")
+    if not table.get("column"):
+        raise RowError(f"[{name}", f"the set {name} has no [[{name}.column]]")
+    found = make_row(_Set, table, column=tables(f"[[{name}.column]]", lambda one: _read_column(name, one)))
+    names = [column.name for column in found.column]
+    twice = next((one for one in names if names.count(one) > 1), None)
+    if twice is not None:
+        raise RowError(f'"{twice}"', f"the set {name} has two columns {twice}")
+    return found.title or name, found.column
+
+
+def _read_column(owner: str, table: Mapping[str, object]) -> SetColumn:
+    found = make_row(
+        _Column, table, name=_named, decimals=_decimals, formula=_formula,
+        alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative),
+    )  # fmt: skip
+    if found.formula and found.alternative:
+        raise RowError(f'"{found.name}"', f"the column {found.name} has a formula and alternatives: write one of them")
+    alone = (Alternative(found.formula, (), found.document),) if found.formula else found.alternative
+    return SetColumn(found.name, alone, found.unit, found.decimals, found.help)
+
+
+def _read_alternative(table: Mapping[str, object]) -> Alternative:
+    return make_row(Alternative, table, formula=_formula, models=_models)
+
+
+def _named(value: object) -> str:
+    if not rows.text(value):
+        raise WrongKindError("the name of a column")
+    return rows.text(value)
+
+
+def _decimals(value: object) -> int:
+    if rows.whole(value) not in range(10):
+        raise WrongKindError("a whole number from 0 to 9")
+    return rows.whole(value)
+
+
+def _formula(value: object) -> str:
+    found = rows.text(value)
+    if not found:
+        raise WrongKindError("a formula")
+    try:
+        parse_expression(found)
+    except ExpressionError as error:
+        raise RowError(found, str(error)) from error
+    return found
+
+
+def _models(value: object) -> tuple[str, ...]:
+    for pattern in rows.texts(value):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise RowError(pattern, f"{pattern!r} is no pattern of processors: {error}") from error
+    return rows.texts(value)

@@ -1,0 +1,239 @@
+"""The grammar of event strings, perf's (perf-list(1), perf-record(1) "-e"): text to a tree, without any machine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from turbotui.events.errors import EventSyntaxError
+from turbotui.events.modifiers import LETTERS
+
+_TERM_NAME = re.compile(r"[A-Za-z_*][A-Za-z0-9_.*?\-:]*|@[^,/=]+|[0-9][A-Za-z0-9_.\-]*")
+_BARE_VALUE = re.compile(r"[^,/'{}\s]+")
+_WORD = re.compile(r"[^,/{}:\s]+")
+_NUMERIC = re.compile(r"(0[xX][0-9a-fA-F]+|\d+):(0[xX][0-9a-fA-F]+|\d+)(?=[:,}]|\s|$)", re.ASCII)
+_MEMORY = re.compile(r"mem:")
+_GROUP = re.compile(r"([A-Za-z_][\w.\-]*)?\s*\{")
+_MODIFIERS = re.compile(r"[^,/{}:\s]*")
+_BLANK = " \t\n"
+
+
+@dataclass(frozen=True, slots=True)
+class EventTerm:
+    """A term between slashes: `name` or `name=value`.
+
+    Attributes:
+        value: None where there is no equals sign.
+    """
+
+    name: str
+    value: str | None
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One event as written.
+
+    Attributes:
+        text: all of it, with its modifiers.
+        position: index of its first character in the whole string.
+        head: the PMU, or the event's name; of a breakpoint everything after "mem:".
+        terms: what stands between slashes; None where there are no slashes.
+        tail: what follows a colon after the head, where no slashes are: modifiers or a tracepoint's name.
+        modifiers: letters after the slashes, or after a second colon.
+        kind: "name", "numeric" (type:config) or "memory".
+    """
+
+    text: str
+    position: int
+    head: str
+    terms: tuple[EventTerm, ...] | None = None
+    tail: str | None = None
+    modifiers: str = ""
+    kind: str = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenGroup:
+    """Events in braces."""
+
+    text: str
+    name: str
+    members: tuple[Written, ...]
+    modifiers: str
+
+
+def parse(text: str) -> tuple[Written | WrittenGroup, ...]:
+    """A whole string: events and groups, separated by commas.
+
+    Raises:
+        EventSyntaxError: with the position of what does not fit.
+    """
+    return _Parser(text).whole()
+
+
+def is_modifiers(text: str) -> bool:
+    """Whether every letter is a modifier."""
+    return bool(text) and all(letter in LETTERS for letter in text)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def whole(self) -> tuple[Written | WrittenGroup, ...]:
+        items: list[Written | WrittenGroup] = []
+        while True:
+            self._skip()
+            items.append(self._group() or self._event())
+            self._skip()
+            if self._at == len(self._text):
+                return tuple(items)
+            self._expect(",", "a comma or the end is expected here")
+
+    def _fail(self, what: str, position: int | None = None) -> EventSyntaxError:
+        return EventSyntaxError(self._text, self._at if position is None else position, what)
+
+    def _skip(self) -> None:
+        text, end = self._text, len(self._text)
+        while self._at < end and text[self._at] in _BLANK:
+            self._at += 1
+
+    def _next(self) -> str:
+        return self._text[self._at] if self._at < len(self._text) else ""
+
+    def _expect(self, character: str, what: str) -> None:
+        if self._next() != character:
+            raise self._fail(what)
+        self._at += 1
+
+    def _group(self) -> WrittenGroup | None:
+        start = self._at
+        match = _GROUP.match(self._text, start)
+        if match is None:
+            return None
+        self._at = match.end()
+        members = []
+        while True:
+            self._skip()
+            if self._next() == "{":
+                raise self._fail("a group cannot be inside a group")
+            members.append(self._event())
+            self._skip()
+            if self._next() == "}":
+                break
+            self._expect(",", "a comma or the closing brace is expected here")
+        self._at += 1
+        modifiers = ""
+        if self._next() == ":":
+            self._at += 1
+            modifiers = self._letters()
+            if not modifiers:
+                raise self._fail("modifiers are expected after the colon")
+        return WrittenGroup(self._text[start : self._at], match.group(1) or "", tuple(members), modifiers)
+
+    def _letters(self) -> str:
+        match = _MODIFIERS.match(self._text, self._at)
+        found = match.group() if match else ""
+        self._at += len(found)
+        return found
+
+    def _event(self) -> Written:
+        start = self._at
+        if _MEMORY.match(self._text, start):
+            return self._memory(start)
+        numeric = _NUMERIC.match(self._text, start)
+        if numeric is not None:
+            self._at = numeric.end()
+            modifiers = self._after_colon()
+            return Written(
+                self._text[start : self._at], start, numeric.group(1), tail=numeric.group(2), modifiers=modifiers,
+                kind="numeric",
+            )  # fmt: skip
+        word = _WORD.match(self._text, start)
+        if word is None:
+            raise self._fail("the name of an event or of a PMU is expected here")
+        self._at = word.end()
+        if self._next() == "/":
+            terms = self._terms()
+            modifiers = self._after_colon() if self._next() == ":" else self._letters()
+            return Written(self._text[start : self._at], start, word.group(), terms, modifiers=modifiers)
+        tail: str | None = None
+        modifiers = ""
+        if self._next() == ":":
+            self._at += 1
+            tail = self._letters()
+            if not tail:
+                raise self._fail("modifiers or the name of a tracepoint are expected after the colon")
+            # libpfm's names have more colons than a tracepoint: all of them belong to the event's name.
+            while self._next() == ":":
+                self._at += 1
+                if modifiers:
+                    tail = f"{tail}:{modifiers}"
+                modifiers = self._letters()
+        return Written(self._text[start : self._at], start, word.group(), tail=tail, modifiers=modifiers)
+
+    def _after_colon(self) -> str:
+        if self._next() != ":":
+            return ""
+        self._at += 1
+        letters = self._letters()
+        if not letters:
+            raise self._fail("modifiers are expected after the colon")
+        return letters
+
+    def _memory(self, start: int) -> Written:
+        self._at += len("mem:")
+        end = self._at
+        while end < len(self._text) and self._text[end] not in ",}" + _BLANK:
+            end += 1
+        body = self._text[self._at : end]
+        if not body:
+            raise self._fail("the address of the breakpoint is expected here")
+        self._at = end
+        return Written(self._text[start:end], start, body, kind="memory")
+
+    def _terms(self) -> tuple[EventTerm, ...]:
+        opening = self._at
+        self._at += 1
+        terms: list[EventTerm] = []
+        self._skip()
+        if self._next() == "/":
+            self._at += 1
+            return ()
+        while True:
+            self._skip()
+            terms.append(self._term(opening))
+            self._skip()
+            if self._next() == "/":
+                self._at += 1
+                return tuple(terms)
+            self._expect(",", "a comma or the closing slash is expected here")
+
+    def _term(self, opening: int) -> EventTerm:
+        start = self._at
+        if start == len(self._text):
+            raise self._fail("the slash has no closing slash", opening)
+        match = _TERM_NAME.match(self._text, start)
+        if match is None:
+            raise self._fail("a term, name or name=value, is expected here")
+        self._at = match.end()
+        self._skip()
+        if self._next() != "=":
+            return EventTerm(match.group(), None, start)
+        self._at += 1
+        self._skip()
+        if self._next() == "'":
+            end = self._text.find("'", self._at + 1)
+            if end < 0:
+                raise self._fail("the quotation mark has no closing one")
+            value = self._text[self._at + 1 : end]
+            self._at = end + 1
+            return EventTerm(match.group(), value, start)
+        found = _BARE_VALUE.match(self._text, self._at)
+        if found is None:
+            raise self._fail(f"a value is expected after {match.group()}=")
+        self._at = found.end()
+        return EventTerm(match.group(), found.group(), start)

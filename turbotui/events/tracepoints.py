@@ -1,0 +1,85 @@
+"""Tracepoints by name: tracefs has the number that perf_event_attr.config takes (Documentation/trace/events.rst)."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, field
+
+from turbotui.events.errors import TracepointError, nearest
+from turbotui.machine.host import Host, HostError
+
+_ROOTS = ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")
+_PATTERN_CHARACTERS = frozenset("*?[")
+REMEDY = "mount it as root: mount -t tracefs tracefs /sys/kernel/tracing"
+
+
+@dataclass(slots=True)
+class Tracepoints:
+    """The tracepoints of one machine; directories are listed once."""
+
+    host: Host
+    _root: str | None = None
+    _listed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def find(self, system: str, name: str) -> tuple[tuple[str, str, int], ...]:
+        """(system, name, id) of every tracepoint that two words or patterns name.
+
+        Raises:
+            TracepointError: tracefs cannot be read, or there is none.
+        """
+        written = f"{system}:{name}"
+        systems = self.systems(written)
+        found = []
+        names: list[str] = []
+        for folder in _fitting(system, systems):
+            names = self._list(f"{self._root}/{folder}")
+            found += [(folder, each, self._id(folder, each)) for each in _fitting(name, names)]
+        kept = tuple((folder, each, number) for folder, each, number in found if number is not None)
+        if not kept:
+            near = nearest(name, names) if names else nearest(system, systems)
+            raise TracepointError(f"The kernel has no tracepoint {written}{near}.")
+        return kept
+
+    def systems(self, written: str) -> list[str]:
+        """The groups of tracepoints.
+
+        Raises:
+            TracepointError: tracefs is not mounted, or refuses this user.
+        """
+        if self._root is None:
+            refused = False
+            for root in _ROOTS:
+                try:
+                    self._listed[root] = self.host.list_dir(root)
+                except HostError as error:
+                    refused = refused or error.name in ("EACCES", "EPERM")
+                    continue
+                self._root = root
+                break
+            else:
+                why = "this user may not read tracefs (run as root)"
+                if not refused:
+                    why = f"tracefs is not mounted ({REMEDY})"
+                raise TracepointError(f"{written} is no event of a PMU, and as a tracepoint it cannot be found: {why}.")
+        return self._list(self._root)
+
+    def _list(self, folder: str) -> list[str]:
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = self.host.list_dir(folder)
+            except HostError:
+                self._listed[folder] = ()  # files beside the groups are no groups
+        return list(self._listed[folder])
+
+    def _id(self, system: str, name: str) -> int | None:
+        try:
+            text = self.host.read_text(f"{self._root}/{system}/{name}/id").strip()
+        except HostError:
+            return None
+        return int(text) if text.isdecimal() else None
+
+
+def _fitting(word: str, names: list[str]) -> list[str]:
+    if _PATTERN_CHARACTERS.isdisjoint(word):
+        return [word] if word in names else []
+    return [name for name in names if fnmatch.fnmatchcase(name, word)]

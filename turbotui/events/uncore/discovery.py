@@ -1,0 +1,183 @@
+"""Every uncore PMU of a machine as instances: of which kind, with which number, on which package and die.
+
+An uncore PMU is one that says in `cpumask` on which CPUs it wants to be opened: one CPU for each thing that it counts
+(kernel Documentation/ABI/testing/sysfs-bus-event_source-devices). Names: kernel arch/x86/events/intel/uncore.c,
+arch/x86/events/amd/uncore.c, drivers/perf, nvidia-tegra{241,410}-pmu.rst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from turbotui.events.devices import Devices
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import DEVICES, Pmu
+from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
+from turbotui.untrusted import one_line
+
+_NVIDIA = re.compile(r"(nvidia_\w+?_pmu)_(\d+)(?:_rc_(\d+))?", re.ASCII)
+_UNNAMED = "nvidia_uncore_pmu"
+_HISILICON = re.compile(r"(hisi)_sccl\d+_([a-z]\w*?)(\d+)(?:_(\d+))?", re.ASCII)  # kernel hisi-pmu.rst
+_NUMBERED = re.compile(r"(\w+?)_(\d+|[0-9a-f]{3,})", re.ASCII)  # amd_l3 keeps its digit, smmuv3_pmcg_2b400 does not
+_ENDING = re.compile(r"([\w.]*[a-z]{2})(\d+)(?:\.(\d+))?", re.ASCII)  # dmar0, imx8_ddr0, cxl_pmu_mem0.1; neither amd_l3
+_NOT_UNCORE = ("power", "power_core", "msr")  # energy and time: other sources read them, with columns of their own
+_IDLE = "cstate_"
+_PRODUCT_SHIFT = 20  # PMIIDR: the product is bits 31:20 (Arm CoreSight PMU architecture, PMIIDR)
+_FABRIC_PRODUCT = 0x2CF  # NVIDIA's coherency fabric
+_OLYMPUS = (0x4E, 0x010)  # MIDR implementer and part of the CPUs around a Tegra410
+UNKNOWN = -1
+"""A package or die that the machine does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncoreUnit:
+    """One thing that is counted: a PMU on one CPU of its cpumask.
+
+    Attributes:
+        pmu: its formats and events.
+        kind: its name without instance numbers, or what its identifier says it is.
+        numbers: its instance numbers, socket and root complex of NVIDIA's.
+        cpu: the CPU of the cpumask that it is opened on.
+        near: the CPUs whose share of the machine it counts (associated_cpus); empty where it is not said.
+        package, die: where it is, in sysfs' ids; -1 where the machine does not say.
+        identifier: content of that file, "" without one.
+        peer: what is at the other end of a link, as NVIDIA's PMUs say: "nr_gpu=2"; "" for the others.
+    """
+
+    pmu: Pmu
+    kind: str
+    numbers: tuple[int, ...]
+    cpu: int
+    near: tuple[int, ...] = ()
+    package: int = UNKNOWN
+    die: int = UNKNOWN
+    identifier: str = ""
+    peer: str = ""
+
+    @property
+    def key(self) -> str:
+        """Names it among all units, whatever hot-plug does to the CPU: several CPUs of a mask are in several places."""
+        return f"{self.pmu.name}@{self.package}.{self.die}.{self.cpu}"
+
+    @property
+    def path(self) -> str:
+        """The sysfs folder of the PMU."""
+        return f"{DEVICES}/{self.pmu.name}"
+
+
+def find_units(machine: Machine) -> tuple[UncoreUnit, ...]:
+    """Every unit of every uncore PMU, by kind, place and number."""
+    devices = Devices.of(machine.host)
+    found = [unit for name in devices.names if _is_uncore(name) for unit in _units(machine, devices, name)]
+    return tuple(sorted(found, key=lambda unit: (unit.kind, unit.package, unit.die, unit.numbers, unit.cpu)))
+
+
+def _is_uncore(name: str) -> bool:
+    return name not in _NOT_UNCORE and not name.startswith(_IDLE)
+
+
+def _units(machine: Machine, devices: Devices, name: str) -> Iterator[UncoreUnit]:
+    host = machine.host
+    if not host.exists(f"{DEVICES}/{name}/cpumask"):
+        return
+    pmu = devices.exactly(name)
+    if pmu is None or not pmu.cpumask:
+        return
+    identifier = _text(host, f"{DEVICES}/{name}/identifier")
+    olympus = (machine.model.implementer, machine.model.part) == _OLYMPUS
+    kind, numbers = kind_of(name, identifier, olympus=olympus)
+    peer = _text(host, f"{DEVICES}/{name}/peer")
+    for cpu in pmu.cpumask:
+        package, die = place_of(machine, cpu)
+        if package == UNKNOWN and numbers and _NVIDIA.fullmatch(name) and not name.startswith(_UNNAMED):
+            package = numbers[0]  # the socket: the name's first number
+        yield UncoreUnit(pmu, kind, numbers, cpu, devices.covered(pmu), package, die, identifier, peer)
+
+
+def kind_of(name: str, identifier: str, *, olympus: bool) -> tuple[str, tuple[int, ...]]:
+    """The kind of a PMU and its instance numbers.
+
+    Args:
+        name: in sysfs.
+        identifier: content of that file, "" without one.
+        olympus: whether the CPUs are those of a Tegra410.
+    """
+    match = _NVIDIA.fullmatch(name)
+    if match is not None:
+        stem, numbers = match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
+        if stem == _UNNAMED:
+            return (UNNAMED_FABRIC if olympus and _is_fabric(identifier) else stem), numbers
+        return (GRACE_PCIE if stem == "nvidia_pcie_pmu" and match[3] is None else stem), numbers
+    match = _HISILICON.fullmatch(name)
+    if match is not None:
+        return f"{match[1]}_{match[2]}", tuple(int(part) for part in match.groups()[2:] if part is not None)
+    match = _NUMBERED.fullmatch(name)
+    if match is not None:
+        digits = match[2]
+        return match[1], (int(digits) if digits.isdecimal() else int(digits, 16),)
+    match = _ENDING.fullmatch(name)
+    if match is not None:
+        return match[1], tuple(int(part) for part in match.groups()[1:] if part is not None)
+    return name, ()
+
+
+def _is_fabric(identifier: str) -> bool:
+    """Whether a PMU that the kernel cannot name is a coherency fabric, by what its identifier says."""
+    try:
+        return int(identifier, 16) >> _PRODUCT_SHIFT == _FABRIC_PRODUCT
+    except ValueError:
+        return False
+
+
+def place_of(machine: Machine, cpu: int) -> tuple[int, int]:
+    """Package and die of a CPU, measured or not; -1 where the machine does not say."""
+    known = machine.topology.places.get(cpu)
+    if known is not None:
+        return known.package, known.die
+    base = f"/sys/devices/system/cpu/cpu{cpu}/topology"
+    return _number(machine.host, f"{base}/physical_package_id"), _number(machine.host, f"{base}/die_id")
+
+
+def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int | None:
+    """The measured CPU that opens a unit now; None if none can.
+
+    Where the unit's own CPU is away the kernel has moved the unit to another one of its place, which the mask then
+    names. A CPU that is merely near may open it too: the kernel counts on the right one (arm_cspmu.c, event_init).
+
+    Args:
+        machine: as it is now.
+        unit: as it was found.
+        mask: the PMU's cpumask as it is now.
+    """
+    measured = machine.topology.places
+    if unit.cpu in mask and unit.cpu in measured:
+        return unit.cpu
+    moved = [cpu for cpu in mask if cpu != unit.cpu and place_of(machine, cpu) == (unit.package, unit.die)]
+    if unit.cpu not in mask and len(moved) == 1 and moved[0] in measured:
+        return moved[0]
+    return next((cpu for cpu in unit.near if cpu in measured), None)
+
+
+def mask_now(host: Host, name: str) -> tuple[int, ...]:
+    """A PMU's cpumask, read anew; empty when the PMU is gone."""
+    try:
+        return tuple(sorted(parse_cpulist(_text(host, f"{DEVICES}/{name}/cpumask"))))
+    except ValueError:
+        return ()
+
+
+def _number(host: Host, path: str) -> int:
+    text = _text(host, path)
+    return int(text) if text.isdecimal() else UNKNOWN
+
+
+def _text(host: Host, path: str) -> str:
+    """A small file's text, "" where it is not there: most PMUs have no such file."""
+    try:
+        return one_line(host.read_text(path))
+    except HostError:
+        return ""

@@ -1,0 +1,134 @@
+"""The fields of an uncore PMU that filter what is counted: what each means, its default, values as people write them.
+
+NVIDIA's: nvidia-tegra410-pmu.rst, nvidia-tegra241-pmu.rst. Those of other PMUs are offered by name: what they do
+depends on the event, and stands in the processor's uncore manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turbotui.events.terms import place, read_number
+from turbotui.events.uncore.filters import bdf_value
+from turbotui.machine.pmus import EventError, Pmu, TermFormat
+
+_SELECTING = frozenset({"event", "umask", "type", "eventid", "umask_ext", "event_ext", "eventtype"})
+"""Fields by which an event is told from another one: they belong to the event, not to a filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The meaning of a field: what it filters by.
+
+    Attributes:
+        part: fields of one part leave the default together as soon as one of them is set.
+        what: what passes where it is set.
+        default: what passes where no field of the part is set.
+        bits: what one bit of a mask stands for; "" for what is no mask.
+    """
+
+    part: str
+    what: str
+    default: str
+    bits: str = ""
+
+
+_ALL_SOURCES, _ALL_TARGETS = "all sources", "all destinations"
+_MEANINGS: Mapping[str, Meaning] = {
+    "src_loc_cpu": Meaning("source", "CPUs of this socket", _ALL_SOURCES),
+    "src_loc_noncpu": Meaning("source", "devices of this socket: PCI, GPU", _ALL_SOURCES),
+    "src_rem": Meaning("source", "other sockets", _ALL_SOURCES),
+    "src_rp_mask": Meaning("source", "root ports", "all root ports", "root port"),
+    "src_bdf": Meaning("device", "a PCI device: 27:01.1", "none: root ports count"),
+    "src_bdf_en": Meaning("device", "count only the device src_bdf", "none: root ports count"),
+    "dst_loc_cmem": Meaning("destination", "memory of this socket's CPU", _ALL_TARGETS),
+    "dst_loc_gmem": Meaning("destination", "memory of this socket's GPUs", _ALL_TARGETS),
+    "dst_loc_other": Meaning("destination", "CXL memory of this socket", _ALL_TARGETS),
+    "dst_loc_pcie_p2p": Meaning("destination", "other PCI devices of this socket", _ALL_TARGETS),
+    "dst_loc_pcie_cxl": Meaning("destination", "CXL memory of this socket", _ALL_TARGETS),
+    "dst_rem": Meaning("destination", "memory of other sockets", _ALL_TARGETS),
+    "dst_rp_mask": Meaning("destination", "root ports, for traffic to BARs", "all root ports", "root port"),
+    "dst_addr_en": Meaning("addresses", "count only the addresses below", "all addresses"),
+    "dst_addr_base": Meaning("addresses", "where the range begins", "all addresses"),
+    "dst_addr_mask": Meaning("addresses", "bits that must be as in the base", "all addresses"),
+    "gpu_mask": Meaning("peer", "GPUs at the other end", "all GPUs", "GPU"),
+    "root_port": Meaning("source", "root ports", "all 10 root ports", "root port"),
+    "port": Meaning("port", "ports of the link", "both ports", "port"),
+    "rem_socket": Meaning("peer", "other sockets", "all other sockets", "socket"),
+    "filter": Meaning("filter", "the PMU's first filter word", "all ones: everything"),
+    "filter2": Meaning("filter", "the PMU's second filter word", "all ones: everything"),
+}
+_UNTOLD = Meaning("other", "see the processor's uncore manual", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One filter of a PMU."""
+
+    where: TermFormat
+    meaning: Meaning
+
+    @property
+    def name(self) -> str:
+        """The name of the format file."""
+        return self.where.name
+
+    @property
+    def width(self) -> int:
+        """Bits."""
+        return len(self.where.bits)
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is on or off."""
+        return self.width == 1
+
+    def said(self, value: int) -> str:
+        """A value as people read it."""
+        if self.is_switch:
+            return "on" if value else "off"
+        if not value:
+            return "—"
+        if self.name == "src_bdf":
+            return f"{value:#06x} = {value >> 8:02x}:{value >> 3 & 0x1F:02x}.{value & 7}"
+        if self.meaning.bits:
+            numbers = ", ".join(str(bit) for bit in range(self.width) if value >> bit & 1)
+            return f"{value:#x} = {self.meaning.bits} {numbers}"
+        return f"{value:#x}"
+
+
+def fields_of(pmu: Pmu) -> tuple[Field, ...]:
+    """The filters of a PMU: those whose meaning is known first, in the order of that table."""
+    order = list(_MEANINGS)
+    names = [name for name in pmu.formats if name not in _SELECTING]
+    names.sort(key=lambda name: (order.index(name) if name in _MEANINGS else len(order), name))
+    return tuple(Field(pmu.formats[name], _MEANINGS.get(name, _UNTOLD)) for name in names)
+
+
+def settings_said(pmu: Pmu, settings: Mapping[str, int]) -> str:
+    """Filters that are not at their defaults, on one line; "" for none."""
+    fields = {field.name: field for field in fields_of(pmu)}
+    return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())
+
+
+def read_value(pmu: Pmu, field: Field, text: str) -> int:
+    """The value that a person wrote; "" is the default.
+
+    Raises:
+        EventError: it is no value of the field: not a number, no PCI address, or more bits than the field has.
+    """
+    text = text.strip().lower()
+    if field.is_switch and text in ("on", "off"):
+        return int(text == "on")
+    if not text or text == "—":
+        return 0
+    if field.name == "src_bdf" and ":" in text:
+        return bdf_value(text)
+    number = read_number(text, f"the filter {field.name}")
+    try:
+        place(pmu.name, field.where, number)
+    except EventError as error:
+        largest = (1 << field.width) - 1
+        raise EventError(f"{str(error).rstrip('.')}; the nearest value is {largest:#x}.") from error
+    return number

@@ -1,0 +1,83 @@
+"""Names of PCI devices as lspci shows them, from the same list of ids (pci.ids(5)), where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from turbotui.events.uncore.root_ports import DEVICES
+from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
+
+_LISTS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")  # Debian's pciutils, and the others'
+
+
+@dataclass(frozen=True, slots=True)
+class PciDevice:
+    """The ids of a PCI device, hexadecimal without 0x."""
+
+    address: str
+    vendor: str
+    device: str
+    kind: str
+
+
+def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
+    """Read the ids of the devices at these addresses; those without ids are left out."""
+    found: list[PciDevice] = []
+    for address in addresses:
+        try:
+            vendor, device, kind = (
+                host.read_text(f"{DEVICES}/{address}/{name}").strip().removeprefix("0x").lower()
+                for name in ("vendor", "device", "class")
+            )
+        except HostError:
+            continue
+        found.append(PciDevice(address, vendor, device, kind))
+    return tuple(found)
+
+
+def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:
+    """A line for each address as lspci -D prints it; with bare ids where there is no list: "0001:00:00.0 10de:22d0"."""
+    devices = read_devices(host, addresses)
+    text = next((text for path in _LISTS if (text := _text(host, path))), "")
+    names = parse_ids(text, devices)
+    return {device.address: f"{device.address} {_said(device, names)}" for device in devices}
+
+
+def _said(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
+    vendor = names.get((device.vendor,))
+    if vendor is None:
+        return f"{device.vendor}:{device.device}"
+    name = names.get((device.vendor, device.device), f"Device {device.device}")
+    kind = names.get(("C", device.kind[:4]), f"Class {device.kind[:4]}")
+    return f"{kind}: {vendor} {name}"
+
+
+def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...], str]:
+    """Names of vendors (vendor,), devices (vendor, device) and classes ("C", class and subclass) of these devices."""
+    known = tuple(devices)
+    wanted = {(one.vendor,) for one in known} | {(one.vendor, one.device) for one in known}
+    kinds = {one.kind[:4] for one in known}
+    found: dict[tuple[str, ...], str] = {}
+    above = ""
+    for line in text.splitlines():
+        if not line or line.startswith(("#", "\t\t")):
+            continue
+        number, _, name = one_line(line).partition("  ")
+        if not line.startswith("\t"):
+            above = number
+            if (number,) in wanted:
+                found[(number,)] = name
+        elif above.startswith("C ") and above[2:] + number in kinds:
+            found["C", above[2:] + number] = name
+        elif (above, number) in wanted:
+            found[above, number] = name
+    return found
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read_text(path)
+    except HostError:
+        return ""

@@ -1,0 +1,111 @@
+"""Which root complex of a Tegra410 a PCI device hangs on: what its root port says in configuration space.
+
+Each root port has a designated vendor-specific extended capability (PCI Express Base Specification, section 7.9.6) of
+NVIDIA with bus, segment, port, root complex and socket (nvidia-tegra410-pmu.rst).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
+
+DEVICES = "/sys/bus/pci/devices"
+_NVIDIA = 0x10DE
+_BRIDGE = "0x060400"  # class code of a PCI-to-PCI bridge
+_SPACE = 4096  # bytes of configuration space; without CAP_SYS_ADMIN sysfs gives the first 64
+_EXTENDED = 0x100  # where extended capabilities begin
+_DESIGNATED = 0x0023  # PCI Express Base Specification, section 7.9.6: DVSEC
+_ROOT_PORT_ID = 0x0004  # nvidia-tegra410-pmu.rst
+_LENGTH = 0x11  # the last byte needed is the socket, at 0x10
+_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class PortAddress:
+    """The socket, root complex and number of a root port, from its vendor-specific capability."""
+
+    bus: int
+    segment: int
+    port: int
+    complex: int
+    socket: int
+
+    @property
+    def pmus(self) -> tuple[str, str]:
+        """Names of the PMUs that count what it issues, and what is issued to it."""
+        where = f"{self.socket}_rc_{self.complex}"
+        return f"nvidia_pcie_pmu_{where}", f"nvidia_pcie_tgt_pmu_{where}"
+
+    @property
+    def mask(self) -> int:
+        """The value of src_rp_mask and dst_rp_mask for the port."""
+        return 1 << self.port
+
+
+@dataclass(frozen=True, slots=True)
+class RootPort:
+    """A root port as lspci names it; `place` is None where it is unknown, which it is without root's rights."""
+
+    address: str
+    place: PortAddress | None
+    devices: tuple[str, ...]
+
+
+def parse_place(space: bytes) -> PortAddress | None:
+    """The place in a root port's configuration space; None where it is cut short or has no such capability."""
+    offset, seen = _EXTENDED, set[int]()
+    while _EXTENDED <= offset <= len(space) - 4 and offset not in seen:
+        seen.add(offset)
+        (header,) = struct.unpack_from("<I", space, offset)
+        if header in (0, 0xFFFFFFFF):
+            return None
+        if header & 0xFFFF == _DESIGNATED and offset + _LENGTH <= len(space):
+            word, number = struct.unpack_from("<IH", space, offset + 4)
+            if word & 0xFFFF == _NVIDIA and number == _ROOT_PORT_ID and word >> 20 >= _LENGTH:
+                return PortAddress(*space[offset + 0x0C : offset + _LENGTH])
+        offset = header >> 20 & ~3
+    return None
+
+
+def read_root_ports(host: Host) -> tuple[RootPort, ...]:
+    """Every bridge of NVIDIA at the top of the PCI tree with what is below it, by address."""
+    found = {name: _below(host, f"{DEVICES}/{name}") for name in _names(host, DEVICES) if _is_bridge(host, name)}
+    inner = {device for devices in found.values() for device in devices}
+    return tuple(
+        RootPort(name, _place(host, name), devices) for name, devices in sorted(found.items()) if name not in inner
+    )
+
+
+def _is_bridge(host: Host, name: str) -> bool:
+    try:
+        vendor = host.read_text(f"{DEVICES}/{name}/vendor").strip()
+        return vendor == f"{_NVIDIA:#06x}" and host.read_text(f"{DEVICES}/{name}/class").strip() == _BRIDGE
+    except HostError:
+        return False
+
+
+def _place(host: Host, name: str) -> PortAddress | None:
+    try:
+        return parse_place(read_bytes(host, f"{DEVICES}/{name}/config", _SPACE))
+    except HostError:
+        return None
+
+
+def _below(host: Host, path: str) -> tuple[str, ...]:
+    """Addresses of the devices below one, which sysfs keeps in its directory."""
+    found: list[str] = []
+    for name in _names(host, path):
+        if _ADDRESS.fullmatch(name):
+            found += [name, *_below(host, f"{path}/{name}")]
+    return tuple(found)
+
+
+def _names(host: Host, path: str) -> tuple[str, ...]:
+    try:
+        return host.list_dir(path)
+    except HostError:
+        return ()

@@ -1,0 +1,59 @@
+"""What a feature registers: its verbs and its screens, by the names of modules that are imported when they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A verb of the command line.
+
+    Its module has `add_arguments(parser)` and `run(arguments) -> exit status`; one that reads its words itself has
+    `main(words) -> exit status` instead.
+
+    Attributes:
+        name: the word; "" is what runs without a word.
+        module: the verb's module.
+        summary: the verb's line in --help.
+        reads_words: whether the module has `main`.
+    """
+
+    name: str
+    module: str
+    summary: str
+    reads_words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSpec:
+    """A screen of the dashboard.
+
+    Attributes:
+        id: the screen's mode, unique.
+        number: the key that shows the screen; screens are in the order of their keys.
+        word: the screen's name in tabs, help and palette.
+        module: the module of the screen's class.
+        name: the class, made with the `Watch` of the dashboard.
+    """
+
+    id: str
+    number: str
+    word: str
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A folder of `turbotui.features`.
+
+    Attributes:
+        name: the folder's name.
+        commands: the feature's verbs, in the order of --help.
+        screens: the feature's screens.
+    """
+
+    name: str
+    commands: tuple[Command, ...] = ()
+    screens: tuple[ScreenSpec, ...] = ()

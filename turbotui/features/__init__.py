@@ -1,0 +1,47 @@
+"""Features: one folder each, which registers its verbs and screens by a `FEATURE`. `FEATURES` is the one list.
+
+The list imports no verb and no screen: their modules are imported when they are used.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.feature import Command, Feature
+from turbotui.features import (
+    columns,
+    cpus,
+    dashboard,
+    doctor,
+    events,
+    info,
+    machines,
+    power,
+    roofline,
+    score,
+    spies,
+    stat,
+    tasks,
+    uncore,
+)
+
+FEATURES: Final[tuple[Feature, ...]] = (
+    dashboard.FEATURE,
+    cpus.FEATURE,
+    stat.FEATURE,
+    doctor.FEATURE,
+    info.FEATURE,
+    power.FEATURE,
+    uncore.FEATURE,
+    roofline.FEATURE,
+    tasks.FEATURE,
+    spies.FEATURE,
+    score.FEATURE,
+    machines.FEATURE,
+    columns.FEATURE,
+    events.FEATURE,
+)
+"""Every feature; verbs stand in --help in this order."""
+
+COMMANDS: Final[tuple[Command, ...]] = tuple(command for feature in FEATURES for command in feature.commands)
+"""Every verb."""

@@ -1,0 +1,14 @@
+"""The catalog of columns."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "columns",
+    commands=(
+        Command(
+            "columns",
+            "turbotui.features.columns.verb",
+            "every column: formula, source, and whether it can be had here",
+        ),
+    ),
+)

@@ -1,0 +1,105 @@
+"""`turbotui columns`: every column of the catalog, and whether it can be had on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.watching import open_host
+from turbotui.events.set_files import known_sets
+from turbotui.features.columns.glossary import glossary_lines
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
+from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.capabilities import Capabilities, probe_sources
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+from turbotui.tables.envelope import Envelope, envelope_now
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A column of the catalog, and why it cannot be had; None if it can."""
+
+    column: CounterColumn
+    capabilities: Capabilities
+    absent: Unavailable | None
+
+    def sources(self) -> str:
+        """The source and origin of each signal of the column; signals that cannot be had are left out."""
+        signals = self.capabilities.signals
+        return "; ".join(f"{name}: {self.capabilities.provider[name].id}, {signals[name].origin}"
+                         for name in (*self.column.needs, *self.column.wants) if name in signals)
+
+
+COLUMNS: Final[tuple[Column[_Listed], ...]] = (
+    Column("id", "", -1, (), lambda one: one.column.id, help="its name", identity=True),
+    Column("available", "", -1, (), lambda one: "no" if one.absent else "yes", help="whether it can be had here"),
+    Column("category", "", -1, (), lambda one: one.column.category.value, help="where the picker lists it"),
+    Column("groups", "", -1, (), lambda one: " ".join(one.column.groups),
+           help="words that --show and --hide take for it"),
+    Column("scope", "", -1, (), lambda one: one.column.scope.value, help="the level of the topology that it describes"),
+    Column("unit", "", -1, (), lambda one: one.column.unit, help="of its numbers"),
+    Column("formula", "", -1, (), lambda one: formula_of(one.column), help="what it is made of"),
+    Column("help", "", -1, (), lambda one: one.column.help, help="what it says"),
+    Column("document", "", -1, (), lambda one: one.column.document, help="what it follows"),
+    Column("sources", "", -1, (), _Listed.sources, help="where each of its signals is read"),
+    Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
+           help="why it cannot be had"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("-a", "--add", metavar="SPEC", action="append", default=[],
+                        help="with a column as turbotui stat --add takes it: an event, a formula, set:NAME")
+    parser.add_argument("--events", metavar="FILE", default="", help="with the event sets of this TOML file")
+    add_format_arguments(parser)
+    parser.add_argument("--markdown", action="store_true", help="docs/columns.md: all columns, any machine")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    if arguments.markdown:
+        print("\n".join(glossary_lines(STATIC_COLUMNS)))
+        return 0
+    # a file that cannot be used is refused, whether a set of it is asked for or not
+    sets = known_sets(os.environ, arguments.events) if arguments.add or arguments.events else {}
+    machine = read_machine(open_host(arguments))
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    if arguments.add:
+        session = Session(machine, SOURCES, 1.0, machine.host)
+        session.find_sets = lambda: sets
+        for text in arguments.add:
+            session.add_all(text)
+        capabilities, catalog = session.capabilities, session.catalog
+    envelope = envelope_now(machine.host)
+    listed = tuple(
+        _Listed(column, capabilities, why_absent(column, capabilities, machine.topology)) for column in catalog.columns
+    )
+    table = RowTable("columns", "column", COLUMNS, listed)
+    print_tables(arguments, envelope, (table,), lambda: _text(envelope, listed))
+    return 0
+
+
+def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
+    """Two lines a column: what it is, and what it says or why it cannot be had."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    width = max(len(one.column.id) for one in listed)
+    for one in listed:
+        column = one.column
+        mark = " " if one.absent is None else "-"
+        yield f"{mark} {column.id:<{width}}  {column.scope.value:<8} {column.unit:<4} {formula_of(column)}"
+        yield f"  {'':<{width}}  {column.help if one.absent is None else one.absent.sentence()}"

@@ -1,0 +1,149 @@
+"""The map screen: every CPU at once, coloured by one column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.base import WatchScreen
+from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
+from turbotui.app.one_cell import FrameCell
+from turbotui.app.sort_menu import SortMenu
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import Scope, cpu_row
+from turbotui.widgets.cells import said
+from turbotui.widgets.heat_map import HeatMap
+from turbotui.widgets.painter import nice_top
+from turbotui.widgets.rows import row_name
+
+
+class MapScreen(WatchScreen):
+    """All CPUs; the one under the cursor is read out below."""
+
+    where: ClassVar[Where] = Where.MAP
+    number = "3"
+    word = "map"
+    BINDINGS = bindings_for(Where.MAP)
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._map = HeatMap(id="map")
+        self._column: CounterColumn | None = watch.busy
+
+    def body(self) -> Iterable[Widget]:
+        """The map."""
+        yield self._map
+
+    @property
+    def heat_map(self) -> HeatMap:
+        """The map, for tests."""
+        return self._map
+
+    def _choices(self) -> list[CounterColumn]:
+        return [
+            column
+            for column in self.watch_state.columns
+            if not column.identity and column.decimals >= 0 and not column.whole_only
+        ]
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The colour, and what is read out."""
+        return (*self.watch_state.columns, *([self._column] if self._column else []))
+
+    def show_frame(self) -> None:
+        """Colour every CPU by this frame."""
+        watch, frame = self.watch_state, self.watch_state.frame
+        if self._column is None:
+            self._column = next(iter(self._choices()), None)
+        if frame is not None and self._column is not None:
+            top = watch.tops().get(self._column.id)
+            if top is None:
+                values = [frame.cell(self._column, row) for row in frame.rows(Scope.CPU)]
+                top = nice_top(max((value for value in values if isinstance(value, int | float)), default=0.0))
+            self._map.show_frame(frame, self._column, top)
+        super().show_frame()
+        self.show_status()
+
+    def show_columns(self) -> None:
+        """Read what is visible now."""
+        self.watch_state.want(self.wanted)
+
+    def readout(self) -> str:
+        """The CPU under the cursor in full."""
+        frame, cpu = self.watch_state.frame, self._map.cpu
+        if frame is None or cpu is None:
+            return "waiting for the first reading"
+        row = cpu_row(cpu)
+        topology = frame.topology
+        if cpu not in topology.places:
+            return f"{row_name(topology, row)} · offline"
+        words = [row_name(topology, row)]
+        around = [scope for scope in (Scope.CORE, Scope.PACKAGE) if topology.varies(scope)]
+        words += [row_name(topology, topology.row(scope, cpu)) for scope in around]
+        shown = [self._column, *(column for column in self._choices() if column is not self._column)]
+        words += [f"{column.id} {said(column, frame.cell(column, row))}" for column in shown if column is not None]
+        return " · ".join(words)
+
+    def on_heat_map_moved(self) -> None:
+        """Read out the CPU under the cursor."""
+        self.show_status()
+
+    def _colour_by(self, column: CounterColumn) -> None:
+        self._column = column
+        self.watch_state.want(self.wanted)
+        self.show_frame()
+        self.notice(f"coloured by {column.id}: {column.help}")
+
+    def action_sort_step(self, by: int) -> None:
+        """Colour by the next or previous column."""
+        choices = self._choices()
+        if choices:
+            at = next((at for at, column in enumerate(choices) if column is self._column), -1)
+            self._colour_by(choices[(at + by) % len(choices)])
+
+    def action_sort_menu(self) -> None:
+        """Choose the column from a list."""
+
+        def chosen(name: str | None) -> None:
+            column = self.watch_state.find(name) if name else None
+            if column is not None:
+                self._colour_by(column)
+
+        now = self._column.id if self._column else ""
+        self.app.push_screen(SortMenu(self._choices(), now, word="colour by"), chosen)
+
+    def action_move(self, by: int) -> None:
+        """Up or down."""
+        self._map.move(0, by)
+
+    def action_sideways(self, by: int) -> None:
+        """Left or right."""
+        self._map.move(by, 0)
+
+    def action_column(self, by: int) -> None:
+        """The next column, as < and >."""
+        self.action_sort_step(by)
+
+    def action_page(self, by: int) -> None:
+        """Sixteen CPUs on or back, in the order of the table."""
+        self._map.step(16 * by)
+
+    def action_end(self, by: int) -> None:
+        """First or last CPU."""
+        self._map.step(by * 1_000_000)
+
+    def action_explain(self) -> None:
+        """Explain the value under the cursor."""
+        if self._map.cpu is not None and self._column is not None:
+            self.app.push_screen(Explain(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))
+
+    def action_graph(self) -> None:
+        """Graph the value under the cursor."""
+        if self._map.cpu is not None and self._column is not None:
+            self.app.push_screen(Graph(FrameCell(self.watch_state, self._column, cpu_row(self._map.cpu))))

@@ -1,0 +1,157 @@
+"""What the keys of both screens with CPUs do beside those of every table."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.add import AddCounter
+from turbotui.app.category import CategoryKeys
+from turbotui.app.picker import Picker
+from turbotui.app.saved import name_prompt, profile_of
+from turbotui.features.cpus.table_screen import TableBase
+from turbotui.features.spies.window import SpyForm
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.profiles import Profile
+from turbotui.widgets.rows import GROUPINGS, levels_of
+from turbotui.widgets.table_view import Follow
+from turbotui.widgets.table_widget import TableWidget
+
+_FOLLOW = tuple(Follow)
+
+
+class TableScreen(TableBase):
+    """A table with its keys."""
+
+    where: ClassVar[Where] = Where.TABLE
+    BINDINGS = bindings_for(Where.TABLE)
+
+    # Rows
+
+    def action_group(self) -> None:
+        """The next grouping that divides this machine's CPUs."""
+        topology = self.watch_state.session.machine.topology
+        view = self._table.view
+        usable: list[tuple[str, tuple[Scope, ...]]] = []
+        for word, scope in GROUPINGS:
+            levels = (Scope.CPU,) if scope is None else levels_of(topology, (scope, Scope.CPU))
+            if scope is None or len(levels) > 1:
+                usable.append((word, levels))
+        at = next((at for at, (_, levels) in enumerate(usable) if levels == view.levels), -1)
+        word, levels = usable[(at + 1) % len(usable)]
+        self._change(levels=levels, folded=frozenset())
+        self.notice("flat" if len(levels) == 1 else f"grouped by {word}")
+
+    def action_fold_all(self) -> None:
+        """Fold every group, or unfold all when some are folded."""
+        if self._table.view.folded:
+            self._change(folded=frozenset())
+            return
+        frame = self.watch_state.frame
+        if frame is not None:
+            levels = self._table.view.levels[:-1]
+            self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
+
+    def _fold(self, row: RowId, *, fold: bool) -> None:
+        folded = self._table.view.folded
+        self._change(folded=folded | {row} if fold else folded - {row})
+
+    def on_table_widget_fold_clicked(self, message: TableWidget.FoldClicked) -> None:
+        """Fold or unfold one group."""
+        self._fold(message.row, fold=message.row not in self._table.view.folded)
+
+    def action_sideways(self, by: int) -> None:
+        """On a group: fold and unfold. Elsewhere: the next column."""
+        line = self._table.line
+        if line is None or line.open is None:
+            super().action_sideways(by)
+        elif by > 0 and not line.open:
+            self._fold(line.row, fold=False)
+        elif by > 0:
+            self._table.move(1)
+        elif line.open:
+            self._fold(line.row, fold=True)
+        elif line.parent is not None:
+            self._table.select(line.parent)
+
+    def action_move(self, by: int) -> None:
+        """Up or down one row."""
+        self._let_go()
+        super().action_move(by)
+
+    def action_page(self, by: int) -> None:
+        """Up or down one page."""
+        self._let_go()
+        super().action_page(by)
+
+    def action_end(self, by: int) -> None:
+        """First or last row."""
+        self._let_go()
+        super().action_end(by)
+
+    def _let_go(self) -> None:
+        """Whoever moves the cursor does not want it to run after the hottest any more."""
+        if self._table.view.follow in self._table.view.targets:
+            self._change(follow=Follow.ROW)
+
+    def action_follow(self) -> None:
+        """The next thing to follow that this machine can tell."""
+        view = self._table.view
+        usable = [follow for follow in _FOLLOW if follow in {Follow.ROW, Follow.LINE} or follow in view.targets]
+        follow = usable[(usable.index(view.follow) + 1) % len(usable)]
+        self._change(follow=follow)
+        if self.watch_state.frame is not None:
+            self._table.show_content(FrameContent(self.watch_state.frame))
+        self.notice(f"the cursor follows: {follow.value}")
+
+    # Columns
+
+    def action_columns(self) -> None:
+        """Open the picker."""
+        cell = self._table.selected
+        self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else ""))
+
+    def action_joules(self) -> None:
+        """Watts or joules."""
+        unit = self.watch_state.swap_joules()
+        self.show_columns()
+        self.notice(f"energy in {unit}" if unit else "no visible column has both watts and joules")
+
+    def action_add(self) -> None:
+        """Open the form for counters by hand."""
+        def changed(column: CounterColumn | None) -> None:
+            self.show_columns()
+            if column is not None and self.watch_state.is_visible(column):
+                self._table.select_column(column)  # else it would stand somewhere beyond the edge
+
+        self.app.push_screen(AddCounter(self.watch_state, changed))
+
+    def action_spies(self) -> None:
+        """Open the form for event sets of single CPUs, beginning with the row under the cursor."""
+        watch = self.watch_state
+        if watch.spied_on is None:
+            self.notice("no spies can be sent here: frames come from elsewhere")
+            return
+        self.app.push_screen(SpyForm(watch, self.show_columns, self._table.current))
+
+    def action_category(self) -> None:
+        """Wait for the letter of a category."""
+
+        def done(sentence: str | None) -> None:
+            if sentence == "":
+                self.action_columns()
+            elif sentence is not None:
+                self.show_columns()
+                self.notice(sentence)
+
+        self.app.push_screen(CategoryKeys(self.watch_state), done)
+
+    def action_save(self) -> None:
+        """Save this view under a name."""
+
+        def now() -> Profile:
+            return profile_of(self.watch_state, self._table.view, self.mode, self.app.theme)
+
+        self.app.push_screen(*name_prompt(now, self.notice))

@@ -1,0 +1,125 @@
+"""A screen with a counter table: how its view is shown, kept up with the columns, and read out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, TypeAlias
+
+from turbotui.app.one_cell import FrameCell
+from turbotui.app.saved import CounterView, view_of
+from turbotui.app.table_keys import TableKeys
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.frame_painter import FramePainter
+from turbotui.widgets.frame_rows import FrameContent, FrameRows
+from turbotui.widgets.profiles import Profile
+from turbotui.widgets.slots import slots_of
+from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
+from turbotui.widgets.table_widget import TableWidget
+
+CounterTable: TypeAlias = TableWidget[FrameContent, CounterColumn, RowId]
+"""The widget of both screens."""
+
+
+class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
+    """A table of the visible columns, shown as a `TableView` says; whoever changes it makes a new one."""
+
+    mode: ClassVar[str] = ""
+    grouped: ClassVar[bool] = False
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._profile: Profile | None = None
+
+    def new_table(self) -> CounterTable:
+        """See `TableKeys.new_table`."""
+        watch = self.watch_state
+
+        def paint(view: CounterView, seconds: float, width: int) -> FramePainter:
+            return FramePainter(view, *slots_of(view, seconds, width), width, history=watch.history)
+
+        return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval, id="table")
+
+    def first_view(self) -> CounterView:
+        """How the table starts."""
+        return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
+                         targets=self._targets())
+
+    def find_column(self, name: str) -> CounterColumn | None:
+        """See `TableKeys.find_column`."""
+        return self.watch_state.find(name)
+
+    def cell(self, column: CounterColumn, row: RowId) -> FrameCell:
+        """See `TableKeys.cell`."""
+        return FrameCell(self.watch_state, column, row)
+
+    @property
+    def marked(self) -> Frame | None:
+        """See `TableKeys.marked`: the same frame for all screens."""
+        return self.watch_state.mark
+
+    def compare(self, *, begin: bool) -> None:
+        """See `TableKeys.compare`."""
+        self.watch_state.mark = self.watch_state.frame if begin else None
+        self.show_view(self._table.view)
+
+    def _targets(self) -> Mapping[Follow, CounterColumn]:
+        watch = self.watch_state
+        found = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
+        return {follow: column for follow, column in found.items() if column is not None}
+
+    # Frames and columns
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """Visible columns, and what sorting, filtering and following look at."""
+        return self._table.view.needed
+
+    @property
+    def groups(self) -> Sequence[RowId]:
+        """The groups of the tree."""
+        return [line.row for line in self._table.lines if line.open is not None]
+
+    @property
+    def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
+        """What the table draws."""
+        return self._table.drawn
+
+    def show_frame(self) -> None:
+        """Table first, then the lines around it."""
+        frame = self.watch_state.frame
+        if frame is not None:
+            before = self._table.content
+            if not self._table.view.tops or before is None or before.frame.older is None:
+                self.show_view(self._table.view)
+            self._table.show_content(FrameContent(frame))
+        self.show_mark()
+        super().show_frame()
+        self.show_status()
+
+    def show_columns(self) -> None:
+        """Take over which columns are visible, and the sparks that fit."""
+        self.show_view(self._table.view)
+
+    def show_view(self, view: CounterView) -> None:
+        """See `TableKeys.show_view`: with the columns, sparks and marks of all screens, and as a new profile says."""
+        watch = self.watch_state
+        if watch.profile is not self._profile:
+            self._profile = watch.profile
+            if watch.profile is not None and watch.profile.screen == self.mode:
+                view = view_of(watch.profile, watch, view, grouped=self.grouped)
+        mark = None if watch.mark is None else FrameContent(watch.mark)
+        view = replace(view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(), mark=mark)
+        super().show_view(view)
+        watch.want(view.needed)
+
+    def flags(self) -> list[str]:
+        """Filter and what the cursor follows, where they are not what they were at the start."""
+        view = self._table.view
+        found = super().flags()
+        if view.follow is not Follow.ROW:
+            found.append(f"follow {view.follow.value}")
+        return found

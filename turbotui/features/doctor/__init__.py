@@ -1,0 +1,17 @@
+"""The doctor: every source and signal of a machine, usable or not, why, and the remedy."""
+
+from turbotui.feature import Command, Feature, ScreenSpec
+
+FEATURE = Feature(
+    "doctor",
+    commands=(
+        Command(
+            "doctor",
+            "turbotui.features.doctor.verb",
+            "which sources and signals work here, why not, and what to do",
+        ),
+    ),
+    screens=(
+        ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),
+    ),
+)

@@ -1,0 +1,195 @@
+"""The doctor: every source and every signal on this machine, usable or not, why, and the exact remedy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.beside import Beside, beside_id
+from turbotui.sources.source import Probe, Source
+
+
+class State(Enum):
+    """State of a source: how many of its signals work."""
+
+    READY = "ready"
+    PARTIAL = "partial"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReport:
+    """One signal of one source.
+
+    Attributes:
+        id: the signal.
+        usable: whether this source can read it here.
+        chosen: whether it is read from this source (another one may come first).
+        compared: whether it is read from this source too, to be compared with the chosen one.
+        origin: what is read, where usable.
+        detail: why not, where not.
+        remedy: what to do about it; empty where nothing can be done.
+    """
+
+    id: str
+    usable: bool
+    chosen: bool
+    origin: str = ""
+    reason: str = ""
+    detail: str = ""
+    remedy: str = ""
+    compared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source: a line of the doctor's table.
+
+    Attributes:
+        detail: the reason that most of its missing signals share, or its note.
+        remedy: what to do about that reason.
+    """
+
+    id: str
+    title: str
+    state: State
+    gives: str
+    detail: str
+    remedy: str
+    signals: tuple[SignalReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole report.
+
+    Attributes:
+        facts: (what, value) lines about the machine and our rights on it.
+        notes: sentences about what the machine did not say.
+    """
+
+    simulated: str
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    sources: tuple[SourceReport, ...]
+
+
+def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
+    """Make a report of what probing found; reads nothing more."""
+    notes = [*machine.topology.notes]
+    if machine.platform.note:
+        notes.append(machine.platform.note)
+    notes += [f"{name} is not believed: {why.detail}" for name, why in capabilities.disbelieved.items()]
+    notes += [f"{name} is {text}" for name, text in capabilities.remarks.items() if name in capabilities.signals]
+    return Diagnosis(
+        simulated="" if machine.host.kind is HostKind.REAL else machine.host.kind.value,
+        facts=_facts(machine, capabilities),
+        notes=tuple(notes),
+        sources=tuple(_source(source, capabilities.probes[source.id], capabilities) for source in capabilities.sources
+                      if not isinstance(source, Beside)),
+    )
+
+
+def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceReport:
+    signals = tuple(
+        _signal(name, found, chosen=capabilities.provider.get(name) is source,
+                compared=beside_id(name, source) in capabilities.beside.get(name, ()))
+        for name, found in probe.signals.items()
+    )
+    usable = [signal for signal in signals if signal.usable]
+    missing = [signal for signal in signals if not signal.usable]
+    state = State.ABSENT if not usable else State.READY if not missing else State.PARTIAL
+    return SourceReport(
+        id=source.id,
+        title=source.title,
+        state=state,
+        gives=source.gives,
+        detail=_summary(usable, missing, probe.note),
+        remedy=_decisive(missing)[0].remedy if missing else "",
+        signals=signals,
+    )
+
+
+def _signal(name: str, found: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
+    if isinstance(found, Signal):
+        return SignalReport(name, usable=True, chosen=chosen, origin=found.origin, compared=compared)
+    return SignalReport(name, usable=False, chosen=False, reason=found.reason.value, detail=found.detail,
+                        remedy=found.remedy)
+
+
+def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:
+    """One line: what is missing and why; the reason that a person can do something about, if one is."""
+    parts: list[str] = []
+    if missing:
+        decisive = _decisive(missing)
+        why = f"{decisive[0].reason}: {decisive[0].detail}"
+        if usable or (len(decisive) < len(missing) and decisive[0].reason == Reason.NOT_PERMITTED.value):
+            names = [signal.id for signal in decisive]
+            listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+            parts.append(f"without {listed}: {why}")
+        else:
+            parts.append(why)
+    if note:
+        parts.append(note)
+    return "; ".join(parts)
+
+
+def _decisive(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:
+    """The missing signals whose reason is told for all: one that permission would give, else one with a remedy.
+
+    A source whose counters lack permission is not without hardware, though some of its counters are.
+    """
+    refused = [signal for signal in missing if signal.reason == Reason.NOT_PERMITTED.value and signal.remedy]
+    curable = refused or [signal for signal in missing if signal.remedy] or list(missing)
+    often = Counter((signal.reason, _cause(signal)) for signal in curable).most_common(1)[0][0]
+    return [signal for signal in curable if (signal.reason, _cause(signal)) == often]
+
+
+def _cause(signal: SignalReport) -> str:
+    """The part of a reason's detail that is equal for all counters of one refusal, without the counter's name."""
+    return signal.detail.partition(": ")[2] or signal.detail
+
+
+def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str], ...]:
+    topology, model, rights = machine.topology, machine.model, machine.privileges
+    packages = len(topology.instances(Scope.PACKAGE))
+    cores = len(topology.instances(Scope.CORE))
+    granted = [
+        name
+        for name, number in (("CAP_PERFMON", CAP_PERFMON), ("CAP_SYS_RAWIO", CAP_SYS_RAWIO),
+                             ("CAP_SYS_ADMIN", CAP_SYS_ADMIN))
+        if rights.has(number)
+    ]
+    paranoid = "unknown (no perf in this kernel?)" if rights.perf_paranoid is None else str(rights.perf_paranoid)
+    usable = len(capabilities.signals) - sum(map(len, capabilities.beside.values()))
+    platform = machine.platform
+    known = f"{platform.symbol or model.vendor} ({platform.features.name})" if platform.known else "not in the table"
+    return (
+        ("machine", machine.host.name),
+        ("processor", f"{model.name or model.architecture}, {_identity(machine)}"),
+        ("platform", known),
+        ("virtual machine", "yes: what the hypervisor hides cannot be had here" if model.hypervisor else "no"),
+        ("CPUs", f"{len(topology.cpus)} measured, {cores} cores, {packages} packages"
+                 + (f", offline {format_cpulist(topology.offline)}" if topology.offline else "")),
+        ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
+        ("perf_event_paranoid", paranoid),
+        ("file descriptors", f"{rights.descriptors[0]} (hard limit {rights.descriptors[1]})"),
+        ("signals", f"{usable} usable, {len(capabilities.missing)} not"),
+    )
+
+
+def _identity(machine: Machine) -> str:
+    """Vendor, family, model, stepping in the kernel's decimal and the documents' hexadecimal."""
+    model = machine.model
+    if model.family is None or model.model is None:
+        return model.vendor or model.architecture or "unknown vendor"
+    return f"{model.vendor} family {model.family:#x} model {model.model:#x} stepping {model.stepping}"

@@ -1,0 +1,188 @@
+"""The doctor screen: every counter source, what it gives here, and what would make it give more."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.row_table import RowTableScreen
+from turbotui.app.watch import Watch
+from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
+from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.tables import RowTable
+from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.geometry import RULE
+from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter
+
+_STATES: Final = {
+    State.READY: ("✓ ready", StyleRole.KEY),
+    State.PARTIAL: ("▲ partial", StyleRole.AMBER),
+    State.ABSENT: ("— absent", StyleRole.DIM),
+}
+_ROLES: Final = dict(_STATES.values())
+_FACTS: Final = "the machine"
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorRow:
+    """A line of the table: a source, or the machine itself (None)."""
+
+    source: SourceReport | None
+
+    @property
+    def title(self) -> str:
+        """What stands at the left."""
+        return _FACTS if self.source is None else self.source.title
+
+    @property
+    def state(self) -> str:
+        """How much of it works, with its mark."""
+        return "" if self.source is None else _STATES[self.source.state][0]
+
+    @property
+    def gives(self) -> str:
+        """What can be read from it."""
+        return "" if self.source is None else self.source.gives
+
+    @property
+    def why(self) -> str:
+        """What is missing, and what to do about it."""
+        return "" if self.source is None else "; ".join(filter(None, (self.source.detail, self.source.remedy)))
+
+    def signals(self, *, usable: bool) -> int | None:
+        """How many of its signals can be had, or cannot."""
+        return None if self.source is None else sum(one.usable is usable for one in self.source.signals)
+
+
+_COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
+    Column("source", "", -1, (), lambda row: row.title, help="where counters are read", priority=0, identity=True),
+    Column("state", "", -1, (), lambda row: row.state, help="ready, partial or absent", width=9, priority=0),
+    Column("gives", "", -1, (), lambda row: row.gives, help="what can be read from it", priority=2),
+    Column("usable", "", 0, (), lambda row: row.signals(usable=True),
+           help="signals that it gives here", default=False),
+    Column("missing", "", 0, (), lambda row: row.signals(usable=False),
+           help="signals that it cannot give here", width=7, default=False),
+    Column("why", "", -1, (), lambda row: row.why, help="what is missing and why, and what to do about it",
+           priority=1),
+)
+_NAMING: Final = Naming[DoctorRow](lambda row: row.source.id if row.source else _FACTS,
+                                   lambda row: f"{row.title} {row.state} {row.gives} {row.why}", lambda row: row.title)
+
+
+class DoctorPainter(RowPainter[DoctorRow]):
+    """Paints states in their colours, and the reasons dimly."""
+
+    def segment(self, content: RowContent[DoctorRow], row: Hashable, slot: Slot) -> TextSegment:
+        """See `RowPainter.segment`."""
+        text, role = super().segment(content, row, slot)
+        return text, StyleRole.DIM if slot.column.id == "why" else _ROLES.get(text.strip(), role)
+
+
+class DoctorScreen(RowTableScreen[DoctorRow]):
+    """Sources above, the one under the cursor in full below."""
+
+    where: ClassVar[Where] = Where.DOCTOR
+    number = "9"
+    word = "doctor"
+    painter_kind = DoctorPainter
+    BINDINGS = bindings_for(Where.DOCTOR)
+
+    DEFAULT_CSS = """
+    DoctorScreen #report { height: 45%; border-top: solid $tui-rule; background: $background; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._diagnosis: Diagnosis = diagnose(watch.session.machine, watch.session.capabilities)
+        self._report = Listing(id="report")
+        self._reported: tuple[Hashable, int] = ("", 0)
+
+    def body(self) -> Iterable[Widget]:
+        """Table and report."""
+        yield from super().body()
+        yield self._report
+
+    @property
+    def report(self) -> Listing:
+        """The report on the source under the cursor, for tests."""
+        return self._report
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The summary only: nothing else is visible."""
+        return ()
+
+    def show_columns(self) -> None:
+        """Lay the table out for the width."""
+        rows = (DoctorRow(None), *(DoctorRow(source) for source in self._diagnosis.sources))
+        title = max(len(row.title) for row in rows)
+        gives = min(max(len(row.gives) for row in rows), max(12, self.size.width // 3))
+        rest = self.size.width - title - gives - len(RULE) - sum(1 + width for width in (9, 1, 1, 1))
+        widths = {"source": title, "gives": gives, "why": max(12, rest)}
+        columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in _COLUMNS)
+        self.show_content(RowContent(RowTable("sources", "source", columns, rows), _NAMING))
+        self.watch_state.want(self.wanted)
+
+    def on_table_widget_moved(self) -> None:
+        """Report on the source under the cursor."""
+        super().on_table_widget_moved()
+        content, key = self._table.content, self._table.current
+        row = None if content is None or key is None else content.get(key)
+        if row is None or (key, self.size.width) == self._reported:
+            return
+        self._reported = key, self.size.width
+        lines = self._facts() if row.source is None else self._source(row.source)
+        self._report.show([Item(line) for line in lines])
+        self._report.scroll_to(y=0, animate=False, immediate=True)
+
+    def _facts(self) -> list[tuple[TextSegment, ...]]:
+        found = self._diagnosis
+        wide = max((len(what) for what, _ in found.facts), default=0) + 2
+        lines: list[tuple[TextSegment, ...]] = [
+            ((f" {what:<{wide}}", StyleRole.TITLE), (value, StyleRole.PLAIN)) for what, value in found.facts
+        ]
+        return [*lines, *(((f" {note}", StyleRole.DIM),) for note in found.notes)]
+
+    def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:
+        lines: list[tuple[TextSegment, ...]] = [((f" {source.title}: {source.gives}", StyleRole.SUMMARY),)]
+        if source.detail:
+            lines += [((f" {part}", StyleRole.PLAIN),) for part in self._wrapped(source.detail)]
+        if source.remedy:
+            lines += [((f" to do: {part}" if not at else f"        {part}", StyleRole.KEY),)
+                      for at, part in enumerate(self._wrapped(source.remedy))]
+        wide = max((len(signal.id) for signal in source.signals), default=0) + 2
+        for signal in source.signals:
+            if signal.usable:
+                other = "" if signal.chosen else "   (read from another source)"
+                lines.append(((f" ✓ {signal.id:<{wide}}", StyleRole.KEY), (signal.origin + other, StyleRole.DIM)))
+            else:
+                why = "; ".join(text for text in (f"{signal.reason}: {signal.detail}", signal.remedy) if text)
+                lines.append(((f" — {signal.id:<{wide}}", StyleRole.DIM), (why, StyleRole.DIM)))
+        return lines
+
+    def _wrapped(self, text: str) -> list[str]:
+        width = max(20, self.size.width - 10)
+        lines: list[str] = [""]
+        for word in text.split():
+            if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+                lines.append("")
+            lines[-1] += f" {word}" if lines[-1] else word
+        return lines
+
+    def readout(self) -> str:
+        """How many sources work; beside the state, the cell under the cursor."""
+        cell = self._table.selected
+        if cell is not None and cell[0].id != "state":
+            return super().readout()
+        states = [source.state for source in self._diagnosis.sources]
+        return " · ".join(f"{states.count(state)} {state.value}" for state in State)
+
+    def action_page(self, by: int) -> None:
+        """Scroll the report."""
+        self._report.move(by * max(1, self._report.size.height - 1))

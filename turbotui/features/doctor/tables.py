@@ -1,0 +1,58 @@
+"""The doctor's report as tables: sources, and the signals of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSignal:
+    """A signal with the source that was asked for it."""
+
+    source: SourceReport
+    signal: SignalReport
+
+
+SOURCE_COLUMNS: Final[tuple[Column[SourceReport], ...]] = (
+    Column("source", "", -1, (), lambda one: one.id, help="the source's name", identity=True),
+    Column("title", "", -1, (), lambda one: one.title, help="the source in words"),
+    Column("state", "", -1, (), lambda one: one.state.value, help="ready, partial or absent"),
+    Column("gives", "", -1, (), lambda one: one.gives, help="what can be read from it"),
+    Column("usable", "", 0, (), lambda one: sum(signal.usable for signal in one.signals), help="signals it gives here"),
+    Column("missing", "", 0, (), lambda one: sum(not signal.usable for signal in one.signals),
+           help="signals that it cannot give here"),
+    Column("detail", "", -1, (), lambda one: one.detail, help="why the missing signals are missing"),
+    Column("remedy", "", -1, (), lambda one: one.remedy, help="what a person can do about it"),
+)
+SIGNAL_COLUMNS: Final[tuple[Column[SourceSignal], ...]] = (
+    Column("source", "", -1, (), lambda one: one.source.id, help="who was asked", identity=True),
+    Column("signal", "", -1, (), lambda one: one.signal.id, help="what it was asked for", identity=True),
+    Column("usable", "", -1, (), lambda one: _word(one.signal.usable), help="whether this source can give it here"),
+    Column("chosen", "", -1, (), lambda one: _word(one.signal.chosen), help="whether it is read from this source"),
+    Column("compared", "", -1, (), lambda one: _word(one.signal.compared),
+           help="whether it is read from this source too, and compared with the chosen one"),
+    Column("origin", "", -1, (), lambda one: one.signal.origin, help="what is read"),
+    Column("reason", "", -1, (), lambda one: one.signal.reason, help="the kind of absence"),
+    Column("detail", "", -1, (), lambda one: one.signal.detail, help="what was tried, and what came back"),
+    Column("remedy", "", -1, (), lambda one: one.signal.remedy, help="what a person can do about it"),
+)
+
+
+def source_table(diagnosis: Diagnosis) -> RowTable[SourceReport]:
+    """A row for each source."""
+    return RowTable("sources", "source", SOURCE_COLUMNS, diagnosis.sources)
+
+
+def signal_table(diagnosis: Diagnosis) -> RowTable[SourceSignal]:
+    """A row for each signal of each source that was asked for it."""
+    rows = tuple(SourceSignal(source, signal) for source in diagnosis.sources for signal in source.signals)
+    return RowTable("signals", "signal", SIGNAL_COLUMNS, rows)
+
+
+def _word(holds: bool) -> str:
+    return "yes" if holds else "no"

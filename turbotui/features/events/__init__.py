@@ -1,0 +1,14 @@
+"""Events: their encodings, what a machine can count, and sets of them."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "events",
+    commands=(
+        Command(
+            "events",
+            "turbotui.features.events.verb",
+            "event strings to encodings, and what this machine can count",
+        ),
+    ),
+)

@@ -1,0 +1,164 @@
+"""Events as tables: what the kernel is given for them, register codes, and what a machine can count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.events.encoded import FLAGS, BareCodes, EncodedEvent, flag_names
+from turbotui.events.listing import ListedEvent
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingRow:
+    """One of the counters that an event string stands for."""
+
+    number: int
+    event: EncodedEvent
+
+    @property
+    def attr(self) -> dict[str, int]:
+        """Members of perf_event_attr by the kernel's names: the encoding, and all that are not zero."""
+        attr = self.event.attr
+        flags = flag_names(attr.flags)
+        others = {
+            "config4": attr.config4,
+            "sample_freq" if "freq" in flags else "sample_period": attr.sample_period,
+            "bp_type": attr.bp_type,
+            "branch_sample_type": attr.branch_sample_type,
+            "sample_max_stack": attr.sample_max_stack,
+            "aux_sample_size": attr.aux_sample_size,
+        }
+        always: dict[str, int] = {name: getattr(attr, name) for name in _ALWAYS}
+        return {**always, **{name: value for name, value in others.items() if value}, **flags}
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """One event as register codes."""
+
+    number: int
+    event: BareCodes
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedEvent:
+    """An event that can be asked for.
+
+    Attributes:
+        tried: whether it was opened.
+        refused: why it does not open.
+    """
+
+    event: ListedEvent
+    tried: bool
+    refused: Unavailable | None = None
+
+
+def _word(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def _member(name: str) -> Column[EncodingRow]:
+    return Column(name, "", 0, (), lambda one: one.attr.get(name, 0), hexadecimal=True,
+                  help=f"perf_event_attr.{name}")  # fmt: skip
+
+
+_ALWAYS: Final = ("type", "config", "config1", "config2", "config3")
+_SELDOM_SET: Final = ("config4", "sample_period", "sample_freq", "bp_type", "branch_sample_type", "sample_max_stack",
+                      "aux_sample_size", *(name for name in FLAGS if name != "precise_ip_high"))
+_FIRST: Final[tuple[Column[EncodingRow], ...]] = (
+    Column("number", "", 0, (), lambda one: one.number, help="of the counter in the whole string", identity=True),
+    Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
+    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="the same in full"),
+    Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="in sysfs; empty where the kernel chooses the core PMU"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own or libpfm"),
+    Column("name", "", -1, (), lambda one: one.event.name, help="what name= gave, else the string"),
+)
+_ENCODING: Final = tuple(map(_member, _ALWAYS))
+_MEMBERS: Final = tuple(map(_member, _SELDOM_SET))
+_MEANING: Final[tuple[Column[EncodingRow], ...]] = (
+    Column("unit", "", -1, (), lambda one: one.event.unit, help="of the counts times scale; empty for a plain count"),
+    Column("scale", "", -1, (), lambda one: one.event.scale, help="factor from counts to the unit"),
+    Column("cpus", "", -1, (), lambda one: format_cpulist(one.event.cpus) or "all", help="where it is opened"),
+    Column("group", "", 0, (), lambda one: one.event.group, help="number of its group in the string"),
+    Column("leader", "", -1, (), lambda one: _word(one.event.leader), help="whether it leads its group"),
+)
+_SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
+    Column("cpu", "", 0, (), lambda one: None if one.event.cpu < 0 else one.event.cpu, help="what libpfm's cpu= gave"),
+    Column("snapshot", "", -1, (), lambda one: _word(one.event.snapshot), help="a level, not a running count"),
+    Column("per_package", "", -1, (), lambda one: _word(one.event.per_package), help="counted once a package"),
+    Column("weak", "", -1, (), lambda one: _word(one.event.weak), help="its group may be broken up"),
+    Column("sample_read", "", -1, (), lambda one: _word(one.event.sample_read), help="the modifier S"),
+    Column("bpf", "", -1, (), lambda one: _word(one.event.bpf), help="the modifier b"),
+    Column("retire_latency", "", -1, (), lambda one: _word(one.event.retire_latency), help="the modifier R"),
+    Column("options", "", -1, (), lambda one: ",".join(f"{name}={value}" for name, value in one.event.options),
+           help="terms that only sampling or perf's own output use"),
+)
+_SAYS_NOTHING: Final[tuple[Value, ...]] = (None, 0, "", "no")
+
+
+def encoding_table(events: Sequence[EncodedEvent]) -> RowTable[EncodingRow]:
+    """A row for each counter; members of perf_event_attr that are zero in all of them have no column."""
+    rows = tuple(EncodingRow(number, event) for number, event in enumerate(events))
+
+    def told(column: Column[EncodingRow]) -> bool:
+        return any(column.compute(row) not in _SAYS_NOTHING for row in rows)
+
+    columns = (*_FIRST, *_ENCODING, *filter(told, _MEMBERS), *_MEANING, *filter(told, _SELDOM))
+    return RowTable("encodings", "event", columns, rows)
+
+
+_CODES: Final[tuple[Column[Codes], ...]] = (
+    Column("number", "", 0, (), lambda one: one.number, help="of the event in the whole string", identity=True),
+    Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
+    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="the same in full"),
+    Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="the PMU whose registers they are for"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encoded it: own or libpfm"),
+    Column("count", "", 0, (), lambda one: len(one.event.codes), help="how many codes it has"),
+)
+
+
+def code_table(events: Sequence[BareCodes]) -> RowTable[Codes]:
+    """A row for each event, with as many columns of codes as the longest one needs."""
+    rows = tuple(Codes(number, event) for number, event in enumerate(events))
+    most = max((len(event.codes) for event in events), default=0)
+    return RowTable("codes", "event", (*_CODES, *map(_code, range(most))), rows)
+
+
+def _code(at: int) -> Column[Codes]:
+    return Column(f"code{at}", "", 0, (), lambda one: one.event.codes[at] if at < len(one.event.codes) else None,
+                  hexadecimal=True, help="a word for a register: of an x86 core the event select, then the extra one")
+
+
+LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
+    Column("name", "", -1, (), lambda one: one.event.name, help="as an event string has it", identity=True),
+    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="who counts it"),
+    Column("kind", "", -1, (), lambda one: one.event.kind,
+           help="hardware, software, cache, pmu (of sysfs), tracepoint or model (libpfm's)"),
+    Column("unit", "", -1, (), lambda one: one.event.unit, help="of its counts; empty for a plain count"),
+    Column("engine", "", -1, (), lambda one: one.event.engine, help="who encodes it: own or libpfm"),
+    Column("opens", "", -1, (), lambda one: _word(one.refused is None) if one.tried else None,
+           help="whether a counter opened now"),
+    Column("description", "", -1, (), lambda one: one.event.description, help="what it counts"),
+    Column("reason", "", -1, (), lambda one: "" if one.refused is None else one.refused.sentence(),
+           help="why it does not open"),
+)
+_NOT_TRIED: Final = Unavailable(Reason.NOT_READ, "it was not tried to open")
+
+
+def listing_table(offers: Sequence[OfferedEvent]) -> RowTable[OfferedEvent]:
+    """A row for each name."""
+    return RowTable("events", "event", LISTING_COLUMNS, offers, _judged)
+
+
+def _judged(column: Column[OfferedEvent], offer: OfferedEvent, value: Value) -> Cell:
+    del column, offer
+    return Cell(value, _NOT_TRIED if value is None else None)

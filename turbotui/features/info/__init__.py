@@ -1,0 +1,17 @@
+"""The configuration of a machine: what turbostat prints before its first interval."""
+
+from turbotui.feature import Command, Feature, ScreenSpec
+
+FEATURE = Feature(
+    "info",
+    commands=(
+        Command(
+            "info",
+            "turbotui.features.info.verb",
+            "the machine's configuration: clocks, limits, idle states, power",
+        ),
+    ),
+    screens=(
+        ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),
+    ),
+)

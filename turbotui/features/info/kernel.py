@@ -1,0 +1,165 @@
+"""Header lines about performance: cpufreq, HWP, EPB, limits, uncore (docs/specs/turbostat.md 5, rows 21-25, 33-34)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, either
+from turbotui.machine.platform_features import LimitReasons
+from turbotui.untrusted import one_line
+
+_CPU = "/sys/devices/system/cpu"
+_UNCORE = f"{_CPU}/intel_uncore_frequency"
+_LEGACY = re.compile(r"package_(\d+)_die_(\d+)\Z", re.ASCII)
+_DOMAIN = re.compile(r"uncore(\d+)\Z", re.ASCII)
+_EPB_WORDS = {0: "performance", 6: "balanced", 15: "powersave"}  # docs/specs/turbostat.md 5, row 24
+
+# Bits of the active half; the same 16 higher are what was logged (docs/specs/turbostat.md 4; Intel SDM vol. 4).
+_CORE_REASONS = {
+    0: "PROCHOT", 1: "ThermStatus", 2: "bit2", 4: "Graphics", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps", 9: "CorePwr",
+    10: "PkgPwrL1", 11: "PkgPwrL2", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15",
+}  # fmt: skip
+# Servers of the Haswell generation: bit 10 is no power limit there (Intel SDM vol. 4, table of the Xeon E5 v3), though
+# turbostat names the bits as on client parts.
+_SERVER_CORE_REASONS = {
+    0: "PROCHOT", 1: "ThermStatus", 2: "PwrBudget", 3: "Platform", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps",
+    10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowMaxTurbo", 15: "BelowRequest",
+}  # fmt: skip
+_HASWELL_SERVER = "hsx"
+_GFX_REASONS = {
+    0: "PROCHOT", 1: "ThermStatus", 4: "Graphics", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr", 10: "PkgPwrL1",
+    11: "PkgPwrL2",
+}  # fmt: skip
+_RING_REASONS = {0: "PROCHOT", 1: "ThermStatus", 6: "VR-Therm", 8: "Amps", 10: "PkgPwrL1", 11: "PkgPwrL2"}
+_REASONS: Mapping[LimitReasons, tuple[str, Mapping[int, str]]] = {
+    LimitReasons.CORE: ("MSR_CORE_PERF_LIMIT_REASONS", _CORE_REASONS),
+    LimitReasons.GFX: ("MSR_GFX_PERF_LIMIT_REASONS", _GFX_REASONS),
+    LimitReasons.RING: ("MSR_RING_PERF_LIMIT_REASONS", _RING_REASONS),
+}
+
+
+def _cpufreq(facts: MachineFacts) -> Iterable[HeaderLine]:
+    for word, file in (("driver", "scaling_driver"), ("governor", "scaling_governor")):
+        path = f"{_CPU}/cpu{facts.cpu}/cpufreq/{file}"
+        text = facts.text(path)
+        if text is None:
+            yield HeaderLine(f"NSFOD {path}", path)  # no such file or directory, in turbostat's word
+            return
+        yield HeaderLine(f"cpu{facts.cpu}: cpufreq {word}: {one_line(text)}", path)
+    for words, path in (("cpufreq boost", f"{_CPU}/cpufreq/boost"),
+                        ("cpufreq intel_pstate no_turbo", f"{_CPU}/intel_pstate/no_turbo")):
+        number = facts.number(path)
+        if number is not None:
+            yield HeaderLine(f"{words}: {number}", path)
+
+
+def _power_management(facts: MachineFacts) -> Iterable[HeaderLine]:
+    word = facts.register(0x1AA) if facts.machine.platform.features.has_misc_pwr_mgmt else None
+    if word is not None:
+        parts = (
+            f"{'DIS' if word & 1 else 'EN'}able-EIST_Coordination",
+            f"{'EN' if word >> 1 & 1 else 'DIS'}able-EPB",
+            f"{'EN' if word >> 8 & 1 else 'DIS'}able-OOB",
+        )
+        yield HeaderLine(f"cpu{facts.cpu}: MSR_MISC_PWR_MGMT: 0x{word:08x} ({' '.join(parts)})", "MSR 0x1aa")
+
+
+def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Hardware-controlled performance, per package (Intel SDM vol. 3, section 15.4)."""
+    if not facts.flag("hwp"):
+        return
+    for cpu in facts.packages():
+        enabled = facts.register(0x770, cpu)
+        if enabled is None:
+            continue
+        yield HeaderLine(f"cpu{cpu}: MSR_PM_ENABLE: 0x{enabled:08x} ({either(enabled & 1, 'HWP')})", "MSR 0x770")
+        if enabled & 1:
+            yield from _hwp_details(facts, cpu)
+
+
+def _hwp_details(facts: MachineFacts, cpu: int) -> Iterator[HeaderLine]:
+    word = facts.register(0x771, cpu)
+    if word is not None:
+        yield HeaderLine(f"cpu{cpu}: MSR_HWP_CAPABILITIES: 0x{word:08x} (high {word & 0xFF} guar {word >> 8 & 0xFF} "
+                         f"eff {word >> 16 & 0xFF} low {word >> 24 & 0xFF})", "MSR 0x771")
+    word = facts.register(0x774, cpu)
+    if word is not None:
+        yield HeaderLine(f"cpu{cpu}: MSR_HWP_REQUEST: 0x{word:08x} ({_request(word)} pkg {word >> 42 & 1:#x})",
+                         "MSR 0x774")
+    word = facts.register(0x772, cpu) if facts.flag("hwp_pkg_req") else None
+    if word is not None:
+        yield HeaderLine(f"cpu{cpu}: MSR_HWP_REQUEST_PKG: 0x{word:08x} ({_request(word)})", "MSR 0x772")
+    word = facts.register(0x773, cpu) if facts.flag("hwp_notify") else None
+    if word is not None:
+        yield HeaderLine(f"cpu{cpu}: MSR_HWP_INTERRUPT: 0x{word:08x} "
+                         f"({'EN' if word & 1 else 'Dis'}_Guaranteed_Perf_Change, "
+                         f"{'EN' if word >> 1 & 1 else 'Dis'}_Excursion_Min)", "MSR 0x773")
+    word = facts.register(0x777, cpu)
+    if word is not None:
+        yield HeaderLine(f"cpu{cpu}: MSR_HWP_STATUS: 0x{word:08x} ({either(word & 1, 'Guaranteed_Perf_Change')}, "
+                         f"{either(word >> 2 & 1, 'Excursion_Min')})", "MSR 0x777")
+
+
+def _request(word: int) -> str:
+    """The activity window is bits 41:32, all ten of them (Intel SDM vol. 4, IA32_HWP_REQUEST)."""
+    return (f"min {word & 0xFF} max {word >> 8 & 0xFF} des {word >> 16 & 0xFF} epp {word >> 24 & 0xFF:#x} "
+            f"window {word >> 32 & 0x3FF:#x}")
+
+
+def _energy_bias(facts: MachineFacts) -> Iterable[HeaderLine]:
+    if not facts.flag("epb"):
+        return
+    for cpu in facts.packages():
+        path = f"{_CPU}/cpu{cpu}/power/energy_perf_bias"
+        value, origin = facts.number(path), path
+        if value is None:
+            word = facts.register(0x1B0, cpu)
+            value, origin = None if word is None else word & 0xF, "MSR 0x1b0"
+        if value is not None:
+            yield HeaderLine(f"cpu{cpu}: EPB: {value} ({_EPB_WORDS.get(value, 'custom')})", origin)
+
+
+def _limit_reasons(facts: MachineFacts) -> Iterable[HeaderLine]:
+    for cpu in facts.packages():
+        for kind in facts.machine.platform.features.limit_reasons:
+            word = facts.register(kind.value, cpu)
+            if word is None:
+                continue
+            name, bits = _REASONS[kind]
+            if kind is LimitReasons.CORE and facts.machine.platform.features.name == _HASWELL_SERVER:
+                bits = _SERVER_CORE_REASONS
+            active = "".join(f"{reason}, " for bit, reason in bits.items() if word >> bit & 1)
+            logged = "".join(f"{reason}, " for bit, reason in bits.items() if word >> bit + 16 & 1)
+            yield HeaderLine(f"cpu{cpu}: {name}, 0x{word:08x} (Active: {active}) (Logged: {logged})",
+                             f"MSR {kind.value:#x}")
+
+
+def _uncore(facts: MachineFacts) -> Iterable[HeaderLine]:
+    names = facts.names(_UNCORE)
+    domains = sorted(((int(found[1]), name) for name in names if (found := _DOMAIN.match(name))), reverse=True)
+    for _number, name in domains:
+        ids = [facts.number(f"{_UNCORE}/{name}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
+        if None not in ids:
+            yield from _range(facts, f"package{ids[0]} domain{ids[1]} cluster{ids[2]}", f"{_UNCORE}/{name}")
+    if not domains:
+        for name in names:
+            found = _LEGACY.match(name)
+            if found is not None:
+                yield from _range(facts, f"package{int(found[1])} die{int(found[2])}", f"{_UNCORE}/{name}")
+
+
+def _range(facts: MachineFacts, where: str, folder: str) -> Iterator[HeaderLine]:
+    """Limits, initial limits and the clock now; kHz in the files (kernel intel_uncore_frequency_scaling.rst)."""
+    files = ("min_freq_khz", "max_freq_khz", "initial_min_freq_khz", "initial_max_freq_khz")
+    read = [facts.number(f"{folder}/{file}") for file in files]
+    known = [value // 1000 for value in read if value is not None]
+    if len(known) == len(files):
+        now = facts.number(f"{folder}/current_freq_khz")
+        current = "" if now is None else f" {now // 1000} MHz"
+        yield HeaderLine(f"Uncore Frequency {where}: {known[0]} - {known[1]} MHz "
+                         f"(init {known[2]} - {known[3]} MHz){current}", folder)
+
+
+PERFORMANCE_FACTS = (_cpufreq, _power_management, _hwp, _energy_bias, _limit_reasons)
+UNCORE_FACTS = (_uncore,)

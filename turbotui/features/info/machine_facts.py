@@ -1,0 +1,156 @@
+"""What the configuration header asks a machine: registers, CPUID leaves, files, each at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from turbotui.machine.host import HostError
+from turbotui.machine.invented_zeros import invents_zeros
+from turbotui.machine.machine import Machine
+from turbotui.machine.platform_features import SILVERMONT_MHZ
+from turbotui.machine.reading import Leaf, cpuid_of
+from turbotui.machine.registers import read_once
+from turbotui.quantities.scope import Scope
+
+_EXTENDED = 0x8000_0000  # from here on leaves have a maximum of their own (Intel SDM vol. 2, CPUID)
+_HYPERVISOR = 0x4000_0000  # hypervisor leaves have theirs too
+_FSB_FREQ = 0xCD
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderLine:
+    """One line of the header and where it comes from.
+
+    Attributes:
+        always: a warning that is shown even where the header is not wanted.
+    """
+
+    text: str
+    origin: str
+    always: bool = False
+
+
+class MachineFacts:
+    """Answers about one machine. What cannot be read is None, and its line is left out.
+
+    Args:
+        machine: the machine.
+        detailed: whether lines that only debugging wants are wanted.
+    """
+
+    def __init__(self, machine: Machine, *, detailed: bool = False) -> None:
+        self.machine = machine
+        self.detailed = detailed
+        self.cpu = min(machine.topology.cpus)
+        self._registers: dict[tuple[int, int], int | None] = {}
+        self._invents_zeros: bool | None = None
+        self._leaves: dict[tuple[int, int], Leaf | None] = {}
+        self._texts: dict[str, str | None] = {}
+
+    @property
+    def intel(self) -> bool:
+        """Whether it is an Intel processor."""
+        return self.machine.model.vendor == "GenuineIntel"
+
+    def flag(self, name: str) -> bool:
+        """Whether /proc/cpuinfo lists a flag."""
+        return name in self.machine.model.flags
+
+    def register(self, address: int, cpu: int | None = None) -> int | None:
+        """A register of a CPU, the first one unless told otherwise."""
+        where = self.cpu if cpu is None else cpu
+        key = (where, address)
+        if key not in self._registers:
+            self._registers[key] = self._read_register(where, address)
+        return self._registers[key]
+
+    def _read_register(self, cpu: int, address: int) -> int | None:
+        try:
+            word = read_once(self.machine.host, cpu, address)
+        except HostError:
+            return None
+        return None if word == 0 and self._zeros_are_invented() else word
+
+    def _zeros_are_invented(self) -> bool:
+        """Whether a register that reads 0 need not exist."""
+        if self._invents_zeros is None:
+            self._invents_zeros = invents_zeros(self.machine.host, self.cpu)
+        return self._invents_zeros
+
+    def leaf(self, leaf: int, subleaf: int = 0) -> Leaf | None:
+        """A CPUID leaf of the first CPU by the cpuid device; None without the device and above the highest leaf."""
+        key = (leaf, subleaf)
+        if key not in self._leaves:
+            self._leaves[key] = self._read_leaf(leaf, subleaf)
+        return self._leaves[key]
+
+    def _read_leaf(self, leaf: int, subleaf: int) -> Leaf | None:
+        base = _EXTENDED if leaf >= _EXTENDED else _HYPERVISOR if leaf >= _HYPERVISOR else 0
+        if leaf != base:
+            # Above the highest leaf a processor answers with another one's data, so the maximum is asked first.
+            first = self.leaf(base)
+            if first is None or leaf > first.eax:
+                return None
+        try:
+            with cpuid_of(self.machine.host, self.cpu) as ask:
+                found = ask(leaf, subleaf)
+        except HostError:
+            return None
+        return found if leaf != base or found.eax >= base else None
+
+    def text(self, path: str) -> str | None:
+        """A file's text, stripped; None if it cannot be read."""
+        if path not in self._texts:
+            try:
+                self._texts[path] = self.machine.host.read_text(path).strip()
+            except HostError:
+                self._texts[path] = None
+        return self._texts[path]
+
+    def number(self, path: str) -> int | None:
+        """The integer in a file; None if there is none."""
+        text = self.text(path)
+        try:
+            return None if text is None else int(text)
+        except ValueError:
+            return None
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted; empty if it cannot be listed."""
+        try:
+            return self.machine.host.list_dir(path)
+        except HostError:
+            return ()
+
+    def packages(self) -> Iterator[int]:
+        """The first measured CPU of each package."""
+        for instance in self.machine.topology.instances(Scope.PACKAGE):
+            yield instance.cpus[0]
+
+    def cores(self) -> Iterator[int]:
+        """The first measured CPU of each core."""
+        for instance in self.machine.topology.instances(Scope.CORE):
+            yield instance.cpus[0]
+
+    def bus_mhz(self) -> float | None:
+        """The clock that ratios multiply; None where it is not known."""
+        clock = self.machine.platform.features.bclk
+        if clock is None or clock.value is not None:
+            return None if clock is None else clock.value
+        index = self.register(_FSB_FREQ)
+        if index is None:
+            return None
+        chosen = index & 0xF
+        # A code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV).
+        return SILVERMONT_MHZ[chosen] if chosen < len(SILVERMONT_MHZ) else SILVERMONT_MHZ[3]
+
+
+def either(condition: int | bool, word: str, prefix: str = "No-") -> str:
+    """A word, with a prefix that takes it back where the condition does not hold."""
+    return word if condition else prefix + word
+
+
+def able(condition: int | bool) -> str:
+    """ENabled or DISabled, as turbostat writes it."""
+    return "ENabled" if condition else "DISabled"

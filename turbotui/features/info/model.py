@@ -1,0 +1,109 @@
+"""A machine's configuration, line by line, as turbostat prints it first (docs/specs/turbostat.md 5).
+
+Every line whose source is there is given, with that source beside it. `turbotui stat` prints the texts, `turbotui info`
+the sections; a screen can walk the same tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from turbotui import __version__
+from turbotui.features.info import (
+    clocks,
+    idle,
+    kernel,
+    power,
+    processor,
+    thermal,
+)
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
+
+_COMMAND_LINE = "/proc/cmdline"
+_COMMAND_LINE_LENGTH = 2047  # characters that turbostat shows (docs/specs/turbostat.md 5, row 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines about one subject."""
+
+    title: str
+    lines: tuple[HeaderLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row of the table: which section, and what makes its lines.
+
+    Attributes:
+        beyond: turbostat has no such lines.
+    """
+
+    section: str
+    lines: Callable[[MachineFacts], Iterable[HeaderLine]]
+    beyond: bool = False
+
+
+def _version(_facts: MachineFacts) -> Iterable[HeaderLine]:
+    yield HeaderLine(f"turbotui version {__version__}", "turbotui")
+
+
+def _command_line(facts: MachineFacts) -> Iterable[HeaderLine]:
+    text = facts.text(_COMMAND_LINE)
+    if text is not None:
+        yield HeaderLine(f"Kernel command line: {one_line(text)[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
+
+
+def _places(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Lines with the topology of each measured CPU, for debugging; -1 where the machine does not say."""
+    topology = facts.machine.topology
+    for cpu in topology.cpus if facts.detailed else ():
+        place = topology.places[cpu]
+        siblings = format_cpulist(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus)
+        yield HeaderLine(
+            f"cpu {cpu} pkg {place.package} die {place.die} l3 {place.l3} node {place.node} module {place.module} "
+            f"core {place.core} ht_id {place.smt} siblings {siblings}",
+            f"/sys/devices/system/cpu/cpu{cpu}/topology",
+        )
+
+
+def _kinds(facts: MachineFacts) -> Iterable[HeaderLine]:
+    kinds = facts.machine.topology.kinds
+    yield HeaderLine(kinds.sentence(), kinds.by or "nothing that was asked")
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("program", _version),
+    Fact("program", _command_line),
+    Fact("topology", _places),
+    *(Fact("processor", lines) for lines in processor.FACTS),
+    Fact("cores", _kinds, beyond=True),
+    *(Fact("clocks", lines) for lines in clocks.FACTS),
+    *(Fact("performance", lines) for lines in kernel.PERFORMANCE_FACTS),
+    *(Fact("idle", lines) for lines in idle.FACTS),
+    *(Fact("uncore", lines) for lines in kernel.UNCORE_FACTS),
+    *(Fact("power", lines) for lines in power.FACTS),
+    *(Fact("thermal", lines) for lines in thermal.FACTS),
+    *(Fact("prefetch", lines) for lines in processor.PREFETCH_FACTS),
+)
+"""Every line of the header, in turbostat's order."""
+
+
+def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = True) -> tuple[Section, ...]:
+    """The configuration of a machine by subject, in turbostat's order. What is absent is left out; nothing is fatal.
+
+    Args:
+        machine: the machine.
+        detailed: with the lines that turbostat shows with --debug only.
+        beyond: with the lines that turbostat does not have.
+    """
+    facts = MachineFacts(machine, detailed=detailed)
+    sections: dict[str, list[HeaderLine]] = {}
+    for fact in (fact for fact in FACTS if beyond or not fact.beyond):
+        sections.setdefault(fact.section, []).extend(fact.lines(facts))
+    return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)

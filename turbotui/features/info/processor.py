@@ -1,0 +1,153 @@
+"""Header lines about the processor: CPUID, feature registers, prefetchers (docs/specs/turbostat.md 5, rows 4-13, 45).
+
+Where the cpuid device is missing, the flags of /proc/cpuinfo say the same (docs/specs/turbostat.md 11.1).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+
+from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, either
+from turbotui.untrusted import decoded, one_line
+
+_CPUINFO = "/proc/cpuinfo"
+_LEVEL = re.compile(r"^cpuid level\s*:\s*(\d+)", re.MULTILINE)
+_MICROCODE = 0x8B
+_FEATURE_CONTROL = 0x3A
+_MISC_ENABLE = 0x1A0
+_PREFETCH_CONTROL = 0x1A4
+
+# word, flag of /proc/cpuinfo (docs/specs/turbostat.md 5 rows 7 and 10, 11.1)
+_BASIC = (
+    ("SSE3", "pni"), ("MONITOR", "monitor"), ("SMX", "smx"), ("EIST", "est"), ("TM2", "tm2"), ("HV", "hypervisor"),
+    ("TSC", "tsc"), ("MSR", "msr"), ("ACPI-TM", "acpi"), ("HT", "ht"), ("TM", "tm"),
+)  # fmt: skip
+_POWER = (
+    ("APERF", "aperfmperf"), ("TURBO", "ida"), ("DTS", "dtherm"), ("PTM", "pts"), ("HWP", "hwp"),
+    ("HWPnotify", "hwp_notify"), ("HWPwindow", "hwp_act_window"), ("HWPepp", "hwp_epp"), ("HWPpkg", "hwp_pkg_req"),
+    ("EPB", "epb"),
+)  # fmt: skip
+# bit of register ECX or EDX of leaf 1, in the order of _BASIC (docs/specs/turbostat.md 5, row 7)
+_BASIC_BITS = (("ecx", 0), ("ecx", 3), ("ecx", 6), ("ecx", 7), ("ecx", 8), ("ecx", 31), ("edx", 4), ("edx", 5),
+               ("edx", 22), ("edx", 28), ("edx", 29))
+# as above for leaf 6 and _POWER (docs/specs/turbostat.md 5, row 10)
+_POWER_BITS = (("ecx", 0), ("eax", 1), ("eax", 0), ("eax", 6), ("eax", 7), ("eax", 8), ("eax", 9), ("eax", 10),
+               ("eax", 11), ("ecx", 3))
+
+
+def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:
+    vendor = facts.machine.model.vendor
+    leaf = facts.leaf(0)
+    if leaf is not None:
+        name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.edx, leaf.ecx)))
+        yield HeaderLine(f"CPUID(0): {name} {leaf.eax:#x} CPUID levels", "CPUID 0")
+        return
+    level = _LEVEL.search(facts.text(_CPUINFO) or "")
+    if vendor and level is not None:
+        yield HeaderLine(f"CPUID(0): {vendor} {int(level[1]):#x} CPUID levels", _CPUINFO)
+
+
+def _identity(facts: MachineFacts) -> Iterable[HeaderLine]:
+    model = facts.machine.model
+    if model.family is None or model.model is None:
+        return
+    stepping = model.stepping or 0
+    text = (f"CPUID(1): family:model:stepping {model.family:#x}:{model.model:x}:{stepping:x} "
+            f"({model.family}:{model.model}:{stepping})")
+    word = facts.register(_MICROCODE)
+    if word is not None:  # Intel keeps the revision in the upper half, AMD in the lower (docs/specs/turbostat.md 4)
+        yield HeaderLine(f"{text} microcode {word >> 32 if facts.intel else word & 0xFFFFFFFF:#x}", "CPUID 1, MSR 0x8b")
+    else:
+        microcode = f" microcode {model.microcode}" if model.microcode else ""
+        yield HeaderLine(f"{text}{microcode}", _CPUINFO)
+
+
+def _extended(facts: MachineFacts) -> Iterable[HeaderLine]:
+    leaf = facts.leaf(0x8000_0000)
+    if leaf is not None:
+        yield HeaderLine(f"CPUID(0x80000000): max_extended_levels: {leaf.eax:#x}", "CPUID 0x80000000")
+
+
+def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]],
+           bits: Iterable[tuple[str, int]]) -> tuple[list[str], str]:
+    """Words with "No-" before those that the leaf, or without it the flags, say no to; and who said so."""
+    leaf = facts.leaf(number)
+    if leaf is None:
+        return [either(facts.flag(flag), word) for word, flag in words], f"flags of {_CPUINFO}"
+    pairs = zip(words, bits, strict=True)
+    return [either(getattr(leaf, name) >> bit & 1, word) for (word, _flag), (name, bit) in pairs], f"CPUID {number}"
+
+
+def _basic(facts: MachineFacts) -> Iterable[HeaderLine]:
+    if facts.machine.model.architecture in ("x86_64", "i386"):
+        words, origin = _words(facts, 1, _BASIC, _BASIC_BITS)
+        yield HeaderLine(f"CPUID(1): {' '.join(words)}", origin)
+
+
+def _hypervisor(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """The name that a hypervisor gives itself. It does not touch what is known of the extended leaves."""
+    leaf = facts.leaf(0x4000_0000) if facts.machine.model.hypervisor else None
+    if leaf is not None:
+        name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.ecx, leaf.edx)))
+        yield HeaderLine(f"Hypervisor: {name}", "CPUID 0x40000000")
+
+
+def _platform(facts: MachineFacts) -> Iterable[HeaderLine]:
+    if facts.machine.platform.note:
+        yield HeaderLine(f"Platform: {facts.machine.platform.note}", "platform table")
+
+
+def _power(facts: MachineFacts) -> Iterable[HeaderLine]:
+    if facts.machine.model.architecture in ("x86_64", "i386"):
+        words, origin = _words(facts, 6, _POWER, _POWER_BITS)
+        yield HeaderLine(f"CPUID(6): {', '.join(words)}", origin)
+
+
+def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
+    word = facts.register(_MISC_ENABLE) if facts.intel else None
+    if word is not None:
+        parts = (
+            either(word >> 3 & 1, "TCC"), either(word >> 16 & 1, "EIST"), either(word >> 18 & 1, "MWAIT"),
+            either(not word >> 9 & 1, "PREFETCH"), either(not word >> 38 & 1, "TURBO"),
+        )  # fmt: skip
+        yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_MISC_ENABLE: 0x{word:08x} ({' '.join(parts)})", "MSR 0x1a0")
+
+
+def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
+    leaf = facts.leaf(7)
+    if leaf is not None:
+        words = f"{either(leaf.ebx >> 2 & 1, 'SGX')} {either(leaf.edx >> 15 & 1, 'Hybrid')}"
+        yield HeaderLine(f"CPUID(7): {words}", "CPUID 7")
+    elif facts.intel:
+        kinds = facts.machine.topology.kinds  # /proc/cpuinfo has no flag for it
+        hybrid = f" {either(kinds.several, 'Hybrid')}" if kinds.by else ""
+        origin = f"flags of {_CPUINFO}, {kinds.by}" if kinds.by else f"flags of {_CPUINFO}"
+        yield HeaderLine(f"CPUID(7): {either(facts.flag('sgx'), 'SGX')}{hybrid}", origin)
+
+
+def _feature_control(facts: MachineFacts) -> Iterable[HeaderLine]:
+    leaf = facts.leaf(7)
+    sgx = facts.flag("sgx") if leaf is None else leaf.ebx >> 2 & 1
+    word = facts.register(_FEATURE_CONTROL) if sgx else None
+    if word is not None:
+        locked = either(word & 1, "Locked", "UN-")
+        yield HeaderLine(f"cpu{facts.cpu}: MSR_IA32_FEATURE_CONTROL: 0x{word:08x} ({locked} "
+                         f"{'SGX' if word >> 18 & 1 else ''})", "MSR 0x3a")
+
+
+def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Bits 0 to 3 disable one prefetcher each (Intel SDM vol. 4, MSR_MISC_FEATURE_CONTROL)."""
+    if not facts.machine.platform.features.has_misc_feature_control:
+        return
+    word = facts.register(_PREFETCH_CONTROL)
+    if word is not None:
+        names = ("L2-Prefetch", "L2-Prefetch-pair", "L1-Prefetch", "L1-IP-Prefetch")
+        words = " ".join(either(not word >> bit & 1, name) for bit, name in enumerate(names))
+        yield HeaderLine(f"cpu{facts.cpu}: MSR_MISC_FEATURE_CONTROL: 0x{word:08x} ({words})", "MSR 0x1a4")
+
+
+FACTS = (_vendor, _identity, _extended, _basic, _hypervisor, _platform, _power, _misc_enable, _extensions,
+         _feature_control)
+PREFETCH_FACTS = (_prefetch,)

@@ -1,0 +1,107 @@
+"""The info screen: how the machine is configured, line by line, each with the place it was read from."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.row_table import RowTableScreen
+from turbotui.app.watch import Watch
+from turbotui.features.info.model import configuration
+from turbotui.features.info.tables import COLUMNS, ConfigurationLine, configuration_table
+from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.tables import RowTable
+from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.content import Line
+from turbotui.widgets.geometry import RULE
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter
+
+_WIDE: Final = 110
+"""Characters of a screen on which the sources stand beside the lines."""
+
+
+def _words(line: ConfigurationLine) -> str:
+    return f"{line.section} {line.text} {line.source}"
+
+
+class InfoPainter(RowPainter[ConfigurationLine]):
+    """Paints the name of a section on its first line, and dimly on the others."""
+
+    def ids(self, content: RowContent[ConfigurationLine], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        segments, row = super().ids(content, line), content.get(line.row)
+        first = row is not None and row.number == 1
+        return (
+            segments
+            if first
+            else [(text, StyleRole.DIM if role is StyleRole.PLAIN else role) for text, role in segments]
+        )
+
+    def segment(self, content: RowContent[ConfigurationLine], row: Hashable, slot: Slot) -> TextSegment:
+        """See `RowPainter.segment`."""
+        text, role = super().segment(content, row, slot)
+        return text, StyleRole.DIM if slot.column.id == "source" else role
+
+
+class InfoScreen(RowTableScreen[ConfigurationLine]):
+    """What `turbotui info` prints; the line under the cursor tells its source."""
+
+    where: ClassVar[Where] = Where.INFO
+    number = "8"
+    word = "info"
+    painter_kind = InfoPainter
+    BINDINGS = bindings_for(Where.INFO)
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._machine: Machine | None = None
+        self._lines: RowTable[ConfigurationLine] = configuration_table(())
+
+    def _read(self) -> None:
+        """Read when the screen is first shown, and once: configuration changes only by what a person tells (TCC)."""
+        machine = self.watch_state.session.machine
+        if machine is self._machine:
+            return
+        self._machine = machine
+        whole = configuration_table(configuration(machine))
+        parts = tuple(replace(line, text=part.expandtabs()) for line in whole.rows
+                      for part in line.text.splitlines() or [""])
+        self._lines = replace(whole, rows=parts)
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The summary only: nothing else is visible."""
+        return ()
+
+    def show_columns(self) -> None:
+        """Lay the table out for the width; the temperature target may be another one."""
+        self._read()
+        section = max((len(line.section) for line in self._lines.rows), default=7)
+        source = max((len(line.source) for line in self._lines.rows), default=6)
+        room = self.size.width - section - len(RULE) - 5
+        text = max((len(line.text) for line in self._lines.rows), default=0)
+        beside = min(source, max(self.size.width // 4, room - text)) if self.size.width >= _WIDE else 0
+        widths = {"section": section, "text": max(12, room - beside), "source": beside or source}
+        columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in COLUMNS)
+        keys = {id(line): at for at, line in enumerate(self._lines.rows)}
+        naming = Naming[ConfigurationLine](lambda line: keys[id(line)], _words,
+                                           lambda line: f"{line.section} {line.number}")
+        self.show_content(RowContent(replace(self._lines, columns=columns), naming))
+        self.watch_state.want(self.wanted)
+
+    def evidence(self, column: Column[ConfigurationLine], row: Hashable, width: int) -> list[str]:
+        """See `RowTableScreen.evidence`: where the line was read."""
+        del column
+        line = None if self._table.content is None else self._table.content.get(row)
+        return [] if line is None else textwrap.wrap(f"read from {line.source}", width)
+
+    def readout(self) -> str:
+        """Where the line under the cursor was read."""
+        cell, content = self._table.selected, self._table.content
+        line = None if cell is None or content is None else content.get(cell[1])
+        return super().readout() if cell is None or cell[0].id != "text" or line is None else f"from {line.source}"

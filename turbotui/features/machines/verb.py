@@ -1,0 +1,50 @@
+"""`turbotui machines`: the simulated machines."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.machine.host import HostKind
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
+from turbotui.simulated import SHAPES
+from turbotui.simulated.applications import APPLICATIONS, SimulatedApplication
+from turbotui.simulated.shapes import MachineShape
+from turbotui.tables.envelope import Envelope
+
+MACHINE_COLUMNS: Final[tuple[Column[MachineShape], ...]] = (
+    Column("name", "", -1, (), lambda shape: shape.name, help="for --machine NAME", identity=True),
+    Column("packages", "", 0, (), lambda shape: shape.packages, help="processor packages"),
+    Column("CPUs", "", 0, (), lambda shape: shape.cpus, help="logical CPUs"),
+    Column("summary", "", -1, (), lambda shape: shape.summary, help="what it is"),
+)
+APPLICATION_COLUMNS: Final[tuple[Column[SimulatedApplication], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+APPLICATION", identity=True),
+    Column("summary", "", -1, (), lambda one: one.summary, help="what runs on every CPU"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_format_arguments(parser, ("machines", "applications"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List them."""
+    machines = RowTable("machines", "machine", MACHINE_COLUMNS, tuple(SHAPES.values()))
+    applications = RowTable("applications", "application", APPLICATION_COLUMNS, tuple(APPLICATIONS.values()))
+    envelope = Envelope("simulated machines", HostKind.SIMULATED, time.time_ns())
+
+    def text() -> Iterator[str]:
+        yield "SIMULATED machines for --machine NAME: models with known answers, nothing on them is measured"
+        yield from text_lines(envelope, machines)
+        yield ""
+        yield "applications for --machine NAME+APPLICATION, on every CPU instead of the machine's own load"
+        yield from text_lines(envelope, applications)
+
+    print_tables(arguments, envelope, (machines, applications), text)
+    return 0

@@ -1,0 +1,210 @@
+"""Where a package's power goes: its domains on one scale, over time, and their sum. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.features.power.limit_history import LimitVerdict
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.widgets.bars import LAYERS, stacked, stacked_bar
+from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.panel import Line, Panel, Span, Target
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.spark import spark
+
+WORD = 11
+"""Characters of the word before a line's number."""
+_NUMBER = 10  # of a number with its unit
+LEFT = WORD + _NUMBER + 2
+"""Characters before a bar or a spark."""
+
+
+def fine_top(peak: float) -> float:
+    """The end of a scale, in steps fine enough that a limit stands in its upper half, coarse enough to stay."""
+    if peak <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(peak))
+    return next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if peak <= step * power * (1 + 1e-9))
+
+
+@dataclass(frozen=True, slots=True)
+class PowerSource:
+    """Data of the panels: the newest frame, its columns, and their past."""
+
+    frame: Frame
+    catalog: Catalog
+    history: History
+
+    def cell(self, name: ColumnId, row: RowId) -> tuple[CounterColumn, Value] | None:
+        """A column and its value; None where there is no such column."""
+        column = self.catalog.get(name)
+        return None if column is None else (column, self.frame.cell(column, row))
+
+    def target(self, name: ColumnId, row: RowId) -> Target | None:
+        """The column and row that the Explain window shows."""
+        column = self.catalog.get(name)
+        return None if column is None else (column, row)
+
+    def past(self, name: ColumnId, row: RowId) -> Sequence[float]:
+        """The last values of a cell, oldest first; empty if none was kept."""
+        ring = self.history.ring(name, row)
+        return () if ring is None else ring.values(HISTORY)
+
+
+def amount(value: float | None, unit: str, decimals: int) -> str:
+    """A number with its unit in a fixed width."""
+    text = UNKNOWN if value is None else f"{value:,.{decimals}f}"
+    return f"{text} {unit}".rjust(_NUMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    word: str
+    watts: float | None
+    target: Target | None
+    past: Sequence[float]
+
+
+def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
+    """Parts of a package's power, none counted twice: the package's own figure contains cores and graphics.
+
+    What is left of it has no column of its own; the package's stands in the line of its power. It is unknown while
+    one of the parts is: it would contain that part.
+    """
+    row = verdict.row
+    package = verdict.facts.number("PkgWatt")
+    if package is None:
+        return []
+    parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
+    inside = [part for part in parts if part is not None]
+    known = [part.watts for part in inside if part.watts is not None]
+    left = max(0.0, package - sum(known)) if len(known) == len(inside) else None
+    past = difference(source.past("PkgWatt", row), [part.past for part in inside])
+    layers = [*inside, _Layer("rest" if inside else "package", left, None, past)]
+    memory = _layer(source, "memory", "RAMWatt", row)
+    return layers if memory is None else [*layers, memory]
+
+
+def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer | None:
+    """One domain of a package; None where the machine has no such column, or never a number in this row."""
+    found = source.cell(name, row)
+    if found is None or not source.frame.can(found[0]):
+        return None
+    column, cell = found
+    past = source.past(name, row)
+    watts = float(cell) if isinstance(cell, int | float) else None
+    if watts is None and all(map(math.isnan, past)):
+        return None
+    return _Layer(word, watts, (column, row), past)
+
+
+def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:
+    """A whole less its parts over time, at least 0; NaN while the whole or a part is unknown or was not yet kept.
+
+    Args:
+        whole: oldest first, the newest last.
+        parts: likewise; where one is shorter, its newest value still belongs to the whole's newest.
+    """
+    aligned = [newest(part, len(whole)) for part in parts]
+    # Python's max(0.0, nan) is 0.0: a gap must be told apart first.
+    return [math.nan if math.isnan(left) else max(0.0, left)
+            for left in (value - sum(part[at] for part in aligned) for at, value in enumerate(whole))]
+
+
+def newest(past: Sequence[float], count: int) -> list[float]:
+    """The last `count` values of a past, oldest first; NaN where it does not go back so far."""
+    known = list(past[max(0, len(past) - count) :])
+    return [math.nan] * (count - len(known)) + known
+
+
+def _sum(layers: Sequence[_Layer], package: float | None) -> float | None:
+    """The package, which contains its parts, and the memory beside it; None where the memory's power is unknown."""
+    beside = [layer.watts for layer in layers if layer.word == "memory"]
+    if package is None or None in beside:
+        return None
+    return package + sum(watts for watts in beside if watts is not None)
+
+
+def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int, *, tall: int, platform: bool) -> list[Line]:
+    """A line with a number and a spark for each domain, all on one scale, then their sum in layers.
+
+    Args:
+        source: numbers and their past.
+        verdict: has the limits that the scale is made of.
+        width: characters inside the panel.
+        tall: lines of the stacked picture of the past; 0 draws the sum of now only.
+        platform: the power of the whole machine stands there too, on the same scale.
+    """
+    layers = _layers(source, verdict)
+    beside = source.cell("SysWatt", SYSTEM_ROW) if platform else None
+    machine = beside[1] if beside is not None and isinstance(beside[1], int | float) else None
+    if not layers:
+        return []
+    facts = verdict.facts
+    limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")
+    peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
+    if machine is not None:
+        peaks = [max(sum(peaks), machine, source.history.peak("SysWatt", Scope.SYSTEM) or 0.0)]
+    total = _sum(layers, facts.number("PkgWatt"))
+    most = max(sum(layer.watts or 0.0 for layer in layers), sum(peaks))
+    top = fine_top(max(most, limit or 0.0))
+    room = max(1, width - LEFT)
+    seq = source.frame.seq
+    lines: list[Line] = []
+    for layer, character in zip(layers, LAYERS, strict=False):
+        lines.append((
+            Span(f"{character} {layer.word}".ljust(WORD), StyleRole.TITLE),
+            Span(amount(layer.watts, "W", 1), StyleRole.PLAIN, layer.target),
+            Span("  "),
+            Span(spark(layer.past, top, min(room, HISTORY), seq), StyleRole.SPARK),
+        ))
+    last = Span("sum".ljust(WORD), StyleRole.TITLE), Span(amount(total, "W", 1), StyleRole.SUMMARY), Span("  ")
+    if tall and len(layers) > 1:
+        longest = max(len(layer.past) for layer in layers)
+        rows = stacked([newest(layer.past, longest) for layer in layers], top, min(room, HISTORY), tall)
+        scale = [f"{top:,.0f} W ┐ ".rjust(LEFT), *[" " * LEFT] * (tall - 2)]
+        lines += [
+            (Span(left, StyleRole.DIM), Span(row, StyleRole.SPARK)) for left, row in zip(scale, rows, strict=False)
+        ]
+        lines.append((*last, Span(rows[-1], StyleRole.SPARK)))
+    else:
+        end = f" {top:,.0f} W"
+        drawn = stacked_bar([layer.watts or 0.0 for layer in layers], top, min(room, HISTORY) - len(end))
+        lines.append((*last, Span(drawn, StyleRole.SPARK), Span(end, StyleRole.DIM)))
+    if machine is not None and beside is not None:
+        drawn = spark(source.past("SysWatt", SYSTEM_ROW), top, min(room, HISTORY), seq)
+        lines.insert(len(layers), (
+            Span("  platform".ljust(WORD), StyleRole.TITLE),
+            Span(amount(machine, "W", 1), StyleRole.PLAIN, (beside[0], SYSTEM_ROW)),
+            Span("  "),
+            Span(drawn, StyleRole.SPARK),
+        ))
+    return lines
+
+
+def machine_panel(source: PowerSource, width: int) -> Panel | None:
+    """The panel of the whole machine: sums over packages, and the platform; None where neither is known."""
+    found: list[tuple[str, Target, float]] = []
+    for word, name in (("packages", "PkgWatt"), ("memory", "RAMWatt"), ("platform", "SysWatt")):
+        have = source.cell(name, SYSTEM_ROW)
+        if have is not None and isinstance(have[1], int | float):
+            found.append((word, (have[0], SYSTEM_ROW), float(have[1])))
+    if not found:
+        return None
+    pasts = [source.past(target[0].id, SYSTEM_ROW) for _, target, _ in found]
+    known = [value for past in pasts for value in past if not math.isnan(value)]
+    top = fine_top(max([*known, *(watts for _, _, watts in found)]))
+    room = min(max(1, width - LEFT), HISTORY)
+    lines: list[Line] = [
+        (Span(word.ljust(WORD), StyleRole.TITLE), Span(amount(watts, "W", 1), StyleRole.PLAIN, target), Span("  "),
+         Span(spark(past, top, room, source.frame.seq), StyleRole.SPARK))
+        for (word, target, watts), past in zip(found, pasts, strict=True)
+    ]
+    lines.append((Span(f"each 0 to {top:,.0f} W".rjust(LEFT + room), StyleRole.DIM),))
+    return Panel("whole machine", StyleRole.SUMMARY, tuple(lines))

@@ -1,0 +1,182 @@
+"""Verdicts on packages: what holds them back now, and what did over the last minute."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.features.power.limits import (
+    AT_CLOCK,
+    POWER_HOLDERS,
+    Facts,
+    Hold,
+    Holder,
+    LimitState,
+    Sure,
+    facts_of,
+    holds_of,
+    prefers_less,
+)
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+
+KEPT = 60
+"""Intervals that a share of the time is taken over."""
+
+_IDLE = 3.0  # percent busy below which a package is said to be idle
+_MANY = 50.0  # percent busy from which the turbo clock for all cores is what counts
+_LOW_CLOCK = 0.9  # of what is possible
+_NOTABLE = 0.25  # of the interval: less is already past, and counts for the share of the time only
+
+
+def general(holder: Holder) -> Holder:
+    """The kind that shares of the time are kept of."""
+    return Holder.POWER if holder in POWER_HOLDERS else holder
+
+
+@dataclass(frozen=True, slots=True)
+class LimitVerdict:
+    """The verdict on one package: what holds it back now, and for which share of the time.
+
+    Attributes:
+        facts: its numbers in this interval.
+        state: in a word.
+        hold: what holds it back now, None if nothing does or it cannot be told.
+        others: what else holds it back now.
+        share: of the last `window` seconds that `hold`, or a power limit if it is one, held it back, 0 to 1.
+        window: seconds that were watched, up to `KEPT` intervals.
+        earlier: the holder of the last `window` seconds that is not there now, and its share.
+        setting: a column and its value by which the kernel asks for less, where that may be the reason.
+    """
+
+    facts: Facts
+    state: LimitState
+    hold: Hold | None
+    others: tuple[Hold, ...]
+    share: float
+    window: float
+    earlier: tuple[Holder, float] | None = None
+    setting: tuple[ColumnId, str] | None = None
+
+    @property
+    def row(self) -> RowId:
+        """The package."""
+        return self.facts.row
+
+    @property
+    def weight(self) -> tuple[int, float, float]:
+        """The greater, the more it needs a look."""
+        rank = {LimitState.HELD: 3, LimitState.UNTOLD: 2, LimitState.AT_TOP: 1, LimitState.FREE: 1,
+                LimitState.IDLE: 0}[self.state]
+        return rank, self.share, self.facts.busy or 0.0
+
+    def untold(self) -> tuple[tuple[str, Unavailable], ...]:
+        """The kinds of evidence that this machine lacks, each with its reason."""
+        asked = (("throttle reasons", "Throttle"), ("power", "PkgWatt"), ("power limits", "PL1"),
+                 ("temperature", "PkgTmp"), ("clock", "Bzy_MHz"))
+        known = {"clock"} if self.facts.mhz is not None else set()
+        if self.facts.celsius is not None:
+            known.add("temperature")
+        return tuple((what, self.facts.why[name]) for what, name in asked
+                     if name in self.facts.why and what not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    seconds: float
+    holds: tuple[Hold, ...]
+
+
+class LimitHistory:
+    """The limits that held each package back, interval by interval. Lives on one thread."""
+
+    def __init__(self, catalog: Catalog, kept: int = KEPT) -> None:
+        self._catalog = catalog
+        self._kept = kept
+        self._seq = -1
+        self._past: dict[RowId, deque[_Interval]] = {}
+        self._facts: dict[RowId, Facts] = {}
+        self._holds: dict[RowId, tuple[Hold, ...]] = {}
+
+    def push(self, frame: Frame) -> None:
+        """Take in a frame; the same one again changes nothing.
+
+        Log bits tell of the time since the reading before, so after a gap they tell of no interval.
+        """
+        if frame.seq == self._seq:
+            return
+        adjacent = frame.seq == self._seq + 1
+        if frame.seq > self._seq + self._kept or frame.seq < self._seq:
+            self._past.clear()
+        self._seq = frame.seq
+        facts: dict[RowId, Facts] = {}
+        self._holds = {}
+        for row in frame.rows(Scope.PACKAGE):
+            mine = facts[row] = facts_of(frame, self._catalog, row)
+            holds = self._holds[row] = holds_of(mine, self._facts.get(row) if adjacent else None)
+            if frame.seconds is not None:
+                past = self._past.setdefault(row, deque(maxlen=self._kept))
+                past.append(_Interval(frame.seconds, holds))
+        self._facts = facts
+
+    def verdicts(self) -> Sequence[LimitVerdict]:
+        """One for each package, in the order of the topology."""
+        return [self._judge(facts) for facts in self._facts.values()]
+
+    def _shares(self, row: RowId) -> tuple[float, dict[Holder, float]]:
+        """Seconds that were watched, and the share that each holder has of them; POWER has that of all its kind."""
+        past = self._past.get(row, ())
+        window = sum(interval.seconds for interval in past)
+        spent: dict[Holder, float] = {}
+        for interval in past:
+            most: dict[Holder, float] = {}  # several power limits in one interval are not added up
+            for hold in interval.holds:
+                holder = general(hold.holder)
+                most[holder] = max(most.get(holder, 0.0), hold.share)
+            for holder, share in most.items():
+                spent[holder] = spent.get(holder, 0.0) + share * interval.seconds
+        return window, {holder: seconds / window for holder, seconds in spent.items()} if window else {}
+
+    def _judge(self, facts: Facts) -> LimitVerdict:
+        window, shares = self._shares(facts.row)
+        holds = tuple(hold for hold in self._holds[facts.row] if hold.share >= _NOTABLE)
+        busy = facts.busy
+        idle = busy is not None and busy < _IDLE
+        if holds and not (idle and all(hold.sure is Sure.SETTING for hold in holds)):
+            first = holds[0]
+            return LimitVerdict(
+                facts, LimitState.HELD, first, holds[1:], shares.get(general(first.holder), first.share), window
+            )
+        earlier = max(((share, holder) for holder, share in shares.items() if share >= 0.01),
+                      default=None, key=lambda pair: pair[0])
+        past = None if earlier is None else (earlier[1], earlier[0])
+        state, setting = _unheld(facts, idle=idle)
+        hold = None
+        if setting is not None:
+            hold, state = Hold(Holder.PREFERENCE, Sure.INFERRED, 1.0, setting[0]), LimitState.HELD
+        return LimitVerdict(facts, state, hold, (), 1.0 if hold else 0.0, window, past, setting)
+
+
+def _unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
+    """What a package does that nothing is known to hold back, and the setting that may be the reason."""
+    if facts.busy is None or facts.mhz is None:
+        return LimitState.UNTOLD, None
+    if idle:
+        return LimitState.IDLE, None
+    fastest = facts.mhz if facts.fastest is None else facts.fastest[0]
+    single, everyone = facts.number("Turbo1") or facts.top_mhz, facts.number("TurboAll")
+    if (single is not None and fastest >= AT_CLOCK * single) or (
+        everyone is not None and facts.mhz >= AT_CLOCK * everyone and facts.busy >= _MANY
+    ):
+        return LimitState.AT_TOP, None
+    shared = everyone / single if everyone is not None and single else 1.0
+    if facts.loaded_share is None or facts.loaded_share >= _LOW_CLOCK * shared:
+        return LimitState.FREE, None
+    setting = prefers_less(facts)
+    if setting is None and facts.words("Throttle") is None and facts.number("PKG_%") is None:
+        return LimitState.UNTOLD, None
+    return LimitState.FREE, setting

@@ -1,0 +1,318 @@
+"""Why a package is not faster: what holds it back in an interval, how that is known, and for how much of the time.
+
+Best first: time that the processor counted, a state bit at the instant of reading, a log bit that was set since the
+last reading, settings of the kernel, and what follows from power and temperature near their limits. What is only
+inferred says so. Nothing here knows Textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, Value
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+
+COLUMNS: tuple[ColumnId, ...] = (
+    "Busy%", "Bzy_MHz", "BaseMHz", "TopMHz", "MaxMHz", "Turbo1", "TurboAll", "Governor", "EPP", "PkgWatt", "PL1", "PL2",
+    "PL4", "TDP", "PKG_%", "PkgTmp", "TjMax", "PkgThr", "PkgThr%", "Throttle", "ThrLog", "CoreLimit", "CoreLog",
+)  # fmt: skip
+"""What a verdict is made of, where it can be had."""
+
+STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz", "PkgTmp": "CoreTmp"}
+"""What is read instead of a column that cannot be had: all of it would cost reads that tell nothing more."""
+
+NO_LIMIT_WATTS = 4000.0
+"""Firmware writes the greatest number that fits (4,095 W) where there is to be no limit."""
+
+AT_CLOCK = 0.97
+"""Share of a clock that counts as having reached it: bins are 100 MHz wide."""
+
+_AT_POWER = 0.95  # of a limit: the control loop stays a little below it
+_NEAR_TJ = 2.0  # °C below tj_max: readouts are whole degrees
+_WORKING = 20.0  # percent busy from which a CPU's clock says something
+_LOADED = 90.0  # percent busy from which a CPU would run as fast as it is let
+_LEAST_SHARE = 0.005  # of an interval: less is the noise of two stamps
+_ASKS_FOR_LESS = frozenset({"power", "balance_power"})  # kernel intel_pstate.rst, energy performance preferences
+_SLOW_GOVERNORS = frozenset({"powersave", "userspace", "conservative"})  # cpufreq.rst
+_EPP_SAVES = 192  # of 255: what intel_pstate writes for balance_power (kernel intel_pstate.c)
+
+
+class Holder(Enum):
+    """A limit that can hold a package back. The value is said after "by"."""
+
+    PROCHOT = "PROCHOT: heat, or a signal from outside the processor"
+    HEAT = "heat"
+    REGULATOR = "hot voltage regulators"
+    CURRENT = "a limit of current"
+    PL2 = "PL2"
+    PL1 = "PL1"
+    POWER = "a power limit"
+    OTHER = "an electrical or other limit that the processor does not name"
+    POLICY = "the highest clock that cpufreq allows"
+    PREFERENCE = "a setting that saves energy"
+
+
+POWER_HOLDERS = frozenset({Holder.PL1, Holder.PL2, Holder.POWER})
+"""Shares of the time are those of all of these together: which of them it was is not always told."""
+
+
+class Sure(Enum):
+    """The kind of evidence for a verdict. The value is a sentence."""
+
+    COUNTED = "the processor or the kernel counted the time"
+    STATE = "the processor's state bit at the instant of reading, once an interval"
+    EVENTS = "the kernel counted it happening in this interval, but not for how long"
+    LOG = "the processor's log bit was set since the reading before"
+    SETTING = "the kernel's setting, and clocks that reach it"
+    INFERRED = "inferred from numbers near their limits: no bit and no counter says so here"
+
+
+class LimitState(Enum):
+    """What there is to say of a package."""
+
+    HELD = "held"
+    AT_TOP = "at its highest clock"
+    FREE = "free"
+    IDLE = "idle"
+    UNTOLD = "cannot be told"
+
+
+# Words of the columns Throttle, ThrLog, CoreLimit and CoreLog (quantities.catalog.limits). Those of graphics and ring
+# slow no core; turbo limits and transitions are how turbo works; the rest says nothing of the cause.
+WORDS: Mapping[str, Holder] = {
+    "PL1": Holder.PL1, "PL2": Holder.PL2, "PowerLimit": Holder.POWER, "PowerBudget": Holder.POWER,
+    "CorePwr": Holder.POWER, "Thermal": Holder.HEAT, "Critical": Holder.HEAT, "AvgThermal": Holder.HEAT,
+    "PROCHOT": Holder.PROCHOT, "VR-Therm": Holder.REGULATOR, "VR-TDC": Holder.CURRENT, "Amps": Holder.CURRENT,
+    "CurrentLimit": Holder.CURRENT, "Platform": Holder.OTHER, "Other": Holder.OTHER,
+}  # fmt: skip
+
+
+_NAMED = {"PL1": Holder.PL1, "PL2": Holder.PL2}
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One thing that holds a package back in one interval.
+
+    Attributes:
+        holder: what it is.
+        sure: how that is known.
+        share: of the interval, 0 to 1; 1 where it is not known for how much of it.
+        evidence: the column that says so.
+    """
+
+    holder: Holder
+    sure: Sure
+    share: float
+    evidence: ColumnId
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The numbers of one package in one interval, each None where it is unknown.
+
+    Attributes:
+        row: the package.
+        cells: columns of the package.
+        fastest: MHz of the fastest CPU that works, and its row.
+        loaded_share: how much of its own highest clock a CPU reaches that hardly ever idles, and so would take more;
+            the greatest of them.
+        base_mhz, top_mhz, cap_mhz: of the CPU that has most: its base, its highest clock, and what cpufreq allows.
+        why: why a column has no value, by its id.
+    """
+
+    row: RowId
+    cells: Mapping[ColumnId, Value]
+    fastest: tuple[float, RowId] | None
+    loaded_share: float | None
+    base_mhz: float | None
+    top_mhz: float | None
+    cap_mhz: float | None
+    why: Mapping[ColumnId, Unavailable]
+
+    def number(self, *names: ColumnId) -> float | None:
+        """The first of these columns that has a number."""
+        for name in names:
+            value = self.cells.get(name)
+            if isinstance(value, int | float):
+                return value
+        return None
+
+    def words(self, *names: ColumnId) -> frozenset[str] | None:
+        """The words of these columns together; None where none of them is known."""
+        texts = [value for name in names if isinstance(value := self.cells.get(name), str)]
+        return frozenset(word for text in texts for word in text.split()) if texts else None
+
+    def limit(self, name: ColumnId) -> float | None:
+        """A power limit in watts; None where there is none, be it written as a number too large to be meant."""
+        watts = self.number(name)
+        return None if watts is None or not 0 < watts < NO_LIMIT_WATTS else watts
+
+    @property
+    def busy(self) -> float | None:
+        """Percent of the interval that its CPUs worked."""
+        return self.number("Busy%", "Load%")
+
+    @property
+    def mhz(self) -> float | None:
+        """Mean clock of its CPUs while not idle."""
+        return self.number("Bzy_MHz", "CurMHz")
+
+    @property
+    def celsius(self) -> float | None:
+        """Temperature of the package's hottest sensor."""
+        return self.number("PkgTmp", "CoreTmp")
+
+    @property
+    def possible_mhz(self) -> float | None:
+        """The clock that all cores together can reach, or a single one where only that is known."""
+        return self.number("TurboAll", "Turbo1") or self.top_mhz
+
+
+def facts_of(frame: Frame, catalog: Catalog, row: RowId) -> Facts:
+    """Gather the numbers of one package."""
+    cells: dict[ColumnId, Value] = {}
+    why: dict[ColumnId, Unavailable] = {}
+    for name in (*COLUMNS, *STAND_INS.values()):
+        column = catalog.get(name)
+        if column is None:
+            continue
+        value = cells[name] = frame.cell(column, row)
+        reason = frame.why(column, row) if value is None else None
+        if reason is not None:
+            why[name] = reason
+    cpus = frame.topology.parts(row, Scope.CPU)
+    working = _numbers(frame, catalog, "Busy%" if cells.get("Busy%") is not None else "Load%", cpus)
+    clocks = _numbers(frame, catalog, "Bzy_MHz" if cells.get("Bzy_MHz") is not None else "CurMHz", cpus)
+    able = {cpu: mhz for cpu, mhz in clocks.items() if working.get(cpu, 100.0) >= _WORKING}
+    fastest = max(able, key=lambda cpu: able[cpu], default=None)
+    base, top, cap = (_numbers(frame, catalog, name, cpus) for name in ("BaseMHz", "TopMHz", "MaxMHz"))
+    # Each against its own: an E core at its highest clock is slower than a P core at its.
+    loaded = [mhz / top[cpu] for cpu, mhz in clocks.items() if working.get(cpu, 0.0) >= _LOADED and top.get(cpu)]
+    return Facts(
+        row=row,
+        cells=cells,
+        fastest=None if fastest is None else (able[fastest], fastest),
+        loaded_share=max(loaded, default=None),
+        base_mhz=max(base.values(), default=None),
+        top_mhz=max(top.values(), default=None),
+        cap_mhz=max(cap.values(), default=None),
+        why=why,
+    )
+
+
+def _numbers(frame: Frame, catalog: Catalog, name: ColumnId, places: Sequence[int]) -> dict[RowId, float]:
+    """A column of the CPUs at these places of the topology, as far as it is known."""
+    column = catalog.get(name)
+    if column is None:
+        return {}
+    rows = frame.rows(Scope.CPU)
+    cells = frame.cells(column, rows)
+    return {rows[place]: value for place in places if isinstance(value := cells[place], int | float)}
+
+
+def holds_of(facts: Facts, before: Facts | None) -> tuple[Hold, ...]:
+    """Everything that holds a package back in an interval, the weightiest first.
+
+    Args:
+        facts: of this interval.
+        before: of the one directly before it, None if that was not seen: log bits then tell nothing new.
+
+    Returns:
+        Each holder once, by the surest way it is known.
+    """
+    found: dict[Holder, Hold] = {}
+    for hold in (*_counted(facts), *_bits(facts, before), *_settings(facts), *_inferred(facts)):
+        found.setdefault(hold.holder, hold)
+    if Holder.PL1 in found or Holder.PL2 in found:
+        found.pop(Holder.POWER, None)
+    order = list(Holder)
+    return tuple(sorted(found.values(), key=lambda hold: (-round(hold.share, 2), order.index(hold.holder))))
+
+
+def _counted(facts: Facts) -> Iterable[Hold]:
+    percent = facts.number("PkgThr%")
+    if percent is not None and percent > 100 * _LEAST_SHARE:
+        yield Hold(Holder.HEAT, Sure.COUNTED, min(1.0, percent / 100), "PkgThr%")
+    elif percent is None and facts.number("PkgThr"):
+        yield Hold(Holder.HEAT, Sure.EVENTS, 1.0, "PkgThr")
+    percent = facts.number("PKG_%")
+    if percent is not None and percent > 100 * _LEAST_SHARE:
+        yield Hold(_which_power(facts), Sure.COUNTED, min(1.0, percent / 100), "PKG_%")
+
+
+def _which_power(facts: Facts) -> Holder:
+    """Which power limit it is: by its bit; else by the watts where they are close to one; else it cannot be told."""
+    for known in (facts.words("Throttle"), facts.words("ThrLog")):
+        named = [holder for word, holder in _NAMED.items() if word in (known or ())]
+        if len(named) == 1:  # two log bits do not say which of the two it was this time
+            return named[0]
+    watts, first, second = facts.number("PkgWatt"), facts.limit("PL1"), facts.limit("PL2")
+    if watts is not None and second is not None and watts >= _AT_POWER * second:
+        return Holder.PL2
+    if watts is not None and first is not None and _AT_POWER * first <= watts <= (2.0 - _AT_POWER) * first:
+        return Holder.PL1
+    return Holder.POWER
+
+
+def _bits(facts: Facts, before: Facts | None) -> Iterable[Hold]:
+    counted = facts.number("PKG_%")
+    for state, log in (("Throttle", "ThrLog"), ("CoreLimit", "CoreLog")):
+        now = facts.words(state) or frozenset()
+        logged = facts.words(log) or frozenset()
+        earlier = None if before is None else before.words(log)
+        fresh = frozenset() if earlier is None else logged - earlier
+        for word, holder in WORDS.items():
+            named = _which_power(facts) if holder is Holder.POWER else holder
+            by_power = named in POWER_HOLDERS
+            if by_power and counted:
+                continue  # the counter says for how long
+            # A counter that stands still may be one that this part does not have, so a state bit is believed; a log bit
+            # beside it can only tell of less time than the counter sees.
+            if word in now:
+                yield Hold(named, Sure.STATE, 1.0, state)
+            elif word in fresh and not (by_power and counted is not None):
+                yield Hold(named, Sure.LOG, 1.0, log)
+
+
+def _settings(facts: Facts) -> Iterable[Hold]:
+    cap, top, fastest = facts.cap_mhz, facts.top_mhz, facts.fastest
+    if cap is None or top is None or fastest is None:
+        return
+    if cap < AT_CLOCK * top and fastest[0] >= AT_CLOCK * cap:
+        yield Hold(Holder.POLICY, Sure.SETTING, 1.0, "MaxMHz")
+
+
+def _inferred(facts: Facts) -> Iterable[Hold]:
+    mhz, possible, busy = facts.mhz, facts.possible_mhz, facts.busy
+    slow = mhz is not None and possible is not None and mhz < AT_CLOCK * possible
+    if not slow or busy is None or busy < _WORKING:
+        return
+    if facts.words("Throttle") is not None:
+        return  # the bits would say so
+    celsius, hottest = facts.celsius, facts.number("TjMax")
+    hot = celsius is not None and hottest is not None and celsius >= hottest - _NEAR_TJ
+    if hot and facts.number("PkgThr%") is None:
+        yield Hold(Holder.HEAT, Sure.INFERRED, 1.0, "CoreTmp" if "PkgTmp" in facts.why else "PkgTmp")
+    if facts.number("PKG_%") is None:
+        which = _which_power(facts)
+        if which is not Holder.POWER:
+            yield Hold(which, Sure.INFERRED, 1.0, "PkgWatt")
+
+
+def prefers_less(facts: Facts) -> tuple[ColumnId, str] | None:
+    """The setting by which the kernel asks for less than the highest clock, and its value; None if it does not."""
+    epp = facts.cells.get("EPP")
+    if (isinstance(epp, str) and epp in _ASKS_FOR_LESS) or (isinstance(epp, int | float) and epp >= _EPP_SAVES):
+        return "EPP", str(epp)
+    # cpufreq.rst: a preference is there with the pstate drivers in active mode only, and decides there; "powersave" is
+    # then the normal governor.
+    governor = facts.cells.get("Governor")
+    if epp is None and isinstance(governor, str) and governor in _SLOW_GOVERNORS:
+        return "Governor", governor
+    return None

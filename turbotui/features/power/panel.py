@@ -1,0 +1,283 @@
+"""The panel of one package: power, heat and clock against their limits, reasons, and what is not there.
+
+Nothing here knows Textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, domain_lines
+from turbotui.features.power.limit_history import LimitVerdict
+from turbotui.features.power.limit_sentences import mark, name_of, sentence, short, well_known
+from turbotui.features.power.limits import AT_CLOCK, WORDS, LimitState
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.widgets.bars import BarMark, bar, labels
+from turbotui.widgets.cells import MARK_AMBER, MARK_RED, StyleRole, number
+from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
+
+_GAP = Span(" ")
+_NEAR_TJ = 10.0  # °C below tj_max from which the temperature is marked
+_AT_LIMIT = 0.95
+_FEW = 5  # lines of a panel that has nothing to draw
+_WIDE = 90  # characters from which a verdict's sentence takes two lines
+
+
+_STATES = {LimitState.HELD: "held back", LimitState.AT_TOP: "not held back", LimitState.FREE: "not held back",
+           LimitState.IDLE: "idle",
+           LimitState.UNTOLD: "? cannot be told"}
+
+_Named: TypeAlias = tuple[str, float, Target | None]
+"""The word, value and origin of a mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """A bar: what is shown on it, up to where (0: there is no bar), with marks of other columns.
+
+    `beside`: there is one mark, and its words stand at the end of the bar instead of below it.
+    """
+
+    word: str
+    value: float | None
+    unit: str
+    target: Target | None
+    top: float
+    marks: tuple[tuple[BarMark, Target | None], ...]
+    role: StyleRole | None = None
+    note: str = ""
+    note_target: Target | None = None
+    beside: bool = False
+
+
+def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alone: bool, tall: int) -> Panel:
+    """One package in a panel.
+
+    Args:
+        source: numbers and their past.
+        verdict: what holds it back.
+        width: characters inside the panel.
+        alone: it is the only package: the sentence stands above it, and what the machine has once stands in it.
+        tall: lines of the stacked picture; 0 leaves it out.
+
+    Returns:
+        The panel; what cannot be had is left out and said in one line each, with its reason.
+    """
+    lines: list[Line] = []
+    if not alone:
+        most = 2 if width >= _WIDE else 3
+        said = wrapped(
+            sentence(verdict),
+            width,
+            StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN,
+            most=most,
+        )
+        lines += [*said, *[()] * (most - len(said))]  # always as many: panels must not jump
+    for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
+        lines += [] if scale is None else _bar_lines(scale, width)
+    lines += _reasons(source, verdict, width)
+    lines += domain_lines(source, verdict, width, tall=tall, platform=alone)
+    # Where hardly anything can be had there is room for the whole reasons.
+    lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
+    return Panel(
+        _title(verdict), StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.SUMMARY, tuple(lines)
+    )
+
+
+def _title(verdict: LimitVerdict) -> str:
+    name = name_of(verdict)
+    if verdict.state is LimitState.HELD and verdict.hold is not None:
+        return f"{name} · {mark(verdict)} {short(verdict.hold.holder)}"
+    if verdict.state in {LimitState.FREE, LimitState.AT_TOP} and not well_known(verdict.facts):
+        return f"{name} · nothing seen"
+    return f"{name} · {_STATES[verdict.state]}"
+
+
+# Bars
+
+
+def _bar_lines(scale: _Scale, width: int) -> list[Line]:
+    """A bar and the words of its marks below it."""
+    decimals = 1 if scale.unit == "W" else 0
+    room = max(0, width - LEFT) if scale.top else 0
+    flag = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}.get(scale.role, " ") if scale.role else " "
+    drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
+    first = (
+        Span(scale.word.ljust(WORD), StyleRole.TITLE),
+        Span(amount(scale.value, scale.unit, decimals), scale.role or StyleRole.SUMMARY, scale.target),
+        Span(flag, scale.role or StyleRole.PLAIN),
+        _GAP,
+        Span(drawn, scale.role or StyleRole.SPARK),
+    )
+    if scale.beside and scale.marks:
+        only, target = scale.marks[0]
+        drawn = bar(scale.value, scale.top, max(0, room - len(only.label) - 1), [only.value])
+        return [
+            (*first[:-1], Span(drawn, scale.role or StyleRole.SPARK), _GAP, Span(only.label, StyleRole.DIM, target))
+        ]
+    if not scale.marks and not scale.note:
+        return [first]
+    note = scale.note[:LEFT]
+    spans: list[Span] = [Span(note, StyleRole.DIM, scale.note_target), Span(" " * (LEFT - len(note)))]
+    at = 0
+    for placed in labels([one for one, _ in scale.marks], scale.top, room):
+        spans.append(Span(" " * (placed.at - at)))
+        spans.append(Span(placed.text, StyleRole.DIM, scale.marks[placed.mark][1]))
+        at = placed.at + len(placed.text)
+    return [first, tuple(spans)]
+
+
+def _together(marks: Sequence[_Named], unit: str = "") -> tuple[tuple[BarMark, Target | None], ...]:
+    """Marks at one value share a label: "TDP PL1 350"."""
+    found: dict[float, list[tuple[str, Target | None]]] = {}
+    for word, value, target in marks:
+        found.setdefault(round(value), []).append((word, target))
+    return tuple(
+        (BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}{unit}"), words[-1][1])
+        for value, words in found.items()
+    )
+
+
+def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
+    facts, row = verdict.facts, verdict.row
+    watts = facts.number("PkgWatt")
+    if watts is None:
+        return None
+    limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
+    known = {name: watt for name, watt in limits.items() if watt is not None}
+    plain = max([watt for name, watt in known.items() if name != "PL4"] or known.values(), default=0.0)
+    # PL4 is a peak of a few milliseconds, often far beyond what the rest of the scale is about.
+    beyond = known.pop("PL4") if known.get("PL4", 0.0) > 1.6 * plain else None
+    limit = facts.limit("PL1") or facts.limit("PL2")
+    at_limit = limit is not None and watts >= _AT_LIMIT * limit
+    unlimited = [name for name in ("PL1", "PL2") if facts.number(name) is not None and facts.limit(name) is None]
+    note, origin = "", None
+    if unlimited:
+        note, origin = f"{' and '.join(unlimited)}: no limit", source.target(unlimited[0], row)
+    elif beyond is not None:
+        note, origin = f"PL4 {beyond:,.0f}", source.target("PL4", row)
+    return _Scale(
+        "power", watts, "W", source.target("PkgWatt", row), max([*known.values(), watts]) * 1.04 if known else 0.0,
+        _together([(name, watt, source.target(name, row)) for name, watt in known.items()]),
+        StyleRole.AMBER if at_limit else None, note, origin,
+    )
+
+
+def _heat(verdict: LimitVerdict, source: PowerSource) -> _Scale | None:
+    facts, row = verdict.facts, verdict.row
+    celsius, hottest = facts.celsius, facts.number("TjMax")
+    if celsius is None:
+        return None
+    name = "PkgTmp" if facts.number("PkgTmp") is not None else "CoreTmp"
+    if hottest is None:
+        return _Scale("heat", celsius, "°C", source.target(name, row), 0.0, ())
+    below = hottest - celsius
+    role = StyleRole.RED if below <= 1 else StyleRole.AMBER if below <= _NEAR_TJ else None
+    marks = _together([("tj_max", hottest, source.target("TjMax", SYSTEM_ROW))])
+    return _Scale("heat", celsius, "°C", source.target(name, row), hottest * 1.04, marks, role, beside=True)
+
+
+def _clock(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
+    facts, row = verdict.facts, verdict.row
+    if facts.mhz is None:
+        return None
+    marks: list[_Named] = []
+    for word, name in (("base", "BaseMHz"), ("all", "TurboAll")):
+        value = facts.base_mhz if name == "BaseMHz" else facts.number(name)
+        if value is not None:
+            marks.append((word, value, _most(source, name, row)))
+    single = facts.number("Turbo1")
+    highest = single or facts.top_mhz
+    if highest is not None:
+        marks.append(("one", highest, _most(source, "Turbo1", row)) if single else
+                     ("top", highest, _most(source, "TopMHz", row)))
+        if facts.cap_mhz is not None and facts.cap_mhz < AT_CLOCK * highest:
+            marks.append(("allowed", facts.cap_mhz, _most(source, "MaxMHz", row)))
+    name = "Bzy_MHz" if facts.number("Bzy_MHz") is not None else "CurMHz"
+    busy = "" if facts.busy is None else f"{facts.busy:.0f} % busy"
+    load = "Busy%" if facts.number("Busy%") is not None else "Load%"
+    return _Scale("clock", facts.mhz, "MHz", source.target(name, row),
+                  0.0 if highest is None else max(highest, facts.mhz) * 1.04, _together(marks),
+                  StyleRole.AMBER if verdict.state is LimitState.HELD else None, busy, source.target(load, row))
+
+
+def _most(source: PowerSource, name: ColumnId, row: RowId) -> Target | None:
+    """The CPU of a package that has most of a column, or the machine for what exists once."""
+    column = source.catalog.get(name)
+    if column is None or column.scope is Scope.SYSTEM:
+        return source.target(name, SYSTEM_ROW)
+    rows = source.frame.rows(Scope.CPU)
+    cells = ((source.frame.cell(column, rows[at]), rows[at]) for at in source.frame.topology.parts(row, Scope.CPU))
+    known = [(value, cpu) for value, cpu in cells if isinstance(value, int | float)]
+    return (column, max(known, key=lambda pair: pair[0])[1]) if known else None
+
+
+# Reasons
+
+
+def _reasons(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Line]:
+    facts, row = verdict.facts, verdict.row
+    lines: list[Line] = []
+    counted: list[Span] = []
+    for word, name in (("power", "PKG_%"), ("heat", "PkgThr%")):
+        percent = facts.number(name)
+        if percent is not None:
+            over = percent >= 0.5
+            flag = f"{MARK_AMBER if over else ' '}{word} "
+            counted += [Span(flag, StyleRole.AMBER if over else StyleRole.DIM),
+                        Span(number(percent, 1, 5).rjust(5) + " %", StyleRole.AMBER if over else StyleRole.PLAIN,
+                             source.target(name, row)), Span("  ")]
+    if counted:
+        lines.append((Span("held by".ljust(WORD), StyleRole.TITLE), *counted))
+    for word, names in (("now", ("Throttle", "CoreLimit")), ("logged", ("ThrLog", "CoreLog"))):
+        texts = [(name, text) for name in names if isinstance(text := facts.cells.get(name), str)]
+        if not texts:
+            continue
+        spans = [Span(word.ljust(WORD), StyleRole.TITLE)]
+        for name, text in texts:
+            bad = word == "now" and any(segment in WORDS for segment in text.split())
+            label = "cores: " if name.startswith("Core") else ""
+            shown = f"{MARK_AMBER if bad else ' '}{label}{text}"
+            spans += [Span(shown, StyleRole.AMBER if bad else StyleRole.PLAIN if word == "now" else StyleRole.DIM,
+                           source.target(name, row)), Span("  ")]
+        lines.append(tuple(_fitted(spans, width)))
+    return lines
+
+
+def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+    """Spans cut at the edge, with an ellipsis: the whole text is one key away."""
+    kept: list[Span] = []
+    room = width
+    for span in spans:
+        if len(span.text) > room:
+            kept.append(Span(span.text[: max(0, room - 1)] + "…", span.role, span.target))
+            break
+        kept.append(span)
+        room -= len(span.text)
+    return kept
+
+
+# What is not there
+
+
+def _missing(source: PowerSource, verdict: LimitVerdict, width: int, *, most: int) -> list[Line]:
+    """A line for each thing that has no place in the panel, with the reason; its explanation has the whole of it."""
+    facts = verdict.facts
+    asked = (
+        ("power", "PkgWatt", False),
+        ("power limits", "PL1", facts.number("PL2") is not None),
+        ("temperature", "PkgTmp", facts.celsius is not None),
+        ("tj_max", "TjMax", facts.celsius is None),
+        ("clock", "Bzy_MHz", facts.mhz is not None),
+        ("throttle reasons", "Throttle", False),
+    )
+    found: list[Line] = []
+    for what, name, needless in asked:
+        why = None if needless else facts.why.get(name)
+        if why is not None:
+            target = source.target(name, verdict.row)
+            found += wrapped(f"no {what}: {why.sentence()}", width, StyleRole.DIM, target, most=most)
+    return found

@@ -1,0 +1,188 @@
+"""The power screen: why it is slow. One sentence on top, one panel a package below it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.base import WatchScreen
+from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
+from turbotui.app.one_cell import FrameCell
+from turbotui.app.watch import Watch
+from turbotui.features.power import limits
+from turbotui.features.power.domains import PowerSource, machine_panel
+from turbotui.features.power.limit_history import LimitHistory, LimitVerdict
+from turbotui.features.power.limit_sentences import headline, how_known
+from turbotui.features.power.limits import LimitState
+from turbotui.features.power.panel import package_panel
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole, said
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.panel import Panel, inner_width, plan
+from turbotui.widgets.panel_grid import PanelGrid
+from turbotui.widgets.rows import row_name
+from turbotui.widgets.segment_lines import SegmentLines
+
+_DOMAINS: tuple[ColumnId, ...] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")
+_LEAST = 58
+"""Characters a panel needs for its bars to be worth it."""
+_FLATTEST, _TALLEST = 4, 12
+"""Lines of a stacked picture."""
+_ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNTOLD: StyleRole.TITLE}
+
+
+class PowerScreen(WatchScreen):
+    """What holds each package back, how sure that is, and where the power goes."""
+
+    where: ClassVar[Where] = Where.POWER
+    number = "4"
+    word = "power"
+    BINDINGS = bindings_for(Where.POWER)
+
+    DEFAULT_CSS = "PowerScreen #headline { height: 3; }"
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._headline = SegmentLines(id="headline")
+        self._grid = PanelGrid(_LEAST, id="panels")
+        self._limits = LimitHistory(watch.session.catalog)
+
+    def body(self) -> Iterable[Widget]:
+        """The sentence, and the panels."""
+        yield self._headline
+        yield self._grid
+
+    @property
+    def grid(self) -> PanelGrid:
+        """The panels, for tests."""
+        return self._grid
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """What verdicts and panels are made of, as far as it can be had."""
+        watch = self.watch_state
+        found: list[CounterColumn] = []
+        for name in dict.fromkeys((*limits.COLUMNS, *_DOMAINS)):
+            for one in (name, limits.STAND_INS.get(name, name)):
+                column = watch.session.catalog.get(one)
+                if column is not None and watch.why_absent(column) is None:
+                    found.append(column)
+                    break
+        return found
+
+    def take(self, frame: Frame) -> None:
+        """What held packages back, and the past of every bar: before they are drawn, while paused too."""
+        self._limits.push(frame)
+        found = (self.watch_state.session.catalog.get(name) for name in _DOMAINS)
+        rows = (*frame.rows(Scope.PACKAGE), SYSTEM_ROW)
+        self.watch_state.record_shown(frame, [column for column in found if column is not None], rows)
+
+    def show_frame(self) -> None:
+        """Show the newest verdicts."""
+        frame = self.watch_state.frame
+        if frame is not None:
+            self._limits.push(frame)
+            self._show(frame, self._limits.verdicts())
+        super().show_frame()
+        self.show_status()
+
+    def show_columns(self) -> None:
+        """Read what this screen is about; arrange anew."""
+        self.watch_state.want(self.wanted)
+        if self.composed and self.watch_state.frame is not None:
+            self._show(self.watch_state.frame, self._limits.verdicts())
+
+    def _show(self, frame: Frame, verdicts: Sequence[LimitVerdict]) -> None:
+        watch = self.watch_state
+        source = PowerSource(frame, watch.session.catalog, watch.history)
+        alone = len(verdicts) == 1
+        # The frame of the whole machine stands last where there are several packages to add up.
+        width = inner_width(1 if alone else len(verdicts) + 1, self._grid.room, _LEAST)
+        machine = None if alone else machine_panel(source, width)
+
+        def panels(tall: int) -> list[Panel]:
+            found = [package_panel(source, verdict, width, alone=alone, tall=tall) for verdict in verdicts]
+            return found if machine is None else [*found, machine]
+
+        # What room is left goes to the picture of the past, the same in every panel.
+        flat = panels(0)
+        positions = plan(flat, self._grid.room, _LEAST)
+        spare = self._grid.size.height - max((position.y + position.height for position in positions), default=0)
+        tall = min(_TALLEST, spare // max(1, len({position.y for position in positions})) + 2)
+        self._grid.show(panels(tall) if tall >= _FLATTEST else flat)
+        self._headline.show(self._sentence(verdicts))
+
+    def _sentence(self, verdicts: Sequence[LimitVerdict]) -> list[list[TextSegment]]:
+        """Two lines that say it, one that says how it is known."""
+        if not verdicts:
+            return []
+        worst = max(verdicts, key=lambda verdict: verdict.weight)
+        width = max(20, self.size.width - 2)
+        mark = "▲ " if worst.state is LimitState.HELD else ""
+        said_now = textwrap.wrap(mark + headline(verdicts), width, max_lines=2, placeholder=" …")
+        how = textwrap.shorten(how_known(worst), width, placeholder=" …")
+        role = _ROLES.get(worst.state, StyleRole.SUMMARY)
+        lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in said_now]
+        lines += [[(f" {how}", StyleRole.DIM)]] if how else []
+        return lines
+
+    def readout(self) -> str:
+        """The number under the cursor, and what it is."""
+        frame, target = self.watch_state.frame, self._grid.target
+        if frame is None:
+            return "waiting for the first reading"
+        if target is None:
+            return ""
+        column, row = target
+        value = frame.cell(column, row)
+        why = frame.why(column, row) if value is None else None
+        words = column.help if why is None else why.sentence()
+        return f"{column.id}  {row_name(frame.topology, row)}  {said(column, value)}  {words}"
+
+    # Actions
+
+    def action_move(self, by: int) -> None:
+        """Another package."""
+        self._grid.move(by)
+
+    def action_sideways(self, by: int) -> None:
+        """Another number of the package."""
+        self._grid.step(by)
+
+    def action_page(self, by: int) -> None:
+        """A page of packages."""
+        self._grid.page(by)
+
+    def action_end(self, by: int) -> None:
+        """First or last package."""
+        self._grid.end(by)
+
+    def action_explain(self) -> None:
+        """Explain the number under the cursor."""
+        if self._grid.target is not None:
+            self.app.push_screen(Explain(FrameCell(self.watch_state, *self._grid.target)))
+
+    def action_graph(self) -> None:
+        """Graph the number under the cursor."""
+        target = self._grid.target
+        if target is None:
+            return
+        if target[0].decimals < 0:
+            self.notice(f"{target[0].id} is words, not numbers: there is nothing to draw")
+            return
+        self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))
+
+    def on_panel_grid_moved(self) -> None:
+        """Read out where the cursor is now."""
+        self.show_status()
+
+    def on_panel_grid_chosen(self) -> None:
+        """A double click explains, as on the tables."""
+        self.action_explain()

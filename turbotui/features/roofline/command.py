@@ -1,0 +1,332 @@
+"""Command mode of `turbotui roofline`: the definition's events over a command and all that it starts."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.time_slices import joined_intervals
+from turbotui.machine.core_metrics import CountedCoreType, vector_bits
+from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.machine import Machine
+from turbotui.machine.observing import Observation, observe
+from turbotui.machine.perf_errors import circumstances, explain_perf
+from turbotui.machine.tasks.counting import CommandCount, CommandCounters, difference, estimate
+from turbotui.quantities.joined_sets import SetInterval
+from turbotui.quantities.metric_definitions import MetricEvent
+from turbotui.quantities.metric_sets import plan_sets
+from turbotui.quantities.roofline import Sizing, counted
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.speeds import Speed, sum_speeds
+
+_TASK_CLOCK: Final = PerfAttr(1, 1)  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK: ns on any CPU
+_HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
+_INSTRUCTIONS: Final = 1  # PERF_COUNT_HW_INSTRUCTIONS
+TIME_SLICE: Final = 0.05
+"""Seconds in which a set counts before the next one does."""
+_FIRST: Final = 0.005
+"""The same until each has counted once: short commands are then seen by all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A command that has ended.
+
+    Attributes:
+        status: its exit status, or 128 and the number of the signal that ended it.
+        points: one for each interval.
+        busy: CPUs that it kept busy, on average.
+        user_only: whether the kernel's part was left out.
+        sets: how many sets of events were multiplexed at most; 1 for no multiplexing.
+        interrupted: whether SIGINT came before its end.
+    """
+
+    status: int
+    points: tuple[RooflinePoint, ...]
+    busy: float
+    user_only: bool
+    sets: int = 1
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Sets in the order of their groups.
+
+    Multiplexed sets each begin with the instructions that they are joined by. Where there are none, on machines with
+    several kinds of core, the first set of each kind counts instructions, which have a counter of their own: it runs
+    whenever the command is on such a core.
+    """
+
+    core_types: tuple[CountedCoreType, ...]
+    sets: tuple[tuple[tuple[MetricEvent, ...], ...], ...]
+
+    @property
+    def most(self) -> int:
+        """Sets of the kind of core that has most."""
+        return max(len(sets) for sets in self.sets)
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """The group of each kind's first set, where sets are multiplexed."""
+        found = [1]
+        for sets in self.sets[:-1]:
+            found.append(found[-1] + len(sets))
+        return tuple(found)
+
+    @property
+    def later(self) -> frozenset[int]:
+        """Groups that wait for their time slice."""
+        if self.most == 1:
+            return frozenset()
+        return frozenset(first + at for first, sets in zip(self.firsts, self.sets, strict=True)
+                         for at in range(1, len(sets)))
+
+    def attrs(self) -> list[list[PerfAttr]]:
+        found: list[list[PerfAttr]] = [[_TASK_CLOCK]]
+        if self.most > 1:
+            for core_type, sets in zip(self.core_types, self.sets, strict=True):
+                found += [[core_type.attr(event) for event in (_reference(core_type), *events)] for events in sets]
+            return found
+        for core_type, sets in zip(self.core_types, self.sets, strict=True):
+            if len(self.core_types) > 1:
+                found.append([PerfAttr(0, _INSTRUCTIONS | core_type.pmu.type << _HYBRID_SHIFT)])
+            found += [[core_type.attr(event) for event in events] for events in sets]
+        return found
+
+
+def _reference(core_type: CountedCoreType) -> MetricEvent:
+    return MetricEvent("instructions", core_type.definition.instructions, "retired instructions")
+
+
+def follow(
+    machine: Machine,
+    core_types: tuple[CountedCoreType, ...],
+    words: Sequence[str],
+    interval: float,
+    *,
+    sizing: Sizing,
+    ready: Callable[[], None] = lambda: None,
+) -> Followed:
+    """Run a command with its counters open from its first instruction.
+
+    Args:
+        machine: this one.
+        core_types: kinds of core, each with a definition that counts operations.
+        words: the command.
+        interval: seconds between two readings.
+        sizing: how accesses become bytes.
+        ready: called before the command's first instruction.
+
+    Raises:
+        MachineError: the events of the definition cannot be counted for this user; the command was not run.
+        TurbotuiError: the command cannot be run.
+    """
+    with observe(words) as seen:
+        counters, plan = _open(machine, core_types, seen.commands[0].pid)
+        try:
+            ready()
+            watch = _watch_multiplexed if plan.most > 1 else _watch
+            how = Sizing(sizing.model, sizing.given, vector_bits(machine.host))
+            return watch(counters, plan, seen, words[0], interval=interval, sizing=how)
+        finally:
+            counters.close()
+
+
+def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -> tuple[CommandCounters, _Plan]:
+    """All events, else those without which there is no point."""
+    first: HostError | None = None
+    for optional in (True, False):
+        absent = (
+            frozenset()
+            if optional
+            else frozenset(key for core_type in core_types for key in core_type.definition.optional)
+        )
+        plan = _Plan(core_types, tuple(plan_sets(core_type.definition, absent=absent) for core_type in core_types))
+        try:
+            return CommandCounters(machine.host, plan.attrs(), pid, plan.later), plan
+        except HostError as error:
+            first = first or error
+            if error.errno not in (errno.ENOENT, errno.EINVAL, errno.EOPNOTSUPP):
+                break
+    names = ", ".join(core_type.definition.name for core_type in core_types)
+    why = explain_perf(first or HostError(errno.EINVAL, "perf_event_open"), f"the floating-point events of {names}",
+                       circumstances(machine), core_types[0].pmu.type)
+    raise MachineError(f"the command was not run: {why.sentence()}")
+
+
+def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
+           sizing: Sizing) -> Followed:
+    older = counters.read()
+    seen.run()
+    began = before = time.monotonic()
+    points: list[RooflinePoint] = []
+    over = False
+    while not over:
+        over = seen.wait(began + (int((before - began) / interval + 1e-9) + 1) * interval)
+        now, newer = time.monotonic(), counters.read()
+        speed, estimated = speed_of(plan.core_types, plan.sets, newer[1:], older[1:], now - before, sizing=sizing)
+        if speed is not None and now > before:
+            points.append(RooflinePoint(SYSTEM_ROW, name, speed.flops / 1e9,
+                              None if speed.bytes is None else speed.bytes / 1e9, speed.intensity, speed.dominant,
+                              speed.width, now - began, now - before, estimated, single=speed.single, half=speed.half))
+        older, before = newer, now
+    busy = older[0][0].value / 1e9 / max(1e-9, before - began)
+    return Followed(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
+                    interrupted=bool(seen.signals))
+
+
+class _MultiplexedSets:
+    """The sets of one kind of core, which are multiplexed.
+
+    Args:
+        counters: all that are open.
+        first: the group of its first set.
+        sets: its sets.
+        scaled: whether counts are brought to all the time that a set was on, where somebody else had its counters. On
+            machines with several kinds of core a counter also stands while the command is on another kind.
+    """
+
+    def __init__(
+        self, counters: CommandCounters, first: int, sets: Sequence[Sequence[MetricEvent]], *, scaled: bool
+    ) -> None:
+        self._counters = counters
+        self._first = first
+        self._sets = sets
+        self._scaled = scaled
+        self._at = 0
+        self._seen = [counters.read_set(first + at) for at in range(len(sets))]
+        self.taken: list[tuple[int, SetInterval]] = []
+
+    def take(self, number: int, seconds: float) -> None:
+        """Note what the set that is on has counted, and let the next one count."""
+        at = self._at
+        newer = self._counters.read_set(self._first + at)
+        changes = [difference(new, old) for new, old in zip(newer, self._seen[at], strict=True)]
+        # What is counted between this reading and the change stays for the set's next time slice.
+        self._seen[at] = newer
+        values = [estimate(change) if self._scaled else float(change.value) for change in changes]
+        counts = {event.key: value for event, value in zip(self._sets[at], values[1:], strict=True)
+                  if value is not None}
+        self.taken.append((number, SetInterval(seconds, values[0] or 0.0, counts)))
+        if len(self._sets) > 1:
+            self._at = (at + 1) % len(self._sets)
+            self._counters.rotate(self._first + at, self._first + self._at)
+
+
+def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
+                 sizing: Sizing) -> Followed:
+    """As `_watch`, for sets that do not fit together: they are multiplexed, and joined by instructions at the end."""
+    kinds = [_MultiplexedSets(counters, first, sets, scaled=len(plan.core_types) == 1)
+             for first, sets in zip(plan.firsts, plan.sets, strict=True)]
+    seen.run()
+    began = before = time.monotonic()
+    number = 0  # of the interval; a time slice belongs to the one that it begins in
+    slices = 0
+    over = False
+    while not over:
+        over = seen.wait(min(before + (_FIRST if slices < plan.most else TIME_SLICE), began + (number + 1) * interval))
+        now = time.monotonic()
+        for kind in kinds:
+            kind.take(number, now - before)
+        before, slices = now, slices + 1
+        number = int((before - began) / interval + 1e-9)
+    busy = counters.read_set(0)[0].value / 1e9 / max(1e-9, before - began)
+    points = _joined_points(plan.core_types, [kind.taken for kind in kinds], name, sizing=sizing)
+    return Followed(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, bool(seen.signals))
+
+
+def _joined_points(
+    core_types: Sequence[CountedCoreType],
+    taken: Sequence[Sequence[tuple[int, SetInterval]]],
+    name: str,
+    *,
+    sizing: Sizing,
+) -> tuple[RooflinePoint, ...]:
+    """A point for each interval whose operations are known, of all kinds of core together."""
+    each = [dict(joined_intervals(slices)) for slices in taken]
+    points: list[RooflinePoint] = []
+    ended = 0.0
+    for number, first in each[0].items():
+        seconds = first.seconds
+        ended += seconds
+        speeds = []
+        for core_type, intervals in zip(core_types, each, strict=True):
+            one = intervals[number]
+            speeds.append(_speed(core_type, {key: count / seconds for key, count in one.counts.items()}, sizing))
+        speed = sum_speeds(speeds)
+        if speed is not None:
+            points.append(
+                RooflinePoint(
+                    SYSTEM_ROW,
+                    name,
+                    speed.flops / 1e9,
+                    None if speed.bytes is None else speed.bytes / 1e9,
+                    speed.intensity,
+                    speed.dominant,
+                    speed.width,
+                    ended,
+                    seconds,
+                    estimated=any(intervals[number].estimated for intervals in each),
+                    single=speed.single,
+                    half=speed.half,
+                )
+            )
+    return tuple(points)
+
+
+def speed_of(
+    core_types: Sequence[CountedCoreType],
+    sets: Sequence[Sequence[Sequence[MetricEvent]]],
+    newer: Sequence[Sequence[CommandCount]],
+    older: Sequence[Sequence[CommandCount]],
+    seconds: float,
+    *,
+    sizing: Sizing,
+) -> tuple[Speed | None, bool]:
+    """Speed of a command between two readings, over all types of core, and whether counters were multiplexed.
+
+    Args:
+        core_types: kinds of core.
+        sets: of each core type.
+        newer: groups as read: of each core type its sets, before them one with instructions where there are several.
+        older: the reading before.
+        seconds: between them.
+        sizing: how accesses become bytes.
+    """
+    if seconds <= 0:
+        return None, False
+    speeds: list[Speed | None] = []
+    estimated = False
+    at = 0
+    for core_type, mine in zip(core_types, sets, strict=True):
+        expected: int | None = None
+        if len(core_types) > 1:
+            # A counter of one kind of core stands while the command is on another: it should have run as long as the
+            # instructions of that kind did.
+            expected = difference(newer[at][0], older[at][0]).running
+            at += 1
+        counts: dict[str, float] = {}
+        for number, events in enumerate(mine, start=at):
+            for event, new, old in zip(events, newer[number], older[number], strict=True):
+                change = difference(new, old)
+                value = estimate(change, expected)
+                estimated |= change.running < (change.enabled if expected is None else expected)
+                if value is not None:
+                    counts[event.key] = value / seconds
+        at += len(mine)
+        speeds.append(_speed(core_type, counts, sizing))
+    return sum_speeds(speeds), estimated
+
+
+def _speed(core_type: CountedCoreType, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
+    found = counted(core_type.definition, rates, sizing)
+    if found is None:
+        return None
+    sized = found.flops if found.bytes is not None else 0.0
+    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half)

@@ -1,0 +1,102 @@
+"""The theoretical bandwidth of a machine's memory: channels times transfers a second times width.
+
+First what firmware and kernel tell of this very machine; where that is not enough, the most that its family of
+processors supports, which is an upper limit and said to be one. Where neither is known there is no number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.memory import MemoryFacts, Module, channels_named, read_memory
+from turbotui.machine.memory_families import FamilyMemory, family_memory
+from turbotui.quantities.scope import Scope
+
+_BYTES = 8  # of a channel whose width nobody tells: 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Dram:
+    """Memory bandwidth by the sheet.
+
+    Attributes:
+        rate: bytes per second of the whole machine; None where it is not known.
+        at_most: whether the rate is only an upper limit.
+        note: where it is from, or why it is not known, as one sentence for people.
+    """
+
+    rate: float | None
+    at_most: bool
+    note: str
+
+    def of(self, share: float) -> float | None:
+        """Bytes per second of a share of the packages."""
+        return None if self.rate is None else self.rate * share
+
+
+def dram_of(machine: Machine) -> Dram:
+    """The bandwidth of a machine's memory, or why it is not known."""
+    if machine.model.hypervisor:
+        return Dram(None, False, "no DRAM roof: a virtual machine does not show its host's memory channels")
+    packages = max(1, len(machine.topology.instances(Scope.PACKAGE)))
+    facts = read_memory(machine.host)
+    return bandwidth(facts, family_memory(machine.host, machine.model), packages)
+
+
+def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:
+    """The bandwidth by what a machine tells and by what its family may have.
+
+    Args:
+        facts: by firmware and kernel.
+        family: None where it is in no table.
+        packages: of the machine.
+    """
+    speeds = {module.mts for module in facts.modules}
+    if facts.modules and None not in speeds and all(module.bits for module in facts.modules):
+        return _by_modules(facts, family, packages)
+    why = facts.why or "SMBIOS does not say how fast or how wide the modules are"
+    if family is None:
+        return Dram(None, False, f"no DRAM roof: {why}, and no table here has the memory of this family of processors")
+    if facts.channels and family.mts:
+        rate = facts.channels * _BYTES * family.mts * 1e6
+        return Dram(rate, True, f"DRAM: at most {_plural(facts.channels, 'channel')} (EDAC) at {family.mts} MT/s, the "
+                                f"fastest that the family supports ({family.source}): {why}")
+    each = f" on each of {packages} packages" if packages > 1 else ""
+    return Dram(family.rate * packages, True, f"DRAM: at most {family.words}{each}, the maximum of the family "
+                                              f"({family.source}), not this machine's modules: {why}")
+
+
+def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:
+    modules = facts.modules
+    channels = channels_named(modules, packages)
+    words = _speeds(modules)
+    if channels:
+        rate = sum(_channel_rate(group) for group in channels)
+        return Dram(rate, False, f"DRAM: {_plural(len(channels), 'channel')} with {_plural(len(modules), 'module')} at "
+                                 f"{words}, as SMBIOS type 17 says")
+    fastest = max(_channel_rate((module,)) for module in modules)
+    if facts.channels:
+        # Firmware does not name the channels, the kernel counts them: each as fast and as wide as the fastest module.
+        return Dram(facts.channels * fastest, len({(one.bits, one.mts) for one in modules}) > 1,
+                    f"DRAM: {_plural(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
+    rate = sum(_channel_rate((module,)) for module in modules)
+    limits = [f"one channel for each of {_plural(len(modules), 'module')}"]
+    if family is not None and family.channels and family.channels * packages * fastest < rate:
+        rate = family.channels * packages * fastest
+        limits = [f"{_plural(family.channels * packages, 'channel')}, the most of the family ({family.source})"]
+    return Dram(rate, True, f"DRAM: at most {limits[0]} at {words}: SMBIOS type 17 does not name the modules' channels")
+
+
+def _channel_rate(modules: tuple[Module, ...]) -> float:
+    """Bytes per second of a channel: as wide as its widest module, as fast as its slowest."""
+    return max(one.bits or 0 for one in modules) / 8 * min(one.mts or 0 for one in modules) * 1e6
+
+
+def _speeds(modules: tuple[Module, ...]) -> str:
+    kinds = sorted({(one.mts or 0, one.bits or 0) for one in modules}, reverse=True)
+    return " and ".join(f"{mts} MT/s x {bits} bits" for mts, bits in kinds)
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'s' if count != 1 else ''}"

@@ -1,0 +1,289 @@
+"""Counts for the roofline, of a command or of whatever runs on a machine, and finds its roofs. Nothing here prints."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.features.roofline import storage
+from turbotui.features.roofline.beside import MachineReadings
+from turbotui.features.roofline.command import TIME_SLICE, follow
+from turbotui.features.roofline.live import RooflinePoint, read_points
+from turbotui.features.roofline.measuring import Measuring, ShowProgress, machine_title
+from turbotui.features.roofline.result import Result
+from turbotui.features.roofline.roof_tables import roof_notes
+from turbotui.features.roofline.roofs import RoofSet
+from turbotui.features.roofline.sharing import Working
+from turbotui.features.roofline.traffic import MemoryTraffic
+from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
+from turbotui.machine.core_metrics import CountedCoreType, core_types_of
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.catalog.roofline import measured_definitions
+from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.energy import EnergyMeter, energy_signals
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampled import frames_of
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+from turbotui.sources.roofline import why_uncounted
+
+BY_MIX: Final = Sizing()
+"""Bytes of an access by the mix of widths of the floating-point instructions."""
+_INTERRUPTED = "interrupted: this is what was counted until then"
+_SIGINT_STATUS = 128 + signal.SIGINT  # as shells have it, for a command that Ctrl-C ended
+_ONE_CPU = 1.2  # a command that keeps more CPUs busy on average is compared with the roofs of all cores
+
+
+def count_command(
+    machine: Machine,
+    words: Sequence[str],
+    interval: float = 1.0,
+    *,
+    core_types: tuple[CountedCoreType, ...] | None = None,
+    sizing: Sizing = BY_MIX,
+    theory: bool = False,
+) -> Result:
+    """Run a command and count it.
+
+    Args:
+        machine: this one.
+        words: the command.
+        interval: seconds between two points.
+        core_types: kinds of core, each with a definition that counts operations; None for the machine's.
+        sizing: how accesses become bytes.
+        theory: whether measured roofs are passed over.
+
+    Raises:
+        MachineError: the events cannot be counted here, or for this user; the command was not run.
+        TurbotuiError: the command cannot be run.
+    """
+    if core_types is None:
+        why = why_uncounted(machine)
+        if why is not None:
+            raise MachineError(f"the command was not run: {why.sentence()}")
+        core_types = tuple(core_type for core_type in core_types_of(machine) if core_type.definition.flops)
+    beside = MachineReadings(machine, interval)
+    try:
+        followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start)
+    finally:
+        beside.stop()
+    energy = beside.energy()
+    joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
+    many = followed.busy > _ONE_CPU
+    row = SYSTEM_ROW if many else cpu_row(machine.topology.cpus[0])
+    choice = roofs_for(machine, row, os.environ, theory=theory)
+    working = _working(machine, followed.busy if many else 1.0, beside.traffic)
+    cores = f"{working.cores:.1f} cores" if many else "one core"
+    notes = [_INTERRUPTED] if followed.interrupted else []
+    notes.append(f"the command kept {followed.busy:.1f} CPUs busy: compared with the roofs of {cores}, and with all of "
+                 "the memory's, whatever else ran")
+    if followed.user_only:
+        notes.append("only user mode is counted: kernel.perf_event_paranoid hides the kernel's part from this user")
+    if joules is not None:
+        notes.append("energy is that of the packages, with everything else that ran")
+    if followed.sets > 1:
+        notes.append(
+            f"~ more events than counters: {followed.sets} sets, multiplexed every {1e3 * TIME_SLICE:.0f} ms; what a "
+            "set did not count is joined from its neighbouring time slices by instructions"
+        )
+    if not followed.points:
+        notes.append("it ended before every set of events had a time slice" if followed.sets > 1 else
+                     "it ended before anything was counted")
+    seconds = followed.points[-1].seconds if followed.points else 0.0
+    definitions = tuple(dict.fromkeys(core_type.definition for core_type in core_types))
+    points = tuple(replace(point, working=working) for point in followed.points)
+    notes += _notes(definitions, points, [choice], scaled=followed.sets == 1)
+    return Result(machine.host.name, machine.host.kind, machine_title(machine), points,
+                  {point.name: choice for point in points}, _counted(definitions, sizing, points), tuple(notes),
+                  joules, energy.reason(joules), seconds,
+                  followed.status or (_SIGINT_STATUS if followed.interrupted else 0), energy.span)
+
+
+def _working(machine: Machine, busy: float, traffic: float | None) -> Working:
+    """The share of the machine that a command has while it keeps so many CPUs busy, whichever they are."""
+    cores = len(machine.topology.instances(Scope.CORE))
+    used = min(float(cores), busy)
+    return Working(used, used / cores if busy > 1 else 1.0, beside=used, traffic=traffic)
+
+
+def count_machine(machine: Machine, interval: float = 1.0, intervals: int = 10, *,
+                  cpus: frozenset[int] | None = None, by: Scope | None = None, sizing: Sizing = BY_MIX,
+                  theory: bool = False) -> Result:
+    """Count whatever runs on a machine; SIGINT and SIGTERM end that early.
+
+    Args:
+        machine: real, simulated or recorded.
+        interval: seconds between two points.
+        intervals: how many.
+        cpus: only these; None for all.
+        by: a level of the topology that has a row for each of its instances beside the machine's.
+        sizing: how accesses become bytes.
+        theory: whether measured roofs are passed over.
+
+    Raises:
+        MachineError: nothing that is needed for a point can be counted here.
+    """
+    session = Session(machine, SOURCES, interval, LinuxHost(), cpus)
+    definitions = measured_definitions(session.capabilities.signals)
+    if not definitions:
+        raise MachineError(f"nothing to place on the roofline: {session.capabilities.why_missing(NO_FLOPS).sentence()}")
+    columns = [column.id for column in session.catalog.columns
+               if "roofline" in column.groups and why_absent(column, session.capabilities, machine.topology) is None]
+    session.want(columns, energy_signals(session.capabilities))
+    meter = EnergyMeter(session.capabilities)
+    traffic = MemoryTraffic(machine)
+    session.read_also(traffic.sources(), traffic.signals())
+    weights = core_weights(machine)
+    rows = _rows(machine, by)
+    flops = session.catalog.get("GFLOP/s")
+    points: list[RooflinePoint] = []
+    energy, passed, missed = meter.take(), 0.0, 0
+    interrupts: list[int] = []
+    for frame in _frames(session, intervals, interrupts):
+        if frame.older is None or flops is None:
+            continue
+        passed += frame.seconds or 0.0
+        estimated = frame.estimated(flops, SYSTEM_ROW)
+        reading = read_points(frame, rows, definitions, sizing, seconds=passed, estimated=estimated, weights=weights,
+                             traffic=traffic.read(frame))
+        points += reading.points
+        meter.feed(frame)
+        used = meter.take()
+        if any(point.row == SYSTEM_ROW for point in reading.points):
+            energy = energy.plus(used)
+        else:
+            missed += 1  # its energy belongs to work that is not known
+    seen = {point.name for point in points}
+    silent = [name for _, name in rows if name not in seen]
+    notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
+    if interrupts:
+        notes.insert(0, _INTERRUPTED)
+    if missed:
+        notes.append(f"{missed} intervals could not be read and are left out")
+    choices = _choices(machine, rows, theory=theory)
+    joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
+    return Result(
+        machine.host.name, machine.host.kind, machine_title(machine), tuple(points), choices,
+        _counted(definitions, sizing, points), (*notes, *_notes(definitions, points, list(choices.values()))),
+        joules, energy.reason(joules), energy.seconds or passed,
+        _SIGINT_STATUS if interrupts else 0, energy.span,
+    )
+
+
+def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
+    topology = machine.topology
+    found = [] if scope is None else [
+        (one.row, f"cpu {one.cpus[0]}" if scope is Scope.CPU else f"{scope.value} {one.label}"
+         if scope is Scope.PACKAGE else f"core of cpu {one.cpus[0]}")
+        for one in topology.instances(scope) if one.cpus
+    ]
+    return [*found, (SYSTEM_ROW, "machine")]
+
+
+def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: bool) -> dict[str, LevelRoofs]:
+    """Roofs of each row; equal ones are made once."""
+    known: dict[tuple[object, ...], LevelRoofs] = {}
+    found = {}
+    for row, name in rows:
+        instance = machine.topology.instance(row)
+        cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
+        small = row.scope.rank < Scope.PACKAGE.rank
+        place = machine.topology.row(Scope.PACKAGE, cpu) if small and cpu >= 0 else row
+        key = (row.scope, machine.topology.places[cpu].core_type if cpu >= 0 else None, place)
+        if key not in known:
+            known[key] = roofs_for(machine, row, os.environ, theory=theory)
+        found[name] = known[key]
+    return found
+
+
+def _frames(session: Session, intervals: int, interrupts: list[int]) -> Iterator[Frame]:
+    """Frames until there are enough, or until SIGINT or SIGTERM, which is put into `interrupts`."""
+
+    def end(number: int) -> None:
+        interrupts.append(number)
+        session.stop(wait_seconds=0.0)
+
+    with guarded_signals({signal.SIGINT: end, signal.SIGTERM: end}):
+        yield from frames_of(session, intervals)
+
+
+def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Sequence[RooflinePoint]) -> str:
+    models = {point.width for point in points if point.width is not None} or {sizing.model}
+    words = " and ".join(sorted(f"{model.value}{f' ({sizing.given:g})' if model is WidthModel.GIVEN else ''}"
+                                for model in models))
+    return f"counted as on {', '.join(definition.name for definition in definitions)}; bytes: {words}"
+
+
+def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoint], choices: Sequence[LevelRoofs], *,
+           scaled: bool = True) -> list[str]:
+    found = [f"{definition.name}: {definition.note}" for definition in definitions]
+    found += [f"{definition.name}: {definition.unverified}" for definition in definitions if definition.unverified]
+    if scaled and any(point.estimated for point in points):
+        found.append("~ more events than counters: the kernel multiplexed them, and each count is scaled by the "
+                     "time in which it was on")
+    sets = list(dict.fromkeys(one.roofs for one in choices if one.roofs is not None))
+    found += [f"roofs: {note}" for note in roof_notes(sets)]
+    if points and all(point.gbytes is None for point in points):
+        found.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")
+    return found
+
+
+# Roofs
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRoofs:
+    """Roofs of the machine that this runs on.
+
+    Attributes:
+        sets: one for each set of CPUs that was asked for.
+        stored: the file that some of them are from; "" where all were measured now.
+        unsure: words of those that are not stored, for other work disturbed them.
+    """
+
+    sets: tuple[RoofSet, ...]
+    stored: str = ""
+    unsure: tuple[str, ...] = ()
+
+
+def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]], *, quick: bool = False,
+               fresh: bool = False, check: Callable[[], None] = lambda: None,
+               progress: ShowProgress = lambda *_step: None) -> FoundRoofs:
+    """Load the roofs that are stored, measure the others, and store those.
+
+    Args:
+        machine: the real one that this runs on.
+        choices: sets of CPUs that run a thread each, with a word for each set; see `threads_of`.
+        quick: measure only the widest arithmetic and loads, and store nothing.
+        fresh: measure all of them again.
+        check: called where no thread runs a kernel; what it raises ends the measurement, and nothing is stored.
+        progress: told before each step.
+
+    Raises:
+        MachineError: they cannot be measured here.
+    """
+    path = os.path.join(storage.folder(os.environ), storage.file_name(machine))
+    stored = {} if fresh else {(one.threads, one.cpus): one for one in storage.load(path)}
+    todo = [Measuring(machine, word, cpus, quick=quick, check=check) for word, cpus in choices
+            if (word, cpus) not in stored]
+    total, done = sum(one.steps for one in todo), 0
+    found: dict[tuple[str, tuple[int, ...]], RoofSet] = {}
+    for measuring in todo:
+        roofs = measuring.run(progress, done, total)
+        done += measuring.steps
+        found[roofs.threads, roofs.cpus] = roofs
+    check()
+    if found and not quick:
+        storage.store(path, tuple(found.values()))
+    return FoundRoofs(tuple(found.get(choice) or stored[choice] for choice in choices),
+                      path if len(found) < len(choices) else "",
+                      () if quick else tuple(one.threads for one in found.values() if one.disturbed))

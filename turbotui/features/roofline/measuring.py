@@ -1,0 +1,302 @@
+"""Measures the roofs of the machine this runs on, with machine code of its own."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.features.roofline.disturbance import ENOUGH, Disturbance
+from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofEvidence, RoofSet, alike_levels
+from turbotui.features.roofline.sweep import find_third_level
+from turbotui.features.roofline.working_sets import WorkingSet, working_sets
+from turbotui.machine.caches import read_caches
+from turbotui.machine.code.constants import arithmetic_data
+from turbotui.machine.code.isas import KernelAssembler, assembler_of, operations, runnable_isas
+from turbotui.machine.code.kernel_threads import KernelThreads, Rounds
+from turbotui.machine.code.shapes import Kernel, LoopShape, Mix, Operation, VectorIsa
+from turbotui.machine.host import HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.scope import Scope
+
+ShowProgress = Callable[[int, int, str], None]
+"""Called with steps done, steps in all, and what comes next."""
+
+_CLOCK_UNROLL: Final = 64
+_SHORT: Final = 0.003  # seconds of a round that is tried again: so short that a scheduler seldom cuts it
+_LONGEST: Final = 32.0  # seconds for all roofs that are measured together, however many kinds of core there are
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Time and repetitions that are spent on one roof.
+
+    Attributes:
+        trial_rounds, trial_seconds: of each loop shape.
+        rounds, seconds: of the fastest shape.
+        retries: more runs of the fastest shape while other work disturbs it.
+        budget: seconds for each roof on average, within which a disturbed roof is tried again; once they are exceeded,
+            `hurried` counts instead.
+        hurried: (trial rounds, rounds) while behind time.
+    """
+
+    trial_rounds: int
+    trial_seconds: float
+    rounds: int
+    seconds: float
+    retries: int
+    budget: float
+    hurried: tuple[int, int]
+
+
+# 72 roofs, the default on a machine with AVX-512, end within 60 s where nothing else runs.
+THOROUGH: Final = Effort(3, 0.008, 12, 0.015, 12, 0.55, (2, 7))
+QUICK: Final = Effort(2, 0.008, 7, 0.010, 3, 0.5, (2, 7))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arithmetic:
+    isa: VectorIsa
+    precision: Precision
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    isa: VectorIsa
+    working_set: WorkingSet
+    mix: Mix
+
+
+def threads_of(machine: Machine, word: str, chosen: frozenset[int] | None) -> tuple[int, ...]:
+    """The CPUs of "one", "all" (one for each core, since siblings share its units), or of a set."""
+    if chosen is not None:
+        return tuple(sorted(chosen))
+    firsts = tuple(instance.cpus[0] for instance in machine.topology.instances(Scope.CORE))
+    return firsts[:1] if word == "one" else firsts
+
+
+class Measuring:
+    """The measurement of one choice of CPUs: what is measured, and the run.
+
+    Args:
+        machine: the real one that this runs on.
+        word: "one", "all" or the CPU set, for people.
+        cpus: one thread on each.
+        quick: only the widest arithmetic and loads, shorter.
+        check: called before each of the many runs of a kernel, while no thread runs any; what it raises ends the run.
+
+    Raises:
+        MachineError: not this machine, or no kernels for its architecture.
+    """
+
+    def __init__(self, machine: Machine, word: str, cpus: Sequence[int], *, quick: bool = False,
+                 check: Callable[[], None] = lambda: None) -> None:
+        if machine.host.kind is not HostKind.REAL:
+            raise MachineError(f"roofs of a {machine.host.kind.value} machine cannot be measured; use --theory")
+        self._machine = machine
+        self._word = word
+        self._cpus = tuple(cpus)
+        self._check = check
+        self._effort = QUICK if quick else THOROUGH
+        self._assembler: KernelAssembler = assembler_of(machine.model)
+        isas = runnable_isas(machine.model)
+        if not isas:
+            raise MachineError("the flags in /proc/cpuinfo name no floating-point instructions that kernels exist for")
+        self._caches = read_caches(machine.host, self._cpus[0])
+        running = frozenset(self._cpus)
+        cores = {machine.topology.row(Scope.CORE, cpu) for cpu in self._cpus}
+        self._shared = {f"L{cache.level}" for cache in self._caches if len(cache.cpus & running) > 1}
+        self._shared |= {"DRAM"} if len(running) > 1 else set()
+        self._siblings = len(cores) < len(running)
+        self._notes: list[str] = []
+        self._widest = isas[-1]
+        self._arithmetic = list(self._arithmetic_targets(isas[-1:] if quick else isas, quick=quick))
+        self._mixes = (Mix.LOADS,) if quick else tuple(Mix)
+
+    def _arithmetic_targets(self, isas: Sequence[VectorIsa], *, quick: bool) -> Iterator[_Arithmetic]:
+        for isa in isas:
+            for precision in (Precision.DOUBLE,) if quick else (Precision.DOUBLE, Precision.SINGLE):
+                for operation in operations(isa, self._machine.model.flags)[: 1 if quick else None]:
+                    yield _Arithmetic(isa, precision, operation)
+
+    @property
+    def steps(self) -> int:
+        """The number of roofs that are measured."""
+        levels = len(working_sets(self._caches, self._cpus, None))
+        return len(self._arithmetic) + levels * len(self._mixes)
+
+    def run(self, progress: ShowProgress, done: int = 0, total: int | None = None) -> RoofSet:
+        """Measure everything.
+
+        Args:
+            progress: told before each step.
+            done: steps before this run.
+            total: steps of all runs; None: of this one.
+
+        Raises:
+            MachineError: executable memory, memory or a CPU is refused.
+        """
+        whole = self.steps if total is None else total
+        budget = min(self._effort.budget, _LONGEST / max(1, whole))
+        load = _load(self._machine)
+        host = self._machine.host
+        when = datetime.fromtimestamp(host.wall_ns() / 1e9, tz=UTC).isoformat(timespec="seconds")
+        give_up = time.monotonic()
+        peaks, bandwidths = [], []
+        clock = self._assembler.write_clock(LoopShape(0, _CLOCK_UNROLL))
+        with KernelThreads(host, self._cpus, clock) as threads:
+            for target in self._arithmetic:
+                progress(done, whole, f"{target.isa.name} {target.operation.value} {target.precision.word}")
+                give_up += budget
+                peaks.append(self._peak(threads, target, give_up))
+                done += 1
+            progress(done, whole, "sizes of the caches")
+            for access in self._accesses(clock):
+                progress(done, whole, f"{access.working_set.level} {access.mix.word}")
+                give_up += budget
+                bandwidths.append(self._bandwidth(threads, access, give_up))
+                done += 1
+        roofs: list[Peak | Bandwidth] = [*peaks, *bandwidths]
+        evidence = [one.evidence for one in roofs if one.evidence is not None]
+        return RoofSet(
+            machine=machine_title(self._machine),
+            origin=Origin.MEASURED,
+            threads=self._word,
+            cpus=self._cpus,
+            hertz=statistics.median(one.hertz for one in evidence),
+            peaks=tuple(peaks),
+            bandwidths=tuple(bandwidths),
+            notes=(*self._notes, *alike_levels(bandwidths), *load, *_disturbances(evidence)),
+            when=when,
+        )
+
+    def _accesses(self, clock: Kernel) -> list[_Access]:
+        """The memory accesses to measure for each level, once the size of the last cache is known."""
+        available = _available(self._machine)
+        loads = self._assembler.memory[Mix.LOADS][0]
+        kernel = self._assembler.write_memory(self._widest, Precision.DOUBLE, Mix.LOADS, loads,
+                                              self._machine.model.flags)
+        with KernelThreads(self._machine.host, self._cpus[:1], clock) as one:
+            third = find_third_level(self._caches, self._rates(one, kernel), available,
+                                     virtual=bool(self._machine.model.hypervisor))
+        sets = working_sets(third.caches, self._cpus, available, memory=third.memory)
+        self._notes = [note for note in (third.note, *(one.note for one in sets)) if note]
+        return [_Access(self._widest, one, mix) for one in sets for mix in self._mixes]
+
+    def _rates(self, threads: KernelThreads, kernel: Kernel) -> Callable[[int], float]:
+        effort = self._effort
+
+        def rate(size: int) -> float:
+            self._check()
+            return threads.measure(kernel, size, effort.trial_seconds, effort.trial_rounds).best.rate
+
+        return rate
+
+    def _peak(self, threads: KernelThreads, target: _Arithmetic, give_up: float) -> Peak:
+        isa, precision, operation = target.isa, target.precision, target.operation
+        flags = self._machine.model.flags
+        kernels = [
+            self._assembler.write_arithmetic(isa, precision, operation, shape, flags)
+            for shape in self._assembler.arithmetic
+        ]
+        data = arithmetic_data(operation, precision, isa.bytes(precision))
+
+        def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            self._check()
+            return threads.measure(kernel, 0, seconds, count, data, shared=self._siblings)
+
+        beside = Disturbance(self._machine, self._cpus, "")
+        rounds = self._fastest(measure, kernels, give_up)
+        bits = isa.bits or 8 * precision.value
+        return Peak(isa.name, bits, precision, operation, rounds.best.rate, _evidence(rounds, 0, beside.found(rounds)))
+
+    def _bandwidth(self, threads: KernelThreads, access: _Access, give_up: float) -> Bandwidth:
+        flags = self._machine.model.flags
+        kernels = [
+            self._assembler.write_memory(access.isa, Precision.DOUBLE, access.mix, shape, flags)
+            for shape in self._assembler.memory[access.mix]
+        ]
+        size = access.working_set.bytes
+        shared = access.working_set.level in self._shared
+
+        def measure(kernel: Kernel, seconds: float, count: int) -> Rounds:
+            self._check()
+            return threads.measure(kernel, size, seconds, count, shared=shared)
+
+        beside = Disturbance(self._machine, self._cpus, access.working_set.level)
+        rounds = self._fastest(measure, kernels, give_up)
+        return Bandwidth(access.working_set.level, access.mix, access.isa.name, rounds.best.rate,
+                         _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work, beside.found(rounds)))
+
+    def _fastest(self, measure: Callable[[Kernel, float, int], Rounds], kernels: Sequence[Kernel],
+                 give_up: float) -> Rounds:
+        effort = self._effort
+        late = time.monotonic() > give_up
+        trial_rounds, rounds = effort.hurried if late else (effort.trial_rounds, effort.rounds)
+        trials = [measure(kernel, effort.trial_seconds, trial_rounds) for kernel in kernels]
+        best = max(trials, key=lambda one: (not one.best.disturbed, one.best.rate))
+        best = best.with_more(measure(best.kernel, effort.seconds, rounds))
+        for _ in range(effort.retries):
+            if best.agreeing >= ENOUGH or time.monotonic() > give_up:
+                break
+            best = best.with_more(measure(best.kernel, _SHORT, effort.rounds))
+        return best
+
+
+def _disturbances(evidence: Sequence[RoofEvidence]) -> list[str]:
+    """One sentence about the roofs that are no measurement."""
+    count = sum(one.disturbed for one in evidence)
+    if not count:
+        return []
+    why = "; ".join(dict.fromkeys(word for one in evidence for word in one.disturbances))
+    return [(
+        f"{count} of {len(evidence)} roofs, marked ?, are not to be relied on, and this set is not stored: {why}; "
+        "measure again when the machine is idle"
+    )]
+
+
+def _evidence(rounds: Rounds, size: int, disturbances: tuple[str, ...]) -> RoofEvidence:
+    return RoofEvidence(
+        median=rounds.median,
+        spread=rounds.spread,
+        rounds=len(rounds.rounds),
+        hertz=rounds.hertz,
+        shape=str(rounds.kernel.shape),
+        share=rounds.best.share,
+        bytes=size,
+        disturbances=disturbances,
+    )
+
+
+def machine_title(machine: Machine) -> str:
+    """The machine's name, with the words that its numbers must carry: what is simulated, and what is virtual."""
+    words = [] if machine.host.kind is HostKind.REAL else [f"{machine.host.kind.value} {machine.host.name}"]
+    if machine.model.hypervisor:
+        words.append("virtual machine")
+    return machine.model.title + (f" ({', '.join(words)})" if words else "")
+
+
+def _load(machine: Machine) -> tuple[str, ...]:
+    """The load average of the last minute, as a note (/proc/loadavg, proc(5))."""
+    try:
+        return (f"load average before measuring: {machine.host.read_text('/proc/loadavg').split()[0]}",)
+    except (HostError, IndexError):
+        return ()
+
+
+def _available(machine: Machine) -> int | None:
+    """MemAvailable of /proc/meminfo in bytes (kernel filesystems/proc.rst)."""
+    try:
+        text = machine.host.read_text("/proc/meminfo")
+    except HostError:
+        return None
+    for line in text.splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None

@@ -1,0 +1,234 @@
+"""The roofline as a drawing: log-log coordinates, ticks, lines and labels, before any terminal or file format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.features.roofline.roofs import Bandwidth, Peak, RoofSet, ridge
+from turbotui.machine.code.shapes import Mix
+
+_MARGIN: Final = 2.0  # factor left free beyond the outermost ridge, peak or point
+_MINOR: Final = (2, 5)
+X_TITLE: Final = "arithmetic intensity [flop/byte]"
+Y_TITLE: Final = "GFLOP/s"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTick:
+    """A place on an axis.
+
+    Attributes:
+        value: on the axis' scale.
+        label: as written beside it.
+        major: whether it is a power of ten.
+    """
+
+    value: float
+    label: str
+    major: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogAxis:
+    """A logarithmic axis from `low` to `high`, both positive.
+
+    Attributes:
+        low, high: ends, in the axis' unit.
+        title: with the unit.
+    """
+
+    low: float
+    high: float
+    title: str
+
+    def place(self, value: float) -> float:
+        """0 at the low end, 1 at the high one; beyond them outside of that.
+
+        Raises:
+            UsageError: the value is not positive, so a logarithmic axis has no place for it.
+        """
+        if value <= 0:
+            raise UsageError(f"{value} has no place on a logarithmic axis")
+        return (math.log10(value) - math.log10(self.low)) / (math.log10(self.high) - math.log10(self.low))
+
+    def value(self, place: float) -> float:
+        """The value at a place: what `place` undoes."""
+        return float(10 ** (math.log10(self.low) + place * (math.log10(self.high) - math.log10(self.low))))
+
+    def zoomed(self, factor: float, centre: float) -> LogAxis:
+        """The axis seen `factor` times nearer around a value.
+
+        Raises:
+            UsageError: the factor or the value is not positive.
+        """
+        if factor <= 0:
+            raise UsageError(f"zoom by {factor} is not possible")
+        middle = self.place(centre)
+        return LogAxis(self.value(middle - middle / factor), self.value(middle + (1 - middle) / factor), self.title)
+
+    def ticks(self) -> tuple[AxisTick, ...]:
+        """Powers of ten, and 2 and 5 times them where less than two decades are shown."""
+        return tuple(tick for tick in self._candidates() if self.low <= tick.value <= self.high)
+
+    def _candidates(self) -> Iterator[AxisTick]:
+        fine = math.log10(self.high / self.low) < 2
+        for exponent in range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1):
+            yield AxisTick(10.0**exponent, f"{10.0**exponent:g}", major=True)
+            for factor in _MINOR if fine else ():
+                yield AxisTick(factor * 10.0**exponent, f"{factor * 10.0**exponent:g}", major=False)
+
+
+class LineKind(Enum):
+    """Kind of a line: roof of a memory level, or of an instruction."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+
+
+@dataclass(frozen=True, slots=True)
+class PlotLine:
+    """A straight line in log-log coordinates.
+
+    Attributes:
+        name: "L1 524 GB/s", "AVX-512 FMA double 130 GFLOP/s".
+        kind: slanted or flat.
+        start, end: (flop/byte, GFLOP/s).
+    """
+
+    name: str
+    kind: LineKind
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PlotMark:
+    """A labelled place: a ridge point, or an application's point.
+
+    Attributes:
+        intensity: flop/byte.
+        gflops: GFLOP/s.
+        label: "" for none.
+    """
+
+    intensity: float
+    gflops: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Everything to draw.
+
+    Attributes:
+        title: whose roofs, and whether they are measured.
+        x, y: axes.
+        lines: roofs, the outermost first.
+        ridges: where each level's roof meets the highest flat one.
+        points: of applications.
+    """
+
+    title: str
+    x: LogAxis
+    y: LogAxis
+    lines: tuple[PlotLine, ...]
+    ridges: tuple[PlotMark, ...]
+    points: tuple[PlotMark, ...]
+
+
+def chosen_peaks(roofs: RoofSet) -> tuple[Peak, ...]:
+    """The flat roofs worth drawing: the highest double stream of each width, highest first."""
+    best: dict[str, Peak] = {}
+    for peak in roofs.peaks:
+        if peak.precision is not (top.precision if (top := roofs.top_peak()) else peak.precision):
+            continue
+        held = best.get(peak.isa)
+        if held is None or peak.flops > held.flops:
+            best[peak.isa] = peak
+    return tuple(sorted(best.values(), key=lambda peak: -peak.flops))
+
+
+def build_plot(roofs: RoofSet, points: Iterable[PlotMark] = (), mix: Mix | None = None) -> Plot:
+    """Lay out roofs and points; the axes hold every ridge, every peak and every point that has a place.
+
+    Args:
+        roofs: at least one flat and one slanted.
+        points: of applications; those without flops or bytes have no place and are left out.
+        mix: the slanted roofs to draw; None: the steepest of each level.
+
+    Raises:
+        UsageError: there is no flat or no slanted roof.
+    """
+    peaks = chosen_peaks(roofs)
+    slants = roofs.best_bandwidths(mix)
+    if not peaks or not slants:
+        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
+    shown = tuple(point for point in points if point.intensity > 0 and point.gflops > 0)
+    meetings = [ridge(peak.flops, slant.rate) for peak in (peaks[0], peaks[-1]) for slant in slants]
+    x_low = min([*meetings, *(point.intensity for point in shown)]) / _MARGIN
+    x_high = max([*meetings, *(point.intensity for point in shown)]) * _MARGIN
+    slowest = min(slant.rate for slant in slants) / 1e9
+    y_low = min([slowest * x_low, *(point.gflops / _MARGIN for point in shown)])
+    y_high = max([peaks[0].flops / 1e9, *(point.gflops for point in shown)]) * _MARGIN
+    x, y = LogAxis(x_low, x_high, X_TITLE), LogAxis(y_low, y_high, Y_TITLE)
+    return _laid_out(roofs, slants, x, y, shown)
+
+
+def plot_within(roofs: RoofSet, x: LogAxis, y: LogAxis) -> Plot:
+    """Roofs on given axes.
+
+    Raises:
+        UsageError: there is no flat or no slanted roof.
+    """
+    slants = roofs.best_bandwidths()
+    if not chosen_peaks(roofs) or not slants:
+        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to draw")
+    return _laid_out(roofs, slants, x, y, ())
+
+
+def _laid_out(roofs: RoofSet, slants: Sequence[Bandwidth], x: LogAxis, y: LogAxis,
+              points: tuple[PlotMark, ...]) -> Plot:
+    peaks = chosen_peaks(roofs)
+    return Plot(
+        title=f"{roofs.machine}, {roofs.origin.value}, {_threads(roofs)}",
+        x=x,
+        y=y,
+        lines=(*_slanted(slants, peaks[0], x.low), *_flat(peaks, slants[0], x.low, x.high)),
+        ridges=tuple(
+            PlotMark(ridge(peaks[0].flops, slant.rate), peaks[0].flops / 1e9,
+                     f"{slant.level} {ridge(peaks[0].flops, slant.rate):.3g}")
+            for slant in slants
+        ),
+        points=points,
+    )
+
+
+def _threads(roofs: RoofSet) -> str:
+    count = len(roofs.cpus)
+    return f"{count} thread{'s' if count != 1 else ''}{', ' + roofs.working if roofs.working else ''}"
+
+
+def _amount(value: float) -> str:
+    """Four digits, and never an exponent."""
+    return f"{value:.4g}" if value < 9_999.5 else f"{value:.0f}"
+
+
+def _slanted(slants: Sequence[Bandwidth], top: Peak, x_low: float) -> Iterator[PlotLine]:
+    for slant in slants:
+        end = ridge(top.flops, slant.rate)
+        start = min(x_low, end / _MARGIN)  # axes may begin to the right of the ridge
+        most = "≤ " if slant.at_most else ""
+        yield PlotLine(f"{slant.level} {most}{_amount(slant.rate / 1e9)} GB/s", LineKind.MEMORY,
+                       (start, slant.rate * start / 1e9), (end, top.flops / 1e9))
+
+
+def _flat(peaks: Sequence[Peak], steepest: Bandwidth, x_low: float, x_high: float) -> Iterator[PlotLine]:
+    for peak in peaks:
+        start = max(x_low, ridge(peak.flops, steepest.rate))
+        height = peak.flops / 1e9
+        yield PlotLine(f"{peak.name} {_amount(height)} GFLOP/s", LineKind.COMPUTE, (start, height), (x_high, height))

@@ -1,0 +1,76 @@
+"""Points of the roofline as a table: a row for each row of the machine, or thread, and interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from turbotui.features.roofline.live import RooflinePoint
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+NO_BYTES: Final = Unavailable(Reason.NOT_READ, "the bytes that cores load and store are not known here",
+                              "--width BYTES gives the width of an access")
+_NO_ACCESS: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing was loaded or stored")
+_NOT_SCHEDULED: Final = Unavailable(Reason.NEVER_RAN, "it did not run in the time slices of the sets for its bytes")
+NO_WIDTHS: Final = Unavailable(Reason.NOT_READ, "the widths of floating-point instructions are not counted")
+_SEVERAL: Final = Unavailable(Reason.NOT_READ, "bytes come in several ways, or are not known")
+SCALED: Final = frozenset({"flop/byte", "GFLOP/s", "GB/s"})
+"""Units of what is made of counts, which may be estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A point, and the number of its interval among those of its row or thread, from 1."""
+
+    number: int
+    point: RooflinePoint
+
+
+_COLUMNS: Final[tuple[Column[_Numbered], ...]] = (
+    Column("name", "", -1, (), lambda row: row.point.name, help="of the row: machine, cpu 3, a command", identity=True),
+    Column("interval", "", 0, (), lambda row: row.number, help="its number, from 1", identity=True),
+    Column("end", "s", 6, (), lambda row: row.point.seconds, help="of the interval, from the start of the first"),
+    Column("AI", "flop/byte", 6, (), lambda row: row.point.intensity, help="arithmetic intensity"),
+    Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.point.gflops, help="floating-point operations"),
+    Column("GB/s", "GB/s", 6, (), lambda row: row.point.gbytes, help="bytes that its cores load and store"),
+    Column("width", "", -1, (), lambda row: row.point.dominant or None, help="of most floating-point instructions"),
+    Column("bytes by", "", -1, (), lambda row: None if row.point.width is None else row.point.width.value,
+           help="how accesses become bytes"),
+    Column("length", "s", 9, (), lambda row: row.point.length,
+           help="of the interval, or how long the thread ran in it: times a rate, so many operations or bytes"),
+    Column("rates per", "", -1, (),
+           lambda row: "second of the thread's run time" if row.point.task else "second of the interval",
+           help="what a second of GFLOP/s and GB/s is of"),
+)
+
+
+def why_unplaced(point: RooflinePoint) -> Unavailable | None:
+    """Why a point has no intensity; None where it has one."""
+    if point.intensity is not None:
+        return None
+    return _NOT_SCHEDULED if point.not_scheduled else NO_BYTES if point.gbytes is None else _NO_ACCESS
+
+
+def judge_point(column: Column[Any], point: RooflinePoint, value: Value) -> Cell:
+    """One value of a point."""
+    if value is not None:
+        return Cell(value, estimated=point.estimated and column.unit in SCALED)
+    if column.id == "width":
+        return Cell(None, NO_WIDTHS)
+    return Cell(None, _SEVERAL if column.id == "bytes by" else why_unplaced(point))
+
+
+def point_table(points: Iterable[RooflinePoint]) -> AnyTable:
+    """Spots of any level, oldest first."""
+    seen: Counter[object] = Counter()
+    rows = []
+    for point in points:
+        seen[point.identity] += 1
+        rows.append(_Numbered(seen[point.identity], point))
+    return RowTable(
+        "roofline", "point", _COLUMNS, rows, lambda column, row, value: judge_point(column, row.point, value)
+    )

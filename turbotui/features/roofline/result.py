@@ -1,0 +1,191 @@
+"""What `turbotui roofline` found: each row over the whole run and what bounds it, its phases, and its energy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.roofline.live import RooflinePoint, moments_of, total_of
+from turbotui.features.roofline.phases import Phase, find_phases, kinds_of
+from turbotui.features.roofline.point_table import why_unplaced
+from turbotui.features.roofline.roofs import RoofSet, RoofVerdict, verdict
+from turbotui.features.roofline.verdicts import NO_HALF, LevelRoofs, flat_roof, judge, lacks_roof
+from turbotui.machine.host import HostKind
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_NO_WORK: Final = Unavailable(Reason.OUT_OF_RANGE, "there was no floating-point work")
+
+
+@dataclass(frozen=True, slots=True)
+class TotalOfRow:
+    """A row over the whole run.
+
+    Attributes:
+        point: sums, and ratios of sums.
+        choice: its roofs.
+        verdict: what bounds it; None where that cannot be said.
+        why: then the reason.
+    """
+
+    point: RooflinePoint
+    choice: LevelRoofs
+    verdict: RoofVerdict | None
+    why: Unavailable | None
+
+    @property
+    def used(self) -> float | None:
+        """The share of the memory's bandwidth that its controllers counted; None where nobody counts."""
+        return self.choice.used(self.point.working)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOfRow:
+    """A phase of a row, or a behaviour that its phases repeat.
+
+    Attributes:
+        name: of the row.
+        number: of the behaviour, from 1; None for a change from one to the next.
+        phase: when, and what was done.
+        at: its number among the phases of its row, from 1; 0 for a behaviour.
+        verdict: of a behaviour, what bounds it; None where that cannot be said.
+        why: then the reason.
+    """
+
+    name: str
+    number: int | None
+    phase: Phase
+    at: int = 0
+    verdict: RoofVerdict | None = None
+    why: Unavailable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run.
+
+    Attributes:
+        host, kind: the machine's name, and whether it is the real one.
+        title: of the machine, for people.
+        points: of every row and interval, oldest first.
+        roofs: for each row's name.
+        counted: how it was counted, for people.
+        notes: what must be known beside the numbers.
+        joules: energy of all packages over the run; None where it cannot be had.
+        why_no_energy: then the reason.
+        seconds: length of the run.
+        status: exit status of the command.
+        energy_seconds: over which the joules were; counters are read a little before and after what is counted.
+    """
+
+    host: str
+    kind: HostKind
+    title: str
+    points: tuple[RooflinePoint, ...]
+    roofs: dict[str, LevelRoofs]
+    counted: str
+    notes: tuple[str, ...]
+    joules: float | None
+    why_no_energy: Unavailable | None
+    seconds: float
+    status: int = 0
+    energy_seconds: float = 0.0
+
+    @property
+    def rows(self) -> dict[str, list[RooflinePoint]]:
+        """Intervals by row."""
+        found: dict[str, list[RooflinePoint]] = {}
+        for point in self.points:
+            found.setdefault(point.name, []).append(point)
+        return found
+
+    @property
+    def main(self) -> list[RooflinePoint]:
+        """The row whose course is shown: the last one, which is the whole machine or the command."""
+        rows = self.rows
+        return rows[list(rows)[-1]] if rows else []
+
+    @property
+    def watts(self) -> float | None:
+        """Mean power of all packages."""
+        seconds = self.energy_seconds or self.seconds
+        return self.joules / seconds if self.joules is not None and seconds else None
+
+    @property
+    def efficiency(self) -> float | None:
+        """GFLOP/s per W of the main row."""
+        if not self.joules:
+            return None
+        return sum(point.gflops * point.length for point in self.main) / self.joules
+
+    @property
+    def sets(self) -> tuple[RoofSet, ...]:
+        """Every set of roofs once."""
+        return tuple(dict.fromkeys(one.roofs for one in self.roofs.values() if one.roofs is not None))
+
+    def drawn(self, points: Sequence[RooflinePoint]) -> RoofSet | None:
+        """The roofs of a row while so much works as it did on average over its intervals, of which there is one."""
+        total = total_of(points)
+        return self.roofs[points[0].name].under(None if total is None else total.working)
+
+    def totals(self) -> list[TotalOfRow]:
+        """Each row over the whole run."""
+        found = []
+        for name, points in self.rows.items():
+            total = total_of(points)
+            if total is not None:
+                choice = self.roofs[name]
+                roofs = choice.under(total.working)
+                judged = None if roofs is None else judge(total, roofs, choice.used(total.working))
+                found.append(TotalOfRow(total, choice, judged, None if judged else _why_unjudged(total, choice, roofs)))
+        return found
+
+    def phases(self, name: str) -> list[PhaseOfRow]:
+        """The phases of a row, each with the number of the behaviour that it is one of."""
+        phases = find_phases(moments_of(self.rows[name]))
+        kinds = kinds_of(phases)
+        steady = any(phase.intervals > 1 for phase in phases)
+        return [PhaseOfRow(name, None if steady and phase.intervals == 1 else _nearest(phase, kinds), phase, at)
+                for at, phase in enumerate(phases, 1)]
+
+    def behaviours(self, name: str) -> list[PhaseOfRow]:
+        """The behaviours that the phases of a row repeat."""
+        points, choice = self.rows[name], self.roofs[name]
+        whole = total_of(points)
+        if whole is None:
+            return []
+        roofs, used = choice.under(whole.working), choice.used(whole.working)
+        found = []
+        for number, kind in enumerate(kinds_of(find_phases(moments_of(points))), 1):
+            judged = _judged(kind, roofs, whole.single, used)
+            why = None if judged else _no_roofs(choice) if roofs is None else _NO_WORK
+            found.append(PhaseOfRow(name, number, kind, verdict=judged, why=why))
+        return found
+
+
+def _why_unjudged(point: RooflinePoint, choice: LevelRoofs, roofs: RoofSet | None) -> Unavailable:
+    if roofs is None:
+        return _no_roofs(choice)
+    if point.has_place and lacks_roof(point, roofs):
+        return Unavailable(Reason.UNKNOWN_MODEL, NO_HALF)
+    return why_unplaced(point) or _NO_WORK
+
+
+def _no_roofs(choice: LevelRoofs) -> Unavailable:
+    return Unavailable(Reason.UNKNOWN_MODEL, choice.source)
+
+
+def _judged(phase: Phase, roofs: RoofSet | None, single: float | None, used: float | None) -> RoofVerdict | None:
+    if roofs is None or not phase.intensity or not phase.gflops:
+        return None
+    flops = phase.gflops * 1e9
+    return verdict(roofs, phase.intensity, flops, flat_roof(roofs, flops, phase.dominant, single), used=used)
+
+
+def _nearest(phase: Phase, kinds: Sequence[Phase]) -> int:
+    """The number of the behaviour nearest to a phase."""
+    def distance(kind: Phase) -> float:
+        return (abs((kind.intensity or 0.0) - (phase.intensity or 0.0)) + abs(kind.gflops - phase.gflops)
+                + (1e9 if kind.dominant != phase.dominant else 0.0))
+
+    return 1 + min(range(len(kinds)), key=lambda at: distance(kinds[at]))

@@ -1,0 +1,173 @@
+"""What `turbotui roofline` found, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, judge_point, point_table
+from turbotui.features.roofline.result import PhaseOfRow, Result, TotalOfRow
+from turbotui.features.roofline.roof_tables import TABLES as ROOF_TABLES
+from turbotui.features.roofline.roof_tables import roof_tables
+from turbotui.features.roofline.roofs import RoofVerdict
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+TABLES: Final = ("roofline", "totals", "working", "sources", "behaviours", "phases", "energy", *ROOF_TABLES)
+"""The names of `result_tables`."""
+
+_ABOVE: Final = "above every roof: the roofs are too low or the counts too high"
+_NOT_BELOW: Final = Unavailable(Reason.OUT_OF_RANGE, _ABOVE)
+_NOT_SAID: Final = Unavailable(Reason.NOT_READ, "how much of the machine worked for it is not known")
+_NO_CONTROLLERS: Final = Unavailable(Reason.NOT_READ, "the traffic of the memory is not counted here")
+_CHANGE: Final = Unavailable(Reason.NOT_READ, "a change from one behaviour to the next belongs to none")
+_NO_TIME: Final = Unavailable(Reason.NOT_READ, "nothing was counted")
+_VERDICT: Final = frozenset({"bound", "by", "attainable", "of roof", "below"})
+
+J = TypeVar("J", TotalOfRow, PhaseOfRow)
+
+
+def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], ...]:
+    """Columns of the verdict: what bounds a row, and how far below that it is."""
+    def column(name: str, unit: str, decimals: int, value: Callable[[RoofVerdict], Value], text: str) -> Column[J]:
+        def compute(row: J) -> Value:
+            found = of(row)
+            return None if found is None else value(found)
+
+        return Column(name, unit, decimals, (), compute, help=text)
+
+    return (
+        column("bound", "", -1, lambda one: one.bound.value, "memory, compute, or none: far below both"),
+        column("by", "", -1, lambda one: one.ceiling, "the lowest roof that is not below it"),
+        column("attainable", "GFLOP/s", 3, lambda one: one.attainable / 1e9, "of that roof at its intensity"),
+        column("of roof", "%", 1, lambda one: 100.0 * one.reached, "the share of that roof that is reached"),
+        column("below", "%", 1, lambda one: None if one.above else 100.0 * (1.0 - one.reached), "the roof, by so much"),
+    )
+
+
+def _of_total(row: TotalOfRow) -> RoofVerdict | None:
+    return row.verdict
+
+
+def _of_stretch(row: PhaseOfRow) -> RoofVerdict | None:
+    return row.verdict
+
+
+_NAME: Final[Column[TotalOfRow]] = Column("name", "", -1, (), lambda row: row.point.name, identity=True,
+                                          help="of the row: machine, cpu 3, a command")
+_TOTALS: Final[tuple[Column[TotalOfRow], ...]] = (
+    _NAME,
+    Column("AI", "flop/byte", 4, (), lambda row: row.point.intensity, help="arithmetic intensity"),
+    Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.point.gflops, help="floating-point operations"),
+    Column("GB/s", "GB/s", 3, (), lambda row: row.point.gbytes, help="bytes that its cores load and store"),
+    Column("width", "", -1, (), lambda row: row.point.dominant or None, help="of most floating-point instructions"),
+    Column("length", "s", 3, (), lambda row: row.point.length, help="of the intervals that were counted"),
+    *_verdict_columns(_of_total),
+)
+_WORKING: Final[tuple[Column[TotalOfRow], ...]] = (
+    _NAME,
+    Column("cores", "", 1, (), lambda row: None if row.point.working is None else row.point.working.cores,
+           help="that worked, on average"),
+    Column("cores beside", "", 1, (), lambda row: None if row.point.working is None else row.point.working.beside,
+           help="that worked and shared the memory, its own among them"),
+    Column("memory", "GB/s", 3, (), lambda row: None if row.point.working is None or row.point.working.traffic is None
+           else row.point.working.traffic / 1e9, help="that the controllers of that memory counted"),
+    Column("memory used", "%", 1, (), lambda row: None if row.used is None else 100.0 * row.used,
+           help="of the memory's bandwidth, by its controllers"),
+    Column("judged by them", "", -1, (), lambda row: None if row.verdict is None else
+           "yes" if row.verdict.counted else "no", help="whether the roof is memory by what its controllers counted"),
+)
+_SOURCES: Final[tuple[Column[TotalOfRow], ...]] = (
+    _NAME,
+    Column("bytes by", "", -1, (), lambda row: None if row.point.width is None else row.point.width.value,
+           help="how accesses become bytes"),
+    Column("roofs", "", -1, (), lambda row: row.choice.source, help="where they are from, or why there are none"),
+)
+_PLACE: Final[tuple[Column[PhaseOfRow], ...]] = (
+    Column("AI", "flop/byte", 4, (), lambda row: row.phase.intensity, help="arithmetic intensity"),
+    Column("GFLOP/s", "GFLOP/s", 3, (), lambda row: row.phase.gflops, help="floating-point operations"),
+    Column("length", "s", 2, (), lambda row: row.phase.seconds, help="of all of it"),
+    Column("intervals", "", 0, (), lambda row: row.phase.intervals, help="how many"),
+    Column("width", "", -1, (), lambda row: row.phase.dominant or None, help="of most floating-point instructions"),
+)
+_BEHAVIOURS: Final[tuple[Column[PhaseOfRow], ...]] = (
+    Column("name", "", -1, (), lambda row: row.name, help="of the row", identity=True),
+    Column("behaviour", "", 0, (), lambda row: row.number, help="phases at one place, by their first one",
+           identity=True),
+    *_PLACE, *_verdict_columns(_of_stretch),
+)
+_PHASES: Final[tuple[Column[PhaseOfRow], ...]] = (
+    Column("name", "", -1, (), lambda row: row.name, help="of the row", identity=True),
+    Column("phase", "", 0, (), lambda row: row.at, help="its number, from 1", identity=True),
+    Column("start", "s", 2, (), lambda row: row.phase.start, help="from the start of the run"),
+    Column("behaviour", "", 0, (), lambda row: row.number, help="the one that it is of"),
+    *_PLACE,
+)
+_ENERGY: Final[tuple[Column[Result], ...]] = (
+    Column("energy", "J", 1, (), lambda row: row.joules, help="of all packages, with everything else that ran"),
+    Column("power", "W", 1, (), lambda row: row.watts, help="of all packages"),
+    Column("efficiency", "GFLOP/J", 4, (), lambda row: row.efficiency, help="GFLOP/s per W"),
+)
+
+
+def _judge_total(column: Column[TotalOfRow], row: TotalOfRow, value: Value) -> Cell:
+    if column.id in _VERDICT:
+        return _judge_verdict(column, row.verdict, row.why, value)
+    return judge_point(column, row.point, value)
+
+
+def _judge_working(column: Column[TotalOfRow], row: TotalOfRow, value: Value) -> Cell:
+    if value is not None:
+        return Cell(value)
+    if column.id == "judged by them":
+        return Cell(None, row.why)
+    return Cell(None, _NOT_SAID if row.point.working is None else _NO_CONTROLLERS)
+
+
+def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) -> Cell:
+    if column.id in _VERDICT:
+        return _judge_verdict(column, row.verdict, row.why, value)
+    if value is not None:
+        return Cell(value)
+    return Cell(None, {"width": NO_WIDTHS, "behaviour": _CHANGE}.get(column.id, NO_BYTES))
+
+
+def _judge_verdict(column: Column[J], verdict: RoofVerdict | None, why: Unavailable | None, value: Value) -> Cell:
+    above = verdict is not None and verdict.above
+    if value is None:
+        return Cell(None, _NOT_BELOW if above else why)
+    return Cell(value, disputed=(_ABOVE,) if above and column.id == "of roof" else ())
+
+
+def _judge_energy(_column: Column[Result], row: Result, value: Value) -> Cell:
+    return Cell(value, (row.why_no_energy or _NO_TIME) if value is None else None)
+
+
+def total_table(result: Result) -> AnyTable:
+    """Each row over the whole run, and what bounds it."""
+    return RowTable("totals", "total", _TOTALS, result.totals(), _judge_total)
+
+
+def working_table(result: Result) -> AnyTable:
+    """The table of CPUs and cores that worked for each row, which decides its share of the roofs."""
+    return RowTable("working", "total", _WORKING, result.totals(), _judge_working)
+
+
+def behaviour_table(result: Result, names: list[str]) -> AnyTable:
+    """The behaviours that the phases of some rows repeat."""
+    rows = [one for name in names for one in result.behaviours(name)]
+    return RowTable("behaviours", "behaviour", _BEHAVIOURS, rows, _judge_stretch)
+
+
+def result_tables(result: Result) -> tuple[AnyTable, ...]:
+    """All of a run."""
+    names = list(result.rows)
+    phases = [one for name in names for one in result.phases(name)]
+    return (
+        point_table(result.points), total_table(result), working_table(result),
+        RowTable("sources", "total", _SOURCES, result.totals(), _judge_total),
+        behaviour_table(result, names), RowTable("phases", "phase", _PHASES, phases, _judge_stretch),
+        RowTable("energy", "packages", _ENERGY, [result], _judge_energy),
+        *roof_tables(result.sets),
+    )

@@ -1,0 +1,337 @@
+"""The roofline on a log-log canvas: roofs, ridge points, the past as a trail, points, and a cursor on one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
+from turbotui.widgets.canvas import Canvas, Place, clip
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.role_styles import Palette, role_css
+
+MARKS: Final = {"scalar": "o", "SSE": "□", "NEON": "□", "AVX": "◇", "AVX-512": "△", "SVE": "△", "": "•"}
+"""Points by the width of most of their floating-point instructions: told apart without colour."""
+CURSOR: Final = "◉"
+TRAIL: Final = (("·", StyleRole.RULE), ("·", StyleRole.DIM), ("∘", StyleRole.SPARK), ("∙", StyleRole.KEY))
+"""The past from the oldest quarter to the newest, told apart by mark and by colour."""
+_BELOW: Final = 2  # lines of the lower axis: ticks and title
+_SHORT: Final = ((" double", ""), (" single", " sp"), (" GFLOP/s", ""), (" FMA", ""), (" ADD+MUL", ""))
+_ROOM: Final = 90  # characters from which roofs are called by their full names
+_WHEEL: Final = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One point.
+
+    Attributes:
+        intensity: flop/byte, positive.
+        gflops: GFLOP/s, positive.
+        dominant: the width of most of its instructions.
+    """
+
+    intensity: float
+    gflops: float
+    dominant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn.
+
+    Attributes:
+        plot: roofs and axes; its points are not used.
+        dots: points of now.
+        cursor: which of `dots`; None for none.
+        trail: (intensity, gflops) of the past, oldest first, positive.
+    """
+
+    plot: Plot
+    dots: tuple[Dot, ...] = ()
+    cursor: int | None = None
+    trail: tuple[tuple[float, float], ...] = ()
+
+
+class RoofPlot(Widget):
+    """A picture of roofs and points. The mouse selects points and zooms."""
+
+    DEFAULT_CSS = role_css("RoofPlot") + " RoofPlot { height: 1fr; width: 1fr; }"
+
+    can_focus = False
+
+    @dataclass
+    class Selected(Message):
+        """A point was clicked."""
+
+        roof_plot: RoofPlot
+        index: int
+
+    @dataclass
+    class Zoomed(Message):
+        """The wheel asks to see a place nearer (factor above 1) or from further away."""
+
+        roof_plot: RoofPlot
+        factor: float
+        intensity: float
+        gflops: float
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._picture: Picture | None = None
+        self._ground: tuple[tuple[object, ...], Canvas] | None = None
+        self._strips: list[tuple[list[TextSegment], Strip]] = []
+        self._places: list[tuple[int, int] | None] = []
+        self._palette = Palette(self)
+
+    @property
+    def picture(self) -> Picture | None:
+        """What is drawn."""
+        return self._picture
+
+    @property
+    def text(self) -> str:
+        """What stands there, without colours."""
+        return "\n".join("".join(text for text, _ in segments) for segments, _ in self._strips)
+
+    @property
+    def outside(self) -> int:
+        """How many points of now lie outside of the axes."""
+        return sum(place is None for place in self._places)
+
+    def show(self, picture: Picture) -> None:
+        """Draw a picture; only lines that changed are painted."""
+        self._picture = picture
+        self._redraw()
+
+    def where_is(self, index: int) -> tuple[int, int] | None:
+        """Column and line of a point in the widget; None while it is outside."""
+        place = self._places[index] if 0 <= index < len(self._places) else None
+        return None if place is None else (place[0] + self._margin(), place[1])
+
+    def nearest(self, index: int, across: int, up: int) -> int | None:
+        """The nearest point from another one in a direction; None where there is none."""
+        here = self._places[index] if 0 <= index < len(self._places) else None
+        if here is None:
+            return next((at for at, place in enumerate(self._places) if place is not None), None)
+        best: tuple[float, int] | None = None
+        for at, place in enumerate(self._places):
+            if place is None or at == index:
+                continue
+            dx, dy = (place[0] - here[0]) / 2, here[1] - place[1]  # characters are half as wide as they are high
+            along = dx * across + dy * up
+            if along <= 0:
+                continue
+            distance = along + 3 * abs(dx * up + dy * across)
+            if best is None or distance < best[0]:
+                best = (distance, at)
+        return None if best is None else best[1]
+
+    # Drawing
+
+    def _margin(self) -> int:
+        return 7 if self.size.width >= 60 else 5
+
+    def _redraw(self) -> None:
+        width, height = self.size
+        if self._picture is None or width < 20 or height < 6:
+            return
+        lines = self._lines(self._picture, width, height)
+        dirty: list[int] = []
+        strips: list[tuple[list[TextSegment], Strip]] = []
+        for y, segments in enumerate(lines):
+            known = self._strips[y] if y < len(self._strips) else None
+            if known is not None and known[0] == segments and known[1].cell_length == width:
+                strips.append(known)
+            else:
+                strips.append((segments, self._palette.strip(segments, width)))
+                dirty.append(y)
+        self._strips = strips
+        if dirty:
+            self.refresh(*(Region(0, y, width, 1) for y in dirty))
+
+    def _lines(self, picture: Picture, width: int, height: int) -> list[list[TextSegment]]:
+        margin, rows = self._margin(), height - _BELOW
+        plot = picture.plot
+        canvas = self._drawn_ground(plot, width - margin, rows).copy()
+        self._draw_trail(canvas, picture)
+        self._draw_dots(canvas, picture)
+        labels: dict[int, str] = {}
+        for tick in plot.y.ticks():
+            place = canvas.cell(0.0, plot.y.place(tick.value))
+            if place is not None:
+                labels.setdefault(place[1], tick.label)
+        lines: list[list[TextSegment]] = []
+        for y in range(rows):
+            label = labels.get(y, "")
+            edge = "┤" if label else "│"
+            lines.append(
+                [
+                    (f"{label:>{margin - 1}}"[-(margin - 1) :], StyleRole.DIM),
+                    (edge, StyleRole.RULE),
+                    *canvas.segments(y),
+                ]
+            )
+        return [*lines, *_lower_axis(plot.x, plot.y.title, canvas, margin)]
+
+    def _drawn_ground(self, plot: Plot, width: int, rows: int) -> Canvas:
+        """Roofs and their names, which change seldom."""
+        key = (plot, width, rows)
+        if self._ground is None or self._ground[0] != key:
+            self._ground = (key, draw_roofs(plot, width, rows, short=self.size.width < _ROOM))
+        return self._ground[1]
+
+    def _draw_trail(self, canvas: Canvas, picture: Picture) -> None:
+        x, y = picture.plot.x, picture.plot.y
+        number = len(picture.trail)
+        for at, (intensity, gflops) in enumerate(picture.trail):
+            place = canvas.cell(x.place(intensity), y.place(gflops))
+            if place is not None:
+                char, role = TRAIL[at * len(TRAIL) // number]
+                canvas.speck(*place, char, role)
+
+    def _draw_dots(self, canvas: Canvas, picture: Picture) -> None:
+        x, y = picture.plot.x, picture.plot.y
+        self._places = []
+        for dot in picture.dots:
+            place = canvas.cell(x.place(dot.intensity), y.place(dot.gflops))
+            self._places.append(place)
+            if place is not None:
+                canvas.mark(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
+        if picture.cursor is not None and 0 <= picture.cursor < len(self._places):
+            place = self._places[picture.cursor]
+            if place is not None:
+                canvas.mark(*place, CURSOR, StyleRole.CELL)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        if y < len(self._strips):
+            return self._strips[y][1]
+        return self._palette.strip((), self.size.width)
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()
+        self._strips = []
+        self._redraw()
+
+    def on_resize(self) -> None:
+        """Draw at the new size."""
+        self._strips = []
+        self._ground = None
+        self._redraw()
+
+    # Mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the nearest point."""
+        margin = self._margin()
+        best: tuple[float, int] | None = None
+        for at, place in enumerate(self._places):
+            if place is None:
+                continue
+            distance = abs(place[0] + margin - event.x) / 2 + abs(place[1] - event.y)
+            if best is None or distance < best[0]:
+                best = (distance, at)
+        if best is not None:
+            self.post_message(self.Selected(self, best[1]))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Nearer."""
+        self._wheel(event, _WHEEL)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """From further away."""
+        self._wheel(event, 1 / _WHEEL)
+
+    def _wheel(self, event: events.MouseEvent, factor: float) -> None:
+        event.stop()
+        if self._picture is None:
+            return
+        margin, rows = self._margin(), self.size.height - _BELOW
+        x = (event.x - margin) / max(1, self.size.width - margin)
+        y = 1 - event.y / max(1, rows)
+        plot = self._picture.plot
+        self.post_message(self.Zoomed(self, factor, plot.x.value(min(1.0, max(0.0, x))),
+                                      plot.y.value(min(1.0, max(0.0, y)))))
+
+
+def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
+    """Roofs, ridge points and names on an empty canvas."""
+    canvas = Canvas(width, rows)
+    x, y = plot.x, plot.y
+    for line in reversed(plot.lines):  # slanted ones last, over the flat ones
+        role = StyleRole.SPARK if line.kind is LineKind.MEMORY else StyleRole.RULE
+        canvas.line((x.place(line.start[0]), y.place(line.start[1])), (x.place(line.end[0]), y.place(line.end[1])),
+                    role)
+    for mark in plot.ridges:
+        place = canvas.cell(x.place(mark.intensity), y.place(mark.gflops))
+        if place is not None:
+            canvas.mark(*place, "┬", StyleRole.AMBER)
+    for mark in plot.ridges:
+        place = canvas.cell(x.place(mark.intensity), y.place(mark.gflops))
+        if place is not None:
+            # Under the ridge, or where neighbours leave room.
+            any(canvas.text(place[0] + step, place[1] + down, mark.label, StyleRole.AMBER)
+                for down in (-1, 1, 2, 3) for step in (0, 1, 1 - len(mark.label)))
+    for line in plot.lines:
+        name = _short(line.name) if short else line.name
+        start, end = (x.place(line.start[0]), y.place(line.start[1])), (x.place(line.end[0]), y.place(line.end[1]))
+        if line.kind is LineKind.MEMORY:
+            _name_slanted(canvas, name, (start, end))
+        else:
+            _name_flat(canvas, name, start[1])
+    return canvas
+
+
+def _short(name: str) -> str:
+    for long, brief in _SHORT:
+        name = name.replace(long, brief)
+    return name
+
+
+def _name_slanted(canvas: Canvas, name: str, whole: tuple[Place, Place]) -> None:
+    """Beside the line, to its upper left where the lines of faster levels do not stand; the lowest free place."""
+    inside = clip(*whole)
+    if inside is None:
+        return
+    start, end = inside
+    for share in (0.02, 0.1, 0.18, 0.26, 0.34, 0.42, 0.5, 0.6, 0.7):
+        place = canvas.cell(start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
+        if place is not None and canvas.text(place[0] + 1, place[1] + 1, name, StyleRole.DIM):
+            return
+
+
+def _name_flat(canvas: Canvas, name: str, height: float) -> None:
+    """At the right end, above the line or below it."""
+    place = canvas.cell(0.0, height)
+    if place is None:
+        return
+    column = canvas.width - len(name) - 1
+    any(canvas.text(column, place[1] + down, name, StyleRole.DIM) for down in (-1, 1, 0))
+
+
+def _lower_axis(x: LogAxis, height_title: str, canvas: Canvas, margin: int) -> list[list[TextSegment]]:
+    edge = ["─"] * canvas.width
+    ticks = Canvas(canvas.width, 1)
+    for tick in x.ticks():
+        place = canvas.cell(x.place(tick.value), 0.0)
+        if place is not None:
+            edge[place[0]] = "┬"
+            ticks.text(max(0, min(canvas.width - len(tick.label), place[0] - len(tick.label) // 2)), 0, tick.label,
+                       StyleRole.DIM)
+    words = ticks.segments(0)
+    title = f" ↑ {height_title}   → {x.title} "
+    line = "".join(edge)
+    if len(title) < canvas.width - 4:
+        line = f"{line[: -len(title) - 1]}{title}{line[-1]}"
+    return [[(" " * (margin - 1), StyleRole.PLAIN), ("└", StyleRole.RULE), (line, StyleRole.RULE)],
+            [(" " * margin, StyleRole.PLAIN), *words]]

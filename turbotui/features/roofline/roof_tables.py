@@ -1,0 +1,204 @@
+"""Roofs as tables: flat ones, slanted ones, where they meet, and what they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofEvidence, RoofSet, ridges, roof
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+_SET: Final = "the set of roofs: of one thread, all cores, or so many"
+_ORIGIN: Final = "measured, or theory by the spec sheet"
+_CHECK_POINTS: Final = (0.0625, 0.25, 1.0, 8.0)
+"""Intensities in flop/byte at which the attainable performance is told (the paper's own)."""
+_NO_COMMON_CYCLE: Final = Unavailable(Reason.OUT_OF_RANGE, "cores of several kinds or clocks have no cycle in common")
+
+_NO_ROUNDS: Final = Unavailable(Reason.NOT_READ, "theory is computed, not measured in rounds")
+_NO_DATE: Final = Unavailable(Reason.NOT_READ, "theory is computed, at no time of its own")
+
+P = TypeVar("P", bound=Peak | Bandwidth)
+
+
+@dataclass(frozen=True, slots=True)
+class RoofPart(Generic[P]):
+    """A roof with the set that it belongs to."""
+
+    roofs: RoofSet
+    one: P
+
+    def per_cycle(self, rate: float) -> float | None:
+        """Of one core, by the clock beside the very round; none for cores of several kinds or clocks together."""
+        if len(self.roofs.groups) > 1:
+            return None
+        hertz = self.roofs.hertz if self.one.evidence is None else self.one.evidence.hertz
+        return rate / hertz / len(self.roofs.cpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Cores of one kind and clock with the set of roofs that they are of, and their number there, from 1."""
+
+    roofs: RoofSet
+    number: int
+    one: CoreGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The ridge point of the highest flat roof and the steepest roof of a level."""
+
+    roofs: RoofSet
+    peak: Peak
+    slant: Bandwidth
+    intensity: float
+
+    def attainable(self, intensity: float) -> float:
+        """GFLOP/s at an intensity."""
+        return roof(self.peak.flops, self.slant.rate, intensity) / 1e9
+
+
+def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
+    """The evidence of measured roofs of either kind."""
+
+    def column(
+        name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value], text: str
+    ) -> Column[RoofPart[P]]:
+        def compute(row: RoofPart[P]) -> Value:
+            return None if row.one.evidence is None else value(row.one.evidence)
+
+        return Column(name, unit, decimals, (), compute, help=text)
+
+    return (
+        column("median", unit, 2, lambda one: one.median / 1e9, "of the rounds, of which the best is the roof"),
+        column("spread", "%", 0, lambda one: 100.0 * one.spread, "(highest - lowest) / highest of the rounds"),
+        column("rounds", "", 0, lambda one: one.rounds, "how often it was measured"),
+        column("clock", "MHz", 0, lambda one: one.hertz / 1e6, "highest clock seen beside the rounds"),
+        column("loop", "", -1, lambda one: one.shape, "layout of the loop that was fastest"),
+        column("on CPU", "%", 0, lambda one: 100.0 * one.share, "of the best round, how long the threads had CPUs"),
+        column("bytes", "", 0, lambda one: one.bytes, "working set of each thread; 0 for arithmetic"),
+    )
+
+
+def _attainable(intensity: float) -> Column[Meeting]:
+    return Column(f"at {intensity:g}", "GFLOP/s", 2, (), lambda row: row.attainable(intensity),
+                  help=f"attainable at {intensity:g} flop/byte: the lower of both roofs")
+
+
+def _origin(roofs: RoofSet, at_most: bool = False) -> str:
+    """The origin of a roof: measured, or by theory."""
+    return f"{roofs.origin.value}, at most" if at_most else roofs.origin.value
+
+
+_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
+    Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the instructions", identity=True),
+    Column("operation", "", -1, (), lambda row: row.one.operation.value, help="the instructions", identity=True),
+    Column("precision", "", -1, (), lambda row: row.one.precision.word, help="of the numbers", identity=True),
+    Column("GFLOP/s", "GFLOP/s", 2, (), lambda row: row.one.flops / 1e9, width=9,
+           help="flat roof: floating-point operations of all threads together"),
+    Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.one.flops), help="of one core"),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs), help=_ORIGIN, identity=True),
+)
+_BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
+    Column("level", "", -1, (), lambda row: row.one.level, help="of the memory, where the data lies", identity=True),
+    Column("mix", "", -1, (), lambda row: row.one.mix.word, help="loads and stores", identity=True),
+    Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the accesses", identity=True),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, width=9,
+           help="slanted roof: bytes of all threads together between cores and registers"),
+    Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.one.rate), help="of one core"),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one.at_most),
+           help=f"{_ORIGIN}, or the most that the family has", identity=True),
+)
+_RIDGES: Final[tuple[Column[Meeting], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
+    Column("peak", "", -1, (), lambda row: row.peak.name, help="the highest flat roof", identity=True),
+    Column("level", "", -1, (), lambda row: row.slant.level, help="of the memory", identity=True),
+    Column("mix", "", -1, (), lambda row: row.slant.mix.word, help="of its steepest roof", identity=True),
+    Column("ridge", "flop/byte", 4, (), lambda row: row.intensity,
+           help="intensity from which on arithmetic, not this level, is the limit"),
+    *map(_attainable, _CHECK_POINTS),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.slant.at_most), help=_ORIGIN, identity=True),
+)
+_SETS: Final[tuple[Column[RoofSet], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.threads, help=_SET, identity=True),
+    Column("of", "", -1, (), lambda row: row.machine, help="the machine or chip"),
+    Column("origin", "", -1, (), lambda row: row.origin.value, help=_ORIGIN, identity=True),
+    Column("cores", "", 0, (), lambda row: len(row.cpus), help="one thread ran, or is thought to run, on each"),
+    Column("CPUs", "", -1, (), lambda row: format_cpulist(row.cpus), help="on which threads ran, or would run"),
+    Column("clock", "MHz", 0, (), lambda row: row.hertz / 1e6, help="beside the measurement, or of the spec sheet"),
+    Column("when", "", -1, (), lambda row: row.when or None, help="date and time (UTC) of the measurement"),
+)
+_CORES: Final[tuple[Column[Cores], ...]] = (
+    Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
+    Column("group", "", 0, (), lambda row: row.number, help="cores of one kind and clock", identity=True),
+    Column("core type", "", -1, (), lambda row: row.one.kind, help="P, E or LP on hybrid machines", identity=True),
+    Column("core", "", -1, (), lambda row: row.one.name, help="microarchitecture", identity=True),
+    Column("cores", "", 0, (), lambda row: row.one.cores, help="how many are added up"),
+    Column("clock", "MHz", 0, (), lambda row: row.one.hertz / 1e6, help="of the spec sheet and cpufreq"),
+)
+_MEASURED_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _PEAKS + _evidence("GFLOP/s")
+_MEASURED_BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = _BANDWIDTHS + _evidence("GB/s")
+TABLES: Final = ("peaks", "bandwidths", "ridges", "sets", "cores")
+"""The names of `roof_tables`."""
+_RATES: Final = frozenset({"GFLOP/s", "GB/s", "flop/cycle", "byte/cycle"})
+
+
+def _judged(column: Column[RoofPart[P]], row: RoofPart[P], value: Value) -> Cell:
+    """A roof that other work disturbed is disputed by that."""
+    if value is None:
+        return Cell(None, _NO_COMMON_CYCLE if column.unit.endswith("/cycle") else _NO_ROUNDS)
+    evidence = row.one.evidence
+    disturbances = () if evidence is None or column.unit not in _RATES else evidence.disturbances
+    return Cell(value, disputed=disturbances)
+
+
+def _dated(_column: Column[RoofSet], _row: RoofSet, value: Value) -> Cell:
+    return Cell(value, _NO_DATE if value is None else None)
+
+
+def peak_table(sets: Sequence[RoofSet]) -> AnyTable:
+    """The flat roofs of some sets."""
+    columns = _MEASURED_PEAKS if _measured(sets) else _PEAKS
+    return RowTable("peaks", "roof", columns, [RoofPart(one, peak) for one in sets for peak in one.peaks], _judged)
+
+
+def bandwidth_table(sets: Sequence[RoofSet]) -> AnyTable:
+    """The slanted roofs of some sets."""
+    columns = _MEASURED_BANDWIDTHS if _measured(sets) else _BANDWIDTHS
+    rows = [RoofPart(one, slant) for one in sets for slant in one.bandwidths]
+    return RowTable("bandwidths", "roof", columns, rows, _judged)
+
+
+def ridge_table(sets: Sequence[RoofSet]) -> AnyTable:
+    """The table of ridge points of each set of roofs, and of the performance attainable beside them."""
+    rows = [Meeting(one, peak, slant, place) for one in sets for peak, slant, place in ridges(one)]
+    return RowTable("ridges", "ridge", _RIDGES, rows)
+
+
+def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
+    """All that is known of some sets of roofs; `roof_notes` has the sentences."""
+    groups = [Cores(one, number, group) for one in sets for number, group in enumerate(one.groups, 1)]
+    return (
+        peak_table(sets), bandwidth_table(sets), ridge_table(sets),
+        RowTable("sets", "roofs", _SETS, sets, _dated),
+        RowTable("cores", "cores", _CORES, groups),
+    )
+
+
+def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:
+    """What must be known beside the numbers: each sentence once, and which sets it is of where it is not of all."""
+    said: dict[str, list[str]] = {}
+    for one in sets:
+        for note in one.notes:
+            said.setdefault(note, []).append(one.threads)
+    return tuple(note if len(of) == len(sets) else f"{' and '.join(of)}: {note}" for note, of in said.items())
+
+
+def _measured(sets: Sequence[RoofSet]) -> bool:
+    return any(one.origin is Origin.MEASURED for one in sets)

@@ -1,0 +1,354 @@
+"""The roofs of a machine: flat ones for arithmetic, slanted ones for each level of the memory, and where they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.quantities.precision import Precision
+
+
+class Origin(Enum):
+    """Origin of roofs; the value is the word shown to people."""
+
+    MEASURED = "measured"
+    THEORY = "theory"
+
+    @property
+    def said(self) -> str:
+        """The heading of a set of roofs."""
+        return "measured" if self is Origin.MEASURED else "THEORY, not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class RoofEvidence:
+    """Evidence of a measured roof; a theoretical one has none.
+
+    Attributes:
+        median: of the rounds, in the roof's unit.
+        spread: (highest - lowest) / highest of the rounds.
+        rounds: how many.
+        hertz: highest clock seen beside the rounds; other work only makes it look lower.
+        shape: loop layout that was fastest.
+        share: of the best round that the threads were on their CPUs. What belongs to a core is divided by the thread's
+            own CPU time, which does not suffer from that; what is shared needs all threads at the same time.
+        bytes: working set of each thread; 0 for arithmetic.
+        disturbances: why it is no measurement, each as a clause for people; empty where it is one.
+    """
+
+    median: float
+    spread: float
+    rounds: int
+    hertz: float
+    shape: str
+    share: float
+    bytes: int = 0
+    disturbances: tuple[str, ...] = ()
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether it is no measurement, because of what else ran."""
+        return bool(self.disturbances)
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A flat roof: floating-point operations per second of all threads together.
+
+    Attributes:
+        isa: name of the width, "AVX-512".
+        bits: of a register; 0 for scalar.
+        precision: of the numbers.
+        operation: the instruction stream.
+        flops: per second.
+        evidence: None for theory.
+    """
+
+    isa: str
+    bits: int
+    precision: Precision
+    operation: Operation
+    flops: float
+    evidence: RoofEvidence | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as "AVX-512 FMA double"."""
+        return f"{self.isa} {self.operation.value} {self.precision.word}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """A slanted roof: bytes per second between core and registers while the data lies in one level.
+
+    Attributes:
+        level: "L1", "L2", "L3", "DRAM".
+        mix: loads and stores.
+        isa: name of the accesses' width.
+        rate: bytes per second of all threads together.
+        evidence: None for theory.
+        at_most: whether the rate is an upper limit that a family of processors has, not this machine's own.
+    """
+
+    level: str
+    mix: Mix
+    isa: str
+    rate: float
+    evidence: RoofEvidence | None = None
+    at_most: bool = False
+
+    @property
+    def name(self) -> str:
+        """Such as "L1 loads"."""
+        return f"{self.level} {self.mix.word}"
+
+
+@dataclass(frozen=True, slots=True)
+class CoreGroup:
+    """Cores of one kind and clock among those whose roofs are computed.
+
+    Attributes:
+        kind: "P", "E", "LP"; "" on machines with one kind.
+        name: microarchitecture.
+        cores: how many.
+        hertz: their clock.
+    """
+
+    kind: str
+    name: str
+    cores: int
+    hertz: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoofSet:
+    """All roofs of one choice of CPUs.
+
+    Attributes:
+        machine: whose, as shown to people.
+        origin: measured or theory.
+        threads: "one", "all", or the CPU set.
+        cpus: the CPUs; for theory the number of cores matters only.
+        hertz: clock, measured beside or of the spec sheet.
+        peaks: flat roofs.
+        bandwidths: slanted roofs.
+        notes: sentences that go with the numbers.
+        when: date and time (UTC) of the measurement; "" for theory.
+        groups: of theory, the kinds of core that are added up.
+        working: whose share of them these are while only some cores work (`sharing`), for people; "" for all of them.
+    """
+
+    machine: str
+    origin: Origin
+    threads: str
+    cpus: tuple[int, ...]
+    hertz: float
+    peaks: tuple[Peak, ...]
+    bandwidths: tuple[Bandwidth, ...]
+    notes: tuple[str, ...] = ()
+    when: str = ""
+    groups: tuple[CoreGroup, ...] = ()
+    working: str = ""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether one of the roofs is no measurement; such a set is not stored."""
+        evidence = (*(one.evidence for one in self.peaks), *(one.evidence for one in self.bandwidths))
+        return any(one is not None and one.disturbed for one in evidence)
+
+    @property
+    def cores(self) -> str:
+        """How many cores at which clock, of which kind: "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz"."""
+        return ", ".join(f"{one.cores} {one.kind + ' ' if one.kind else ''}core{'s' if one.cores != 1 else ''} at "
+                         f"{one.hertz / 1e9:.3f} GHz" for one in self.groups)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Levels of the memory that have a roof, from the core outwards."""
+        return tuple(dict.fromkeys(bandwidth.level for bandwidth in self.bandwidths))
+
+    def top_peak(self, precision: Precision | None = None) -> Peak | None:
+        """The highest flat roof, of a precision or of double, then single; of equal ones the widest."""
+        for wanted in (Precision.DOUBLE, Precision.SINGLE) if precision is None else (precision,):
+            found = [peak for peak in self.peaks if peak.precision is wanted]
+            if found:
+                return max(found, key=lambda peak: (peak.flops, peak.bits))
+        return None
+
+    def best_bandwidths(self, mix: Mix | None = None) -> tuple[Bandwidth, ...]:
+        """The steepest roof of each level, of all mixes or of one, from the core outwards."""
+        best: dict[str, Bandwidth] = {}
+        for bandwidth in self.bandwidths:
+            if mix is not None and bandwidth.mix is not mix:
+                continue
+            held = best.get(bandwidth.level)
+            if held is None or bandwidth.rate > held.rate:
+                best[bandwidth.level] = bandwidth
+        return tuple(best.values())
+
+
+ALIKE = 0.15
+"""Levels whose bandwidths differ by less than this share of the inner one's are not told apart by a measurement."""
+
+
+def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
+    """Sentences about measured levels that are no slower than the level before them, which they should be.
+
+    A virtual machine reports the L3 of its host and gets what others leave of it; its working set then lies in memory,
+    and what is called L3 is DRAM.
+
+    Args:
+        bandwidths: measured roofs, of each mix from the core outwards.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for mix in Mix:
+        mine = [one for one in bandwidths if one.mix is mix]
+        for inner, outer in pairwise(mine):
+            faster = outer.rate / inner.rate - 1 if inner.rate > 0 else 0.0
+            if inner.level == outer.level or inner.rate <= 0 or faster <= -ALIKE:
+                continue
+            how = f"within {100 * abs(faster):.0f} %" if faster < ALIKE else f"{100 * faster:.0f} % faster"
+            found.setdefault((inner.level, outer.level), []).append(f"{how} for {mix.word}")
+    return tuple(
+        f"{inner} and {outer} are hardly apart ({outer} is {', '.join(words)}): this machine does not get the {inner} "
+        f"that it reports, or {'memory' if outer == 'DRAM' else outer} is as fast"
+        for (inner, outer), words in found.items()
+    )
+
+
+def roof(peak: float, bandwidth: float, intensity: float) -> float:
+    """Attainable flop/s at an arithmetic intensity: min(peak, bandwidth * intensity).
+
+    Args:
+        peak: flop/s.
+        bandwidth: bytes/s.
+        intensity: flop/byte, not negative.
+    """
+    return min(peak, bandwidth * intensity)
+
+
+def ridge(peak: float, bandwidth: float) -> float:
+    """The intensity in flop/byte from which on arithmetic, not this level, is the limit.
+
+    Raises:
+        UsageError: a level without bandwidth has no ridge.
+    """
+    if bandwidth <= 0:
+        raise UsageError("a level without bandwidth has no ridge point")
+    return peak / bandwidth
+
+
+class Bound(Enum):
+    """The kind of roof that bounds a point."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+    NONE = "none"
+
+
+BINDING: Final = 0.15
+"""Share of the nearest roof below which no roof binds a point."""
+NOTHING_BINDS: Final = "no roof binds: latency, dependencies or waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class RoofVerdict:
+    """Verdict on a point: the roof that bounds it, and how far below its roofs it is.
+
+    Attributes:
+        bound: memory left of the top peak's ridge with the ceiling's level, compute right of it; none far below both.
+        ceiling: name of the lowest roof that is not below the point.
+        attainable: flop/s of that roof at the point's intensity.
+        reached: share of it, at most 1 where no roof is broken.
+        top: name of the highest roof at this intensity.
+        top_attainable: flop/s of that roof.
+        above: whether the point lies above every roof, which no application does: roofs or counts are then wrong.
+        counted: whether the ceiling is memory by what its controllers counted.
+    """
+
+    bound: Bound
+    ceiling: str
+    attainable: float
+    reached: float
+    top: str
+    top_attainable: float
+    above: bool
+    counted: bool = False
+
+    def sentence(self) -> str:
+        """The verdict for people."""
+        if self.bound is Bound.NONE:
+            return f"{NOTHING_BINDS}; the nearest is {self.ceiling}, {100 * self.reached:.0f} % of it"
+        if self.above:
+            return (f"above every roof: {100 * self.reached:.0f} % of {self.top}; the roofs are too low or the counts "
+                    "too high")
+        share = 100 * self.reached
+        text = f"bound by {self.ceiling}: {share:.0f} % of that roof, {100 - share:.0f} % below"
+        if self.top != self.ceiling:
+            text += f"; highest roof here is {self.top}, {self.top_attainable / 1e9:.4g} GFLOP/s"
+        return text
+
+
+def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = None, *,
+            mix: Mix | None = None, used: float | None = None) -> RoofVerdict:
+    """Find the roof that bounds a point.
+
+    The lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof is fed by more than
+    DRAM alone could, so L3 is what holds it. Where the memory's traffic is counted, DRAM holds a point no lower than
+    that traffic says: by so much could all that runs grow until memory is full.
+
+    Args:
+        roofs: of the CPUs that the point ran on.
+        intensity: flop/byte.
+        flops: flop/s.
+        peak: the flat roof to compare with; None: the highest.
+        mix: the slanted roofs to compare with; None: the steepest of each level.
+        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
+
+    Raises:
+        UsageError: there is no flat or no slanted roof to compare with.
+    """
+    chosen = roofs.top_peak() if peak is None else peak
+    slants = roofs.best_bandwidths(mix)
+    if chosen is None or not slants:
+        raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
+    plain = [(roof(chosen.flops, one.rate, intensity), one) for one in slants]
+    top_height, top_slant = max(plain, key=_height)
+    ceilings = [(_counted_height(height, flops, used, chosen.flops) if one.level == "DRAM" else height, one)
+                for height, one in plain]
+    height, slant = min((pair for pair in ceilings if pair[0] >= flops), default=(top_height, top_slant), key=_height)
+    compute = height >= chosen.flops
+    reached = flops / height if height else 0.0
+    holding = Bound.COMPUTE if compute else Bound.MEMORY
+    return RoofVerdict(
+        bound=holding if reached >= BINDING else Bound.NONE,
+        ceiling=chosen.name if compute else f"{slant.level} bandwidth",
+        attainable=height,
+        reached=reached,
+        top=chosen.name if top_height >= chosen.flops else f"{top_slant.level} bandwidth",
+        top_attainable=top_height,
+        above=flops > top_height,
+        counted=slant.level == "DRAM" and not compute and used is not None,
+    )
+
+
+def _counted_height(height: float, flops: float, used: float | None, peak: float) -> float:
+    """Flop/s at which memory would be full, by the bytes that its controllers counted instead of those of the cores."""
+    if used is None:
+        return height
+    return max(height, min(peak, flops / used if used > 0 else peak))
+
+
+def _height(pair: tuple[float, Bandwidth]) -> float:
+    return pair[0]
+
+
+def ridges(roofs: RoofSet, peaks: Sequence[Peak] | None = None) -> tuple[tuple[Peak, Bandwidth, float], ...]:
+    """Every meeting of a flat roof with the steepest roof of a level, in flop/byte; top double peak unless told."""
+    chosen = peaks if peaks is not None else [peak] if (peak := roofs.top_peak()) is not None else []
+    return tuple((peak, slant, ridge(peak.flops, slant.rate)) for peak in chosen for slant in roofs.best_bandwidths())

@@ -1,0 +1,180 @@
+"""`turbotui roofs`: what this machine's cores and caches can reach, measured, or computed from the spec sheet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.watching import open_host
+from turbotui.errors import StoppedError, UsageError
+from turbotui.features.roofline.engine import find_roofs
+from turbotui.features.roofline.measuring import ShowProgress, threads_of
+from turbotui.features.roofline.roof_tables import TABLES, roof_notes, roof_tables
+from turbotui.features.roofline.roofs import RoofSet
+from turbotui.features.roofline.roofs_text import plot_text, report_lines
+from turbotui.features.roofline.spec_sheets import CHIPS, CORES
+from turbotui.features.roofline.theory import chip_roofs, machine_roofs
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.tables.envelope import Envelope, envelope_now
+
+_HERE = "this machine"
+_WORDS = ("one", "all")
+_KINDS = ("P", "E", "LP")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    chips = ", ".join(CHIPS.names())
+    parser.add_argument("--theory", metavar="CHIP", nargs="?", const=_HERE,
+                        help=f"compute them from the spec sheet instead of measuring: of a chip ({chips}); "
+                             "without CHIP of this machine, the only choice with --machine, where its "
+                             f"microarchitecture is one of {', '.join(CORES.names())}")
+    parser.add_argument("--threads", metavar="one|all|P|E|LP|SET",
+                        help="one thread, one on every core, one on every core of a kind (hybrid machines), or one on "
+                             "each CPU of a set such as 0-3,8 (default: one, of each kind of core, then all)")
+    parser.add_argument("--quick", action="store_true",
+                        help="a few seconds: only the widest double-precision arithmetic and loads; not stored")
+    parser.add_argument("--fresh", action="store_true", help="measure again instead of using the stored roofs")
+    add_format_arguments(parser, TABLES)
+    parser.add_argument("--no-plot", action="store_true", help="only the tables")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, compute or load the roofs, and print them."""
+    if arguments.theory not in (None, _HERE):
+        words = _WORDS if arguments.threads is None else (arguments.threads,)
+        if any(word not in _WORDS for word in words):
+            raise UsageError("a chip of the table has no CPUs of its own: --threads one or all")
+        sets = tuple(chip_roofs(arguments.theory, word) for word in words)
+        envelope = Envelope(sets[0].machine, HostKind.REAL, time.time_ns())
+    else:
+        machine = read_machine(open_host(arguments))
+        if arguments.theory is None and machine.host.kind is HostKind.REAL:
+            sets = _measured(machine, arguments)
+        else:
+            sets = tuple(machine_roofs(machine, word, cpus) for word, cpus in _choices(machine, arguments.threads))
+        envelope = envelope_now(machine.host)
+    said = "; ".join(dict.fromkeys(one.origin.said for one in sets))
+    envelope = replace(envelope, said=said, notes=roof_notes(sets))
+
+    def text() -> Iterator[str]:
+        yield from report_lines(envelope, sets)
+        if not arguments.no_plot:
+            yield "\n" + plot_text(sets[-1], width=_columns(), coloured=sys.stdout.isatty())
+
+    print_tables(arguments, envelope, roof_tables(sets), text)
+    return 0
+
+
+def _columns() -> int:
+    return min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
+
+
+def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int, ...]]]:
+    """The sets of CPUs that are asked for; "one" and "all" are one where there is one core."""
+    kinds = machine.topology.core_types
+    if threads in kinds:
+        return [(threads, _of_kind(machine, threads))]
+    if threads is not None and threads not in _WORDS:
+        chosen = _chosen(machine, threads)
+        missing = chosen - frozenset(machine.topology.cpus)
+        if missing:
+            raise UsageError(f"--threads {threads}: CPU {min(missing)} is not there, is offline or may not be used")
+        return [(threads, threads_of(machine, threads, chosen))]
+    words = _WORDS if threads is None else (threads,)
+    found = [(word, threads_of(machine, word, None)) for word in words]
+    if len(kinds) > 1 and "one" in words:
+        found[:1] = [(f"one {kind}", _of_kind(machine, kind)[:1]) for kind in kinds]
+    return found[:1] if len(found) > 1 and found[0][1] == found[1][1] else found
+
+
+def _chosen(machine: Machine, threads: str) -> frozenset[int]:
+    """The CPUs of a set that is typed after --threads.
+
+    Raises:
+        UsageError: it is none.
+    """
+    kinds = machine.topology.core_types
+    there = ", ".join((*_WORDS, *kinds))
+    if threads in _KINDS:
+        of = f"only {', '.join(kinds)}" if kinds else machine.topology.kinds.sentence()
+        raise UsageError(f"--threads: no {threads} cores here, {of}; there are {there}, and sets of CPUs such as 0-3,8")
+    try:
+        return parse_cpu_set(threads)
+    except UsageError as error:
+        raise UsageError(f'--threads "{threads}" is neither {there.replace(", ", " nor ")} nor a set of CPUs such as '
+                         "0-3,8") from error
+
+
+def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:
+    """The first CPU of each core of a kind."""
+    return tuple(cpu for cpu in threads_of(machine, "all", None) if machine.topology.places[cpu].core_type == kind)
+
+
+def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet, ...]:
+    with _stoppable() as check, _bar() as show:
+        found = find_roofs(machine, _choices(machine, arguments.threads), quick=arguments.quick, fresh=arguments.fresh,
+                           check=check, progress=show)
+    if found.unsure:
+        print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in found.unsure)}, "
+              "for other work disturbed some of them (marked ?)", file=sys.stderr)
+    if found.stored:
+        print(f"stored roofs from {found.stored}; --fresh measures again", file=sys.stderr)
+    return found.sets
+
+
+@contextmanager
+def _stoppable() -> Iterator[Callable[[], None]]:
+    """SIGINT and SIGTERM only leave word, and what is yielded raises it where no thread runs a kernel.
+
+    Raises:
+        StoppedError: by what is yielded, after a signal.
+    """
+    seen: list[int] = []
+
+    def check() -> None:
+        if seen:
+            raise StoppedError("interrupted: nothing stored", seen[0])
+
+    with guarded_signals({signal.SIGINT: seen.append, signal.SIGTERM: seen.append}):
+        yield check
+
+
+@contextmanager
+def _bar() -> Iterator[ShowProgress]:
+    """A progress bar on stderr where that is a terminal, from the first step on; one line where it is not."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    # Few redraws: the bar's own work would take time from the CPUs that are measured.
+    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2, auto_refresh=False)
+
+    def show(done: int, total: int, what: str) -> None:
+        if not done:
+            if not console.is_terminal:
+                print(f"measuring {total} roofs", file=sys.stderr)
+                return
+            bar.start()
+            bar.add_task("measuring", total=total)
+        if bar.tasks:
+            bar.update(bar.task_ids[0], completed=done, description=what, refresh=True)
+
+    try:
+        yield show
+    finally:
+        if bar.tasks:
+            bar.stop()

@@ -1,0 +1,362 @@
+"""The roofline screen: what the cores compute against what they move, below what they could reach."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from turbotui.app.actions import Where, bindings_for
+from turbotui.app.base import WatchScreen
+from turbotui.app.explain import Explain
+from turbotui.app.one_cell import FrameCell
+from turbotui.app.text_window import TextWindow
+from turbotui.app.watch import Watch
+from turbotui.errors import TurbotuiError
+from turbotui.features.roofline.explaining import ExplainedThread
+from turbotui.features.roofline.export import svg_text
+from turbotui.features.roofline.point_table import point_table
+from turbotui.features.roofline.roof_plot import RoofPlot
+from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
+from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
+from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
+from turbotui.features.roofline.task_points import Note
+from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.machine.host import HostKind
+from turbotui.quantities.catalog.roofline import measured_definitions
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.roofline import NO_FLOPS
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.tables.csv_lines import csv_text
+from turbotui.tables.envelope import envelope_now
+from turbotui.tables.saving import write_numbered
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.spark import spark
+
+_WIDE = 110
+"""Characters of a screen that has the panel at the right."""
+_ZOOM = 1.5
+_PAN = 0.1
+
+
+class RooflineScreen(WatchScreen):
+    """Points on a log-log canvas; the one under the cursor is read out below."""
+
+    where: ClassVar[Where] = Where.ROOFLINE
+    number = "6"
+    word = "roofline"
+    BINDINGS = bindings_for(Where.ROOFLINE)
+
+    DEFAULT_CSS = f"""
+    RooflineScreen #across {{ height: 1fr; }}
+    RooflineScreen #side {{ width: {SIDE}; height: 1fr; }}
+    RooflineScreen #missing {{ width: 1fr; height: 1fr; display: none; }}
+    RooflineScreen #below {{ height: 2; }}
+    RooflineScreen.-missing #roofs, RooflineScreen.-missing #side, RooflineScreen.-missing #below {{ display: none; }}
+    RooflineScreen.-missing #missing {{ display: block; }}
+    RooflineScreen.-narrow #side {{ display: none; }}
+    RooflineScreen.-wide #below {{ display: none; }}
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._plot = RoofPlot(id="roofs")
+        self._definitions = measured_definitions(watch.session.capabilities.signals)
+        self._view = RoofView(watch.session.machine, self._definitions, os.environ)
+        self._watts: deque[float] = deque(maxlen=KEPT)
+        self._speed: deque[float] = deque(maxlen=KEPT)
+        self._efficiency: deque[float] = deque(maxlen=KEPT)
+        self._seq = -1
+        self._threads = ThreadWatch(self, watch.session.machine)
+
+    def body(self) -> Iterable[Widget]:
+        """The canvas with a panel beside it, or two lines below it."""
+        yield Horizontal(self._plot, SegmentLines(id="side"), SegmentLines(id="missing"), id="across")
+        yield SegmentLines(id="below")
+
+    @property
+    def roof_plot(self) -> RoofPlot:
+        """The canvas, for tests."""
+        return self._plot
+
+    @property
+    def view(self) -> RoofView:
+        """What is looked at, for tests."""
+        return self._view
+
+    @property
+    def _columns(self) -> list[CounterColumn]:
+        catalog, watch = self.watch_state.session.catalog, self.watch_state
+        found = [column for column in catalog.columns if "roofline" in column.groups]
+        return [column for column in found if watch.why_absent(column) is None]
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """The roofline's own columns, and watts."""
+        watts = self.watch_state.watts
+        return (*self._columns, *([watts] if watts is not None else []))
+
+    def read_beside(self) -> None:
+        """Count what the memory controllers move, which its roof is judged by."""
+        traffic = self._view.traffic
+        self.watch_state.read_also(self, traffic.sources(), traffic.signals())
+
+    # Threads
+
+    def on_screen_resume(self) -> None:
+        """Watch threads again where points stand for them."""
+        super().on_screen_resume()
+        if self.composed:
+            self._threads.want(wanted=self._view.tasks)
+
+    def on_screen_suspend(self) -> None:
+        """Close the counters of threads when another screen is shown; a window over this one changes nothing."""
+        if self not in self.app.screen_stack:
+            self._threads.end()
+
+    def on_unmount(self) -> None:
+        """Close the counters of threads."""
+        self._threads.end()
+
+    def on_threads_ready(self, message: ThreadsReady) -> None:
+        """Place the threads of an interval."""
+        if self._threads.takes(message) and not self.watch_state.paused:
+            self._view.take_tasks(message.report)
+            self._shown()
+            if isinstance(self.app.screen, TextWindow):
+                self.app.screen.show_frame()
+
+    # Frames
+
+    def show_frame(self) -> None:
+        """Place every point of this frame."""
+        frame = self.watch_state.frame
+        self.set_class(not self._definitions, "-missing")
+        flops = self.watch_state.session.catalog.get("GFLOP/s")
+        if not self._definitions:
+            self._show_missing()
+        elif frame is not None and flops is not None:
+            self._view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
+            if frame.seq != self._seq:
+                self._seq = frame.seq
+                self._remember()
+                self._threads.ask()
+            self._draw()
+        super().show_frame()
+        self.show_status()
+
+    def _remember(self) -> None:
+        frame, watts = self.watch_state.frame, self.watch_state.watts
+        value = None if frame is None or watts is None else frame.cell(watts, SYSTEM_ROW)
+        known = float(value) if isinstance(value, int | float) else float("nan")
+        self._watts.append(known)
+        machine = self._view.machine
+        speed = float("nan") if machine is None else machine.gflops
+        self._speed.append(speed)
+        self._efficiency.append(speed / known if known > 0 else float("nan"))
+
+    def show_columns(self) -> None:
+        """Read what is visible now, arranged for this size."""
+        wide = self.size.width >= _WIDE
+        self.set_class(wide, "-wide")
+        self.set_class(not wide, "-narrow")
+        self.watch_state.want(self.wanted)
+        if self._definitions:
+            self.call_after_refresh(self._draw)  # when the panel has its new height
+
+    def _show_missing(self) -> None:
+        why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
+        width = max(20, min(100, self.size.width - 4))
+        title = "  No point can be placed on the roofline here."
+        lines: list[list[TextSegment]] = [[("", StyleRole.PLAIN)], [(title, StyleRole.SUMMARY)],
+                                    [("", StyleRole.PLAIN)]]
+        lines += [
+            [("  " + line, StyleRole.PLAIN)] for line in textwrap.wrap(f"{why.reason.value}: {why.detail}.", width)
+        ]
+        lines.append([("", StyleRole.PLAIN)])
+        choice = self._view.roofs(SYSTEM_ROW)
+        source = "" if choice.roofs is None else f" Until then: {choice.source}."
+        roofs = f"Its roofs can be measured all the same: turbotui roofs.{source}"
+        lines += [[("  " + line, StyleRole.DIM)] for line in textwrap.wrap(roofs, width)]
+        lines += [
+            [("", StyleRole.PLAIN)],
+            [("  A simulated machine has the counters:", StyleRole.PLAIN)],
+            [("    turbotui --machine laptop-old+calculix", StyleRole.KEY), ("   two behaviours", StyleRole.DIM)],
+            [("    turbotui --machine sapphire-2s+tonto", StyleRole.KEY), ("     two widths, 224 CPUs", StyleRole.DIM)],
+        ]
+        self.query_one("#missing", SegmentLines).show(lines)
+
+    def _draw(self) -> None:
+        picture = self._view.picture()
+        if picture is not None:
+            self._plot.show(picture)
+        side, notes = self.query_one("#side", SegmentLines), self._notes()
+        ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
+        side.show(side_lines(self._view, notes, self._power(SIDE - 24), ridges, side.size.height))
+        below = below_lines(self._view, notes, self._power(8), self.size.width)
+        self.query_one("#below", SegmentLines).styles.height = len(below)
+        self.query_one("#below", SegmentLines).show(below)
+
+    # Words
+
+    def readout(self) -> str:
+        """The point under the cursor: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
+        if not self._definitions:
+            return "no floating-point counters here"
+        point = self._view.under_cursor
+        if point is None:
+            return self._view.why or "waiting for the first interval"
+        return verdict_text(point, self._view.roofs(point.row))
+
+    def _notes(self) -> tuple[Note, ...]:
+        return notes_of(self._view, self._plot.outside)
+
+    def _curve(self, values: Sequence[float], width: int) -> str:
+        known = [value for value in values if value == value]  # noqa: PLR0124 - NaN is the only value unlike itself
+        return spark(tuple(values)[-width * 4:], nice_top(max(known, default=0.0)), width, self._seq)
+
+    def _power(self, width: int) -> list[list[TextSegment]]:
+        """Power, performance and efficiency of the whole machine over time."""
+        lines: list[list[TextSegment]] = []
+        for word, unit, values in (("power", "W", self._watts), ("all", "GF/s", self._speed),
+                                   ("effic.", "GF/s/W", self._efficiency)):
+            last = values[-1] if values else float("nan")
+            text = "—" if last != last else f"{last:,.3g}" if last < 100 else f"{last:,.0f}"  # noqa: PLR0124 - NaN
+            lines.append(
+                [
+                    (f" {word:<7}", StyleRole.DIM),
+                    (f"{text:>7}", StyleRole.SUMMARY),
+                    (f" {unit:<7}", StyleRole.DIM),
+                    (self._curve(values, width), StyleRole.SPARK),
+                ]
+            )
+        return lines
+
+    # Actions
+
+    def _shown(self, notice: str = "") -> None:
+        if self._definitions:
+            self._draw()
+        if notice:
+            self.notice(notice)
+        else:
+            self.show_status()
+
+    def action_rows(self) -> None:
+        """Points for the next level."""
+        word = self._view.next_level()
+        self._threads.want(wanted=self._view.tasks)
+        self._shown(f"points: {word}" + (": each thread in a second of its own run time" * self._view.tasks))
+
+    def action_trail(self) -> None:
+        """Which past is drawn."""
+        self._shown(f"past: {self._view.next_trail()}")
+
+    def action_width(self) -> None:
+        """How accesses become bytes."""
+        self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew")
+
+    def action_roofs(self) -> None:
+        """Measured roofs or theory."""
+        self._shown(f"roofs: {self._view.swap_roofs()}")
+
+    def action_zoom(self, by: int) -> None:
+        """Nearer or further away, around the cursor."""
+        point = self._view.under_cursor
+        placed = point if point is not None and point.has_place else None
+        self._view.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
+        self._shown()
+
+    def action_whole(self) -> None:
+        """Everything again."""
+        self._view.whole()
+        self._shown()
+
+    def action_pan(self, across: int, up: int) -> None:
+        """Move the picture by a tenth."""
+        self._view.pan(across * _PAN, up * _PAN)
+        self._shown()
+
+    def action_to_point(self, across: int, up: int) -> None:
+        """The nearest point in a direction."""
+        placed = self._view.placed
+        at = next((at for at, point in enumerate(placed) if point.identity == self._view.cursor), -1)
+        found = self._plot.nearest(at, across, up)
+        if found is not None and found < len(placed):
+            self._view.cursor = placed[found].identity
+        self._shown()
+
+    def action_step_point(self, by: int) -> None:
+        """The next or previous row."""
+        points = self._view.points
+        if points:
+            at = next((at for at, point in enumerate(points) if point.identity == self._view.cursor), -1)
+            self._view.cursor = points[(at + by) % len(points)].identity
+        self._shown()
+
+    def on_roof_plot_selected(self, message: RoofPlot.Selected) -> None:
+        """Put the cursor on the point that was clicked."""
+        placed = self._view.placed
+        if message.index < len(placed):
+            self._view.cursor = placed[message.index].identity
+        self._shown()
+
+    def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
+        """Zoom where the mouse is."""
+        self._view.zoom(message.factor, message.intensity, message.gflops)
+        self._shown()
+
+    def action_explain(self) -> None:
+        """Where the performance of the point comes from."""
+        column = self.watch_state.session.catalog.get("GFLOP/s")
+        cursor = self._view.cursor
+        if isinstance(cursor, str):
+            self.app.push_screen(TextWindow(ExplainedThread(self._view, cursor).told))
+        elif column is not None:
+            self.app.push_screen(Explain(FrameCell(self.watch_state, column, cursor or SYSTEM_ROW)))
+
+    def action_save_svg(self) -> None:
+        """Save the picture."""
+        plot = self._view.plot() if self._definitions else None
+        if plot is None:
+            self.notice("there is no picture to save yet")
+            return
+        points = self._view.past if TRAILS[self._view.trail] == TRAILS[1] else self._view.points
+        said = (f"roofs: {self._view.choice.source}", *(note.text for note in self._notes()))
+        self._save("svg", svg_text(plot, points, title=self._title(), notes=said))
+
+    def action_save_csv(self) -> None:
+        """Save the points of this level, with their past."""
+        if not self._view.past:
+            self.notice("there are no points to save yet")
+            return
+        gone = self._view.forgotten if self._view.tasks else 0
+        self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self._view.past)),
+                   f" without {gone} threads of long ago:" if gone else "")
+
+    def _simulated(self) -> str:
+        host = self.watch_state.session.machine.host
+        return "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
+
+    def _title(self) -> str:
+        machine = self.watch_state.session.machine
+        return ", ".join(word for word in (self._simulated(), machine.model.title,
+                                           self._view.levels[self._view.level].word) if word)
+
+    def _save(self, suffix: str, text: str, without: str = "") -> None:
+        """Into a new file of the current folder; where it went, or why not, is said."""
+        name = self.watch_state.session.machine.host.name
+        kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in name)
+        stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
+        try:
+            self.notice(f"saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}")
+        except (TurbotuiError, OSError) as error:
+            self.notice(f"not saved: {error}")

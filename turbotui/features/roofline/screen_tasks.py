@@ -1,0 +1,76 @@
+"""Watches all threads for the roofline screen, while its points stand for threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.message import Message
+from textual.widget import Widget
+
+from turbotui.features.roofline.task_points import EVERY_THREAD, THREADS
+from turbotui.features.tasks.live import TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.report import Report
+from turbotui.machine.machine import Machine
+
+
+@dataclass
+class ThreadsReady(Message, bubble=False):
+    """A report from the watcher's thread; a newer one replaces one that was not handled yet."""
+
+    report: Report
+    watcher: TaskWatcher
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest is worth drawing."""
+        return isinstance(message, ThreadsReady)
+
+
+class ThreadWatch:
+    """Opens the counters of all threads when they are wanted, and closes them when they are not.
+
+    Args:
+        owner: gets a `ThreadsReady` for each report.
+        machine: whose threads.
+    """
+
+    def __init__(self, owner: Widget, machine: Machine) -> None:
+        self._owner = owner
+        self._machine = machine
+        self._watcher: TaskWatcher | None = None
+
+    @property
+    def watches(self) -> bool:
+        """Whether counters of threads are open, or about to be."""
+        return self._watcher is not None
+
+    def want(self, *, wanted: bool) -> None:
+        """Begin, go on, or end."""
+        if not wanted:
+            self.end()
+        elif self._watcher is None:
+            self._begin()
+
+    def ask(self) -> None:
+        """End an interval: its report will come as a message."""
+        if self._watcher is not None:
+            self._watcher.snapshot(THREADS)
+
+    def takes(self, message: ThreadsReady) -> bool:
+        """Whether a report is of the watch that goes on."""
+        return message.watcher is self._watcher
+
+    def end(self) -> None:
+        """Close every counter."""
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+
+    def _begin(self) -> None:
+        watcher: TaskWatcher | None = None
+
+        def publish(snapshot: TaskSnapshot) -> None:
+            if watcher is not None and snapshot.reports:
+                self._owner.post_message(ThreadsReady(snapshot.reports[0], watcher))
+
+        watcher = self._watcher = TaskWatcher(self._machine, (EVERY_THREAD,), publish)
+        watcher.start(THREADS)

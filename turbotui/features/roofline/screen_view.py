@@ -1,0 +1,405 @@
+"""What the roofline screen looks at: rows, roofs, axes, and the past. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from turbotui.features.roofline.live import IntervalPoints, RooflinePoint, read_points
+from turbotui.features.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
+from turbotui.features.roofline.roof_plot import Dot, Picture
+from turbotui.features.roofline.roofs import RoofSet
+from turbotui.features.roofline.screen_axes import around, can_draw, holding
+from turbotui.features.roofline.screen_levels import levels_of, name_of
+from turbotui.features.roofline.sharing import AtWork
+from turbotui.features.roofline.task_points import Note, task_points
+from turbotui.features.roofline.traffic import MemoryTraffic
+from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, roofs_for
+from turbotui.features.tasks.report import Report
+from turbotui.machine.machine import Machine
+from turbotui.quantities.metric_definitions import MetricDefinition
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+
+KEPT: Final = 600
+"""Intervals of each row that the trail remembers."""
+MOST: Final = 2_000
+"""Points of the past that are drawn at once."""
+FAR: Final = 10.0
+"""Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
+LEAST: Final = 1e-12
+GREATEST: Final = 1e15
+NEAREST: Final = 1.01
+"""Ends of any axis, and the least ratio of its ends."""
+SIZINGS: Final = (
+    Sizing(WidthModel.MIX), Sizing(WidthModel.PRECISION), Sizing(WidthModel.GIVEN, 8.0),
+    Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
+)
+TRAILS: Final = ("of the point under the cursor", "of all points", "off")
+
+_OF_MEMORY: Final = ("DRAM: ", "no DRAM roof: ", "L3 and DRAM are hardly apart")
+_ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
+"""Where a sentence about memory goes into documents and details, which `turbotui roofs` prints."""
+
+
+class RoofView:
+    """The state behind the screen.
+
+    Args:
+        machine: whose roofs.
+        definitions: that count on it.
+        environment: says where measured roofs are kept.
+
+    Attributes:
+        level: position in `levels`.
+        sizing: position in `SIZINGS`.
+        trail: position in `TRAILS`.
+        theory: whether measured roofs are passed over.
+        cursor: the row, or thread, that is read out.
+        points: of the level, now.
+        unknown: how many rows of the level are not counted.
+        machine: the whole machine now; None where it could not be counted in this interval.
+        forgotten: threads whose past is not remembered any more, because there were too many.
+        why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
+        traffic: the counters of the memory controllers.
+    """
+
+    def __init__(
+        self, machine: Machine, definitions: Sequence[MetricDefinition], environment: Mapping[str, str]
+    ) -> None:
+        self._machine = machine
+        self._definitions = definitions
+        self._environment = environment
+        self._topology = machine.topology
+        self.levels = levels_of(machine.topology)
+        self.level = next(at for at, level in enumerate(self.levels) if level.scope is Scope.CORE)
+        self.sizing = 0
+        self.trail = 0
+        self.theory = False
+        self.cursor: RowId | str | None = None
+        self.points: tuple[RooflinePoint, ...] = ()
+        self.unknown = 0
+        self.machine: RooflinePoint | None = None
+        self.forgotten = 0
+        self.notes: tuple[Note, ...] = ()
+        self._report: Report | None = None
+        self._past: dict[RowId | str, deque[RooflinePoint]] = {}
+        self._recent: deque[RooflinePoint] = deque(maxlen=MOST)
+        self._chosen: dict[tuple[object, ...], LevelRoofs] = {}
+        self._axes: tuple[LogAxis, LogAxis] | None = None
+        self._held = False
+        self._everything = False
+        self._seq = -1
+        self._began: int | None = None
+        self._frame: Frame | None = None
+        self._estimated = False
+        self.traffic = MemoryTraffic(machine)
+        self._weights = core_weights(machine)
+        self._at_work: AtWork | None = None
+
+    # Frames
+
+    def take(self, frame: Frame, *, estimated: bool) -> None:
+        """Take a frame in; the same one twice counts once."""
+        if frame.older is None:
+            return
+        self._topology = frame.topology
+        self._frame, self._estimated = frame, estimated
+        if self._began is None:
+            self._began = frame.older.started_ns
+        fresh = frame.seq != self._seq
+        self._seq = frame.seq
+        reading = self._read(frame, estimated=estimated)
+        self._at_work = reading.at_work
+        self.machine = next((point for point in reading.points if point.row == SYSTEM_ROW), None)
+        if self.tasks:
+            self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
+        else:
+            self.points = tuple(
+                point for point in reading.points if point.row != SYSTEM_ROW or self.scope is Scope.SYSTEM
+            )
+            self.unknown = reading.unknown
+            self._remember(reading.points, fresh=fresh)
+            self._settle(fresh=fresh)
+
+    def take_tasks(self, report: Report) -> None:
+        """Take a report of all threads in: the points, where threads are what points stand for."""
+        fresh = report is not self._report
+        self._report = report
+        if not self.tasks:
+            return
+        now = 0 if self._frame is None else self._frame.newer.started_ns - (self._began or 0)
+        found = task_points(report, SIZINGS[self.sizing], now / 1e9)
+        at_work = self._at_work
+        points = found.points if at_work is None else tuple(
+            replace(point, working=at_work.of(point.row)) for point in found.points)
+        self.points, self.unknown, self.notes = points, 0, found.notes
+        self._remember(points, fresh=fresh)
+        self._forget({point.identity for point in points})
+        self._settle(fresh=fresh)
+
+    def _forget(self, here: Collection[RowId | str]) -> None:
+        """Threads come and go: of too many those that are longest gone go, and are counted."""
+        spare = len(self._past) - MOST
+        if spare <= 0:
+            return
+        gone = [one for one in self._past if isinstance(one, str) and one not in here]
+        for one in sorted(gone, key=lambda one: self._past[one][-1].seconds)[:spare]:
+            del self._past[one]
+            self.forgotten += 1
+
+    def _remember(self, points: Iterable[RooflinePoint], *, fresh: bool) -> None:
+        if not fresh:
+            return
+        for point in points:
+            past = self._past.setdefault(point.identity, deque(maxlen=KEPT))
+            if past and past[-1].seconds == point.seconds:
+                past.pop()  # another look at the same frame
+            past.append(point)
+
+    def _settle(self, *, fresh: bool) -> None:
+        """A cursor that is on a point, and axes that hold the points."""
+        if fresh:
+            self._recent.extend(self.points)
+        if self.cursor is None or all(point.identity != self.cursor for point in self.points):
+            busiest = max(self.points, key=lambda point: point.gflops, default=None)
+            self.cursor = None if busiest is None else busiest.identity
+        if not self._held:
+            self._fit()
+
+    def _read(self, frame: Frame, *, estimated: bool) -> IntervalPoints:
+        scope = self.scope
+        rows = [] if scope is None or scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
+                                                                  for row in frame.rows(scope)]
+        seconds = (frame.newer.started_ns - (self._began or 0)) / 1e9
+        return read_points(frame, [*rows, (SYSTEM_ROW, "machine")], self._definitions, SIZINGS[self.sizing],
+                          seconds=seconds, estimated=estimated, weights=self._weights,
+                          traffic=self.traffic.read(frame))
+
+    # What is seen
+
+    @property
+    def scope(self) -> Scope | None:
+        """Of the rows that are points; None where they are threads."""
+        return self.levels[self.level].scope
+
+    @property
+    def tasks(self) -> bool:
+        """Whether points are threads."""
+        return self.scope is None
+
+    @property
+    def placed(self) -> tuple[RooflinePoint, ...]:
+        """The points that have a place on logarithmic axes."""
+        return tuple(point for point in self.points if point.has_place)
+
+    @property
+    def why(self) -> str:
+        """The notes in full; "" where nothing has to be said."""
+        return "; ".join(note.text for note in self.notes)
+
+    @property
+    def idle(self) -> int:
+        """How many rows did no floating-point work, or have no bytes; threads that were seen too seldom are not."""
+        return sum(not point.has_place and not point.not_scheduled for point in self.points)
+
+    @property
+    def under_cursor(self) -> RooflinePoint | None:
+        """The point that is read out."""
+        return next((point for point in self.points if point.identity == self.cursor), None)
+
+    @property
+    def report(self) -> Report | None:
+        """The newest one of all threads."""
+        return self._report
+
+    @property
+    def machine_points(self) -> Sequence[RooflinePoint]:
+        """The whole machine over time, oldest first."""
+        return self._past.get(SYSTEM_ROW, ())
+
+    @property
+    def past(self) -> tuple[RooflinePoint, ...]:
+        """Everything remembered of this level, of what has gone as well, oldest first: what the data file holds."""
+        found = chain.from_iterable(points for one, points in self._past.items()
+                                    if (None if isinstance(one, str) else one.scope) is self.scope)
+        return tuple(sorted(found, key=lambda point: point.seconds))
+
+    def roofs(self, row: RowId) -> LevelRoofs:
+        """The roofs above a row."""
+        instance = self._topology.instance(row)
+        cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
+        kind = self._topology.places[cpu].core_type if cpu in self._topology.places else None
+        small = row.scope.rank < Scope.PACKAGE.rank
+        place = self._topology.row(Scope.PACKAGE, cpu) if small and cpu in self._topology.places else row
+        key = (row.scope, kind, place, self.theory)
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
+        return found
+
+    @property
+    def choice(self) -> LevelRoofs:
+        """The roofs that are drawn: those above the point under the cursor, or above the first one there could be."""
+        under = self.under_cursor
+        if under is not None:
+            return self.roofs(under.row)
+        return self.roofs(self._topology.instances(self.scope or Scope.CORE)[0].row)
+
+    @property
+    def drawn(self) -> RoofSet | None:
+        """The roofs that the point under the cursor has while so much works as now; None where there are none."""
+        under = self.under_cursor
+        return self.choice.under(None if under is None else under.working)
+
+    @property
+    def memory(self) -> str:
+        """Where the drawn roof of the memory is from, who shares it, why there is none, or that it is L3's."""
+        roofs, choice = self.drawn, self.choice
+        if roofs is None or choice.roofs is None:
+            return ""
+        # one core's share of the memory is a roof where all of the memory is none
+        of_all = "DRAM" in roofs.levels and "DRAM" not in choice.roofs.levels and choice.whole is not None
+        notes = choice.whole.notes if of_all and choice.whole is not None else roofs.notes
+        said = _ASIDE.split(next((note for note in notes if note.startswith(_OF_MEMORY)), ""))[0]
+        said = said or ("" if "DRAM" in roofs.levels else "no DRAM roof was measured")
+        return "; ".join(part for part in (said, roofs.working) if part)
+
+    def picture(self) -> Picture | None:
+        """What is to be drawn; None while there is nothing to make axes of."""
+        plot = self.plot()
+        if plot is None:
+            return None
+        placed = self.placed
+        cursor = next((at for at, point in enumerate(placed) if point.identity == self.cursor), None)
+        return Picture(
+            plot,
+            tuple(Dot(point.intensity or 0.0, point.gflops, point.dominant) for point in placed),
+            cursor,
+            self._trail(),
+        )
+
+    def plot(self) -> Plot | None:
+        """Roofs on the axes as they are."""
+        if self._axes is None:
+            self._fit()
+        if self._axes is None:
+            return None
+        roofs = self.drawn
+        if roofs is None or not can_draw(roofs):
+            return Plot(f"{self.choice.source}", *self._axes, (), (), ())
+        return plot_within(roofs, *self._axes)
+
+    def _trail(self) -> tuple[tuple[float, float], ...]:
+        if TRAILS[self.trail] == "off":
+            return ()
+        if self.trail == 0:
+            points: Iterable[RooflinePoint] = self._past.get(self.cursor or SYSTEM_ROW, ())
+        else:
+            points = self._recent
+        found = [(point.intensity or 0.0, point.gflops) for point in points if point.has_place]
+        return tuple(found)
+
+    # What a person does
+
+    def next_level(self) -> str:
+        """Points for the next level; the past of other rows is another one's."""
+        self.level = (self.level + 1) % len(self.levels)
+        self.cursor, self.points, self.unknown, self.notes, self._report = None, (), 0, (), None
+        self._again()
+        return self.levels[self.level].word
+
+    def next_sizing(self) -> str:
+        """The next way to size an access; what was kept was sized otherwise, and goes."""
+        self.sizing = (self.sizing + 1) % len(SIZINGS)
+        self._past.clear()
+        self.forgotten = 0
+        self._again()
+        sizing = SIZINGS[self.sizing]
+        given = f": {sizing.given:g} bytes" if sizing.model is WidthModel.GIVEN else ""
+        return f"{sizing.model.value}{given}"
+
+    def next_trail(self) -> str:
+        """The past of the cursor's point, of all, or of none."""
+        self.trail = (self.trail + 1) % len(TRAILS)
+        return TRAILS[self.trail]
+
+    def swap_roofs(self) -> str:
+        """Measured roofs, or theory."""
+        self.theory = not self.theory
+        self._refit()
+        return self.choice.source
+
+    def whole(self) -> None:
+        """Axes that hold all roofs and working points again; asked for twice, those far away too."""
+        self._everything = not (self._held or self._everything)
+        self._refit()
+
+    def _refit(self) -> None:
+        self._held = False
+        self._axes = None
+        self._fit()
+
+    def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
+        """Look from nearer (factor above 1) or further away, at a place; None: at the middle."""
+        if self._axes is None:
+            return
+        x, y = self._axes
+        self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
+                   y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
+
+    def pan(self, across: float, up: float) -> None:
+        """Move by shares of what is seen."""
+        if self._axes is None:
+            return
+        x, y = self._axes
+        self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
+                   LogAxis(y.value(up), y.value(1 + up), y.title))
+
+    def _hold(self, x: LogAxis, y: LogAxis) -> None:
+        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
+        if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
+            self._held = True
+            self._axes = x, y
+
+    def _again(self) -> None:
+        if self._frame is not None:
+            self._seq = -1  # the same frame, seen anew
+            self.take(self._frame, estimated=self._estimated)
+            if self._report is not None:
+                self.take_tasks(replace(self._report))
+        self._recent = deque(self.past[-MOST:], maxlen=MOST)
+        self._refit()
+
+    def _fit(self) -> None:
+        """Axes for the roofs, stretched to hold the points; they grow and do not shrink, so that nothing jumps."""
+        roofs = self.drawn
+        points = [(point.intensity or 0.0, point.gflops) for point in self.placed]
+        if roofs is not None and can_draw(roofs):
+            plot = build_plot(roofs)
+            x, y = plot.x, plot.y
+            far = math.inf if self._everything else FAR
+            limits = (x.low / far, x.high * far), (y.low / far, y.high * far)
+        elif points:
+            x = LogAxis(min(one for one, _ in points) / 4, max(one for one, _ in points) * 4, X_TITLE)
+            y = LogAxis(min(two for _, two in points) / 4, max(two for _, two in points) * 4, Y_TITLE)
+            limits = (x.low, x.high), (y.low, y.high)
+        else:
+            return
+        if self._axes is not None:
+            x, y = holding(x, (self._axes[0].low, self._axes[0].high)), holding(y, (self._axes[1].low,
+                                                                                     self._axes[1].high))
+        inside = [(one, two) for one, two in points
+                  if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
+        for one, two in inside:
+            if not x.low <= one <= x.high:
+                x = holding(x, around(one))
+            if not y.low <= two <= y.high:
+                y = holding(y, around(two))
+        self._axes = x, y

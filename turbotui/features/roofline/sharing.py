@@ -1,0 +1,217 @@
+"""Whose roofs a row has for itself: shared ones are divided among the cores that work.
+
+The bandwidth of memory, and that of an L3 which several cores share, is not one core's while others use it; and a
+machine of which a few cores work has the arithmetic of those. So the same run gets one verdict, by core and by machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.features.roofline.roofs import Bandwidth, RoofSet
+from turbotui.machine.code.shapes import Mix
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.speeds import Speed
+
+_AT_WORK: Final = 0.05
+"""A core works if it computes or moves at least this share of what the busiest one does."""
+SHARED: Final = ("L3", "DRAM")
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """The part of a machine that works for a row, over one interval or, as means, over several.
+
+    Attributes:
+        cores: of the row, that work.
+        capacity: their share of the arithmetic of all its cores; 1 for a row of one core.
+        third: the row's share of the L3s of its package, or of itself where it is no smaller than one.
+        memory: the row's share of the memory's bandwidth, likewise.
+        beside: cores that work and share that memory, the row's own among them.
+        traffic: bytes per second that the controllers of that memory moved; None where nobody counts them.
+    """
+
+    cores: float = 1.0
+    capacity: float = 1.0
+    third: float = 1.0
+    memory: float = 1.0
+    beside: float = 1.0
+    traffic: float | None = None
+
+
+def mean_working(parts: Iterable[tuple[Working | None, float]]) -> Working | None:
+    """Intervals together; None where one of them does not tell.
+
+    Args:
+        parts: of each interval, and its seconds.
+    """
+    known = [(one, length) for one, length in parts if one is not None]
+    total = sum(length for _one, length in known)
+    if not known or total <= 0:
+        return None
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
+
+    traffic = [one.traffic for one, _length in known if one.traffic is not None]
+    return Working(
+        mean([one.cores for one, _ in known]), mean([one.capacity for one, _ in known]),
+        mean([one.third for one, _ in known]), mean([one.memory for one, _ in known]),
+        mean([one.beside for one, _ in known]), mean(traffic) if len(traffic) == len(known) else None,
+    )
+
+
+class AtWork:
+    """Which cores of a machine work in an interval.
+
+    Args:
+        topology: of the interval.
+        speeds: of the CPUs' rows.
+        weights: arithmetic of a core of each kind, compared with each other; 1 where there is none.
+        traffic: bytes per second of the memory, by package row; empty where nobody counts them.
+    """
+
+    def __init__(self, topology: Topology, speeds: Mapping[RowId, Speed | None],
+                 weights: Mapping[str | None, float] | None = None,
+                 traffic: Mapping[RowId, float] | None = None) -> None:
+        self._topology = topology
+        self._weights = weights or {}
+        self._traffic = traffic or {}
+        self._cores = _working_cores(topology, speeds)
+        self._known: dict[RowId, frozenset[RowId]] = {}  # asked for every core of a package
+
+    def of(self, row: RowId) -> Working | None:
+        """The part of the machine that works for a row; None where the row is not there."""
+        instance = self._topology.instance(row)
+        if instance is None or not instance.cpus:
+            return None
+        if row.scope.rank < Scope.PACKAGE.rank:
+            return self._of_core(instance.cpus[0])
+        return self._of_many(row)
+
+    def _of_core(self, cpu: int) -> Working:
+        topology = self._topology
+        core = topology.row(Scope.CORE, cpu)
+        package = topology.row(Scope.PACKAGE, cpu)
+        cache = topology.row(Scope.L3, cpu)
+        beside = self._with(package, core)
+        alike = self._with(cache, core)
+        cores = len(topology.parts(cache, Scope.CORE)) / max(1, len(topology.parts(package, Scope.CORE)))
+        return Working(1.0, 1.0, min(1.0, cores) / alike, 1.0 / beside, float(beside),
+                       self._traffic.get(package))
+
+    def _of_many(self, row: RowId) -> Working:
+        topology = self._topology
+        everything = {topology.rows(Scope.CORE)[at] for at in topology.parts(row, Scope.CORE)}
+        mine = self._inside(row) or frozenset(everything)
+        weight = {core: self._weight(core) for core in everything}
+        packages = topology.parts(row, Scope.PACKAGE) if row.scope is Scope.SYSTEM else ()
+        rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
+        traffic = [self._traffic[one] for one in rows if one in self._traffic]
+        return Working(
+            float(len(mine)), sum(weight[core] for core in mine) / sum(weight.values()),
+            self._share(row, Scope.L3, mine), self._share(row, Scope.PACKAGE, mine) if packages else 1.0,
+            float(len(mine)), sum(traffic) if len(traffic) == len(rows) else None,
+        )
+
+    def _inside(self, outer: RowId) -> frozenset[RowId]:
+        """The working cores inside a row."""
+        found = self._known.get(outer)
+        if found is None:
+            rows = self._topology.rows(Scope.CORE)
+            found = frozenset(rows[at] for at in self._topology.parts(outer, Scope.CORE)) & self._cores
+            self._known[outer] = found
+        return found
+
+    def _with(self, outer: RowId, core: RowId) -> int:
+        """How many cores inside a row work if this one does."""
+        inside = self._inside(outer)
+        return len(inside) + (core not in inside)
+
+    def _share(self, outer: RowId, scope: Scope, mine: frozenset[RowId]) -> float:
+        """The share of the instances of a scope that have one of these cores."""
+        topology = self._topology
+        inside = topology.parts(outer, scope)
+        cores, rows = topology.rows(Scope.CORE), topology.rows(scope)
+        used = sum(any(cores[at] in mine for at in topology.parts(rows[one], Scope.CORE)) for one in inside)
+        return used / len(inside) if used else 1.0
+
+    def _weight(self, core: RowId) -> float:
+        instance = self._topology.instance(core)
+        kind = None if instance is None else self._topology.places[instance.cpus[0]].core_type
+        return self._weights.get(kind, 1.0)
+
+
+def _working_cores(topology: Topology, speeds: Mapping[RowId, Speed | None]) -> frozenset[RowId]:
+    flops: dict[RowId, float] = {}
+    moved: dict[RowId, float] = {}
+    for row, speed in speeds.items():
+        instance = topology.instance(row)
+        if speed is None or instance is None or not instance.cpus:
+            continue
+        core = topology.row(Scope.CORE, instance.cpus[0])
+        flops[core] = flops.get(core, 0.0) + speed.flops
+        moved[core] = moved.get(core, 0.0) + (speed.bytes or 0.0)
+    return frozenset(core for amounts in (flops, moved) for core, amount in amounts.items()
+                     if amount > 0 and amount >= _AT_WORK * max(amounts.values()))
+
+
+def divided(roofs: RoofSet, working: Working, *, whole: RoofSet | None = None, one: RoofSet | None = None) -> RoofSet:
+    """The roofs that a row has while so much works.
+
+    Args:
+        roofs: of all cores of the row, as if nothing else ran.
+        working: what works.
+        whole: for a row of one core, the roofs of all cores of its package.
+        one: for a larger row, those of one core: many cores reach no more than so many times that.
+    """
+    levels = {slant.level for slant in roofs.bandwidths}
+    # of a spec sheet, memory that gives more than one core takes from its caches is no roof while it works alone
+    more = () if whole is None else (slant for slant in whole.bandwidths
+                                     if slant.level in SHARED and slant.level not in levels)
+    slants = tuple(replace(slant, rate=_rate(slant, working, whole, one)) for slant in (*roofs.bandwidths, *more))
+    own = [slant.rate for slant in slants if slant.level not in SHARED and slant.mix is Mix.LOADS]
+    return replace(
+        roofs,
+        peaks=tuple(replace(peak, flops=peak.flops * working.capacity) for peak in roofs.peaks),
+        bandwidths=tuple(slant for slant in slants if slant.level not in SHARED or slant.evidence is not None
+                         or slant.rate < min(own, default=math.inf)),
+        working=_words(roofs, working),
+    )
+
+
+def _rate(slant: Bandwidth, working: Working, whole: RoofSet | None, one: RoofSet | None) -> float:
+    if slant.level not in SHARED:
+        return slant.rate * working.capacity
+    share = working.memory if slant.level == "DRAM" else working.third
+    if whole is not None:
+        all_of_it = _same(whole, slant)
+        return slant.rate if all_of_it is None else min(slant.rate, share * all_of_it)
+    alone = None if one is None else _same(one, slant)
+    return slant.rate * share if alone is None else min(slant.rate * share, alone * working.cores)
+
+
+def _same(roofs: RoofSet, slant: Bandwidth) -> float | None:
+    """The rate of the same level and mix in another set, else the highest of that level."""
+    rates = {one.mix: one.rate for one in roofs.bandwidths if one.level == slant.level}
+    return rates.get(slant.mix, max(rates.values(), default=None))
+
+
+def _words(roofs: RoofSet, working: Working) -> str:
+    if len(roofs.cpus) <= 1:
+        return f"memory shared by {working.beside:.0f} cores" if working.beside > 1 else ""
+    return "" if working.capacity >= 1 else f"those of the {working.cores:.0f} cores at work"
+
+
+def used_of(working: Working, dram: float | None) -> float | None:
+    """The share of the memory's bandwidth that is in use, as its controllers count it; None where nobody counts.
+
+    Args:
+        working: of a row.
+        dram: bytes per second of all memory that its cores share.
+    """
+    return None if working.traffic is None or not dram else working.traffic / dram

@@ -1,0 +1,122 @@
+"""What a core does in a cycle, by microarchitecture, and the spec sheets of whole chips: tables for theoretical roofs.
+
+Everything here is theory: design limits that documents state, none of it measured. The numbers are in `cores.toml` and
+`chips.toml`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import InternalError
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import WrongKindError, each, text, wholes
+
+CORES: Final = FactFile("features/roofline/cores.toml")
+CHIPS: Final = FactFile("features/roofline/chips.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Design limits of one core.
+
+    Attributes:
+        name: microarchitecture.
+        widths: ((name, bits), ...) of vector registers in ascending order, without scalar.
+        units: arithmetic units that work on registers of that many bits, as {bits: (add, mul, fma)} instructions each
+            cycle; scalar under 0. add and mul are those issued together when half of the instructions are either.
+        load: bytes loaded each cycle by {bits}, scalar doubles under 0; only the widths that are surely so.
+        store: bytes stored each cycle, likewise.
+        both: bytes each cycle of 2 loads : 1 store, likewise.
+        l2: bytes each cycle between L1 and L2; None where no document here says.
+        l3: likewise for L3.
+        l2_shared: bytes each cycle of an L2 that several cores share, all of them together; None for a core's own.
+    """
+
+    name: str
+    widths: tuple[tuple[str, int], ...]
+    units: Mapping[int, tuple[int, int, int]]
+    load: Mapping[int, int]
+    store: Mapping[int, int]
+    both: Mapping[int, int]
+    document: str
+    l2: int | None = None
+    l3: int | None = None
+    l2_shared: int | None = None
+
+    @property
+    def fused(self) -> bool:
+        """Whether there is a fused multiply-add."""
+        return any(fma for _, _, fma in self.units.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A spec sheet.
+
+    Attributes:
+        name: the word for --theory.
+        core: name of a `Core`.
+        cores: on the chip.
+        hertz: at which the paper's or sheet's numbers hold.
+        dram: bytes per second of all memory channels.
+    """
+
+    name: str
+    core: str
+    cores: int
+    hertz: float
+    dram: float
+    document: str
+
+
+@functools.cache
+def core_of(name: str) -> Core:
+    """The design limits of a microarchitecture.
+
+    Raises:
+        InternalError: it is in no table.
+    """
+    return CORES.row(
+        Core, name, {"name": name, **_table(CORES, name)}, widths=each(_width), units=_units, load=_by_bits,
+        store=_by_bits, both=_by_bits,
+    )  # fmt: skip
+
+
+def chip_of(name: str) -> Chip:
+    """The spec sheet of a chip.
+
+    Raises:
+        InternalError: it is in no table.
+    """
+    return CHIPS.row(Chip, name, {"name": name, **_table(CHIPS, name)})
+
+
+def _table(file: FactFile, name: str) -> Mapping[str, object]:
+    found = file.find(name)
+    if found is None:
+        raise InternalError(f"turbotui/{file.path} has no table {name}")
+    return found
+
+
+def _width(value: object) -> tuple[str, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise WrongKindError("the name of a register and its bits")
+    return text(value[0]), wholes(value[1:])[0]
+
+
+def _units(value: object) -> Mapping[int, tuple[int, int, int]]:
+    rows = each(wholes)(value)
+    if any(len(row) != 4 for row in rows):
+        raise WrongKindError("lists of bits, add, mul and fma")
+    return {bits: (add, mul, fma) for bits, add, mul, fma in rows}
+
+
+def _by_bits(value: object) -> Mapping[int, int]:
+    rows = each(wholes)(value)
+    if any(len(row) != 2 for row in rows):
+        raise WrongKindError("lists of bits and bytes")
+    return {row[0]: row[1] for row in rows}

@@ -1,0 +1,147 @@
+"""Measured roofs kept for the next time: a JSON file for each CPU model and number of CPUs, in the user's data folder.
+
+Folder: $XDG_DATA_HOME/turbotui/roofs, ~/.local/share by default (XDG Base Directory Specification 0.8).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofEvidence, RoofSet, alike_levels
+from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.machine import Machine
+from turbotui.machine.own_files import data_folder, replace_file
+from turbotui.quantities.documents import parse_json
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.rows import WrongKindError, make_row, named, tables, text, valued
+from turbotui.untrusted import json_text
+
+FORMAT: Final = 2
+"""Format 1 had disturbed roofs among the others, timed by the wall clock, and an L3 as large as a hypervisor said."""
+_LARGEST: Final = 1 << 24  # bytes of a file: hundreds of sets
+
+
+def folder(environment: Mapping[str, str]) -> str:
+    """The folder in which roofs are kept."""
+    return os.path.join(data_folder(environment), "roofs")
+
+
+def file_name(machine: Machine) -> str:
+    """A name for this model, stepping, number of CPUs and whether it is virtual."""
+    model = machine.model
+    numbers = [str(number) for number in (model.family, model.model, model.stepping, model.implementer, model.part)
+               if number is not None]
+    words = [model.vendor, model.name, *numbers, f"{len(machine.topology.present)}cpus",
+             "virtual" if model.hypervisor else ""]
+    return re.sub(r"[^A-Za-z0-9.+]+", "-", " ".join(word for word in words if word)).strip("-") + ".json"
+
+
+def to_json(roofs: RoofSet) -> dict[str, object]:
+    """A set of roofs in SI units, every key named after its attribute."""
+    return {
+        "machine": roofs.machine,
+        "origin": roofs.origin.value,
+        "threads": roofs.threads,
+        "cpus": list(roofs.cpus),
+        "hertz": roofs.hertz,
+        "peaks": [
+            {"isa": one.isa, "bits": one.bits, "precision": one.precision.word, "operation": one.operation.value,
+             "flops": one.flops, **_evidence_json(one.evidence)}
+            for one in roofs.peaks
+        ],
+        "bandwidths": [
+            {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
+             **({"at_most": True} if one.at_most else {}), **_evidence_json(one.evidence)}
+            for one in roofs.bandwidths
+        ],
+        "cores": [{"kind": one.kind, "name": one.name, "cores": one.cores, "hertz": one.hertz}
+                  for one in roofs.groups],
+        "notes": list(roofs.notes),
+        "when": roofs.when,
+    }
+
+
+def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
+    if evidence is None:
+        return {}
+    return {"evidence": {
+        "median": evidence.median, "spread": evidence.spread, "rounds": evidence.rounds, "hertz": evidence.hertz,
+        "shape": evidence.shape, "share": evidence.share, "bytes": evidence.bytes,
+        "disturbed": evidence.disturbed, "disturbances": list(evidence.disturbances),
+    }}
+
+
+def from_json(value: Mapping[str, object]) -> RoofSet:
+    """The set that `to_json` wrote.
+
+    Raises:
+        ValueError: the object is damaged.
+    """
+    found = make_row(
+        RoofSet, _renamed(value, cores="groups"), origin=valued(Origin), peaks=tables("{}", _peak),
+        bandwidths=tables("{}", _bandwidth), groups=tables("{}", lambda one: make_row(CoreGroup, one)),
+    )  # fmt: skip
+    # Sets stored by versions that did not look for alike levels say it too.
+    alike = alike_levels(found.bandwidths) if found.origin is Origin.MEASURED else ()
+    return replace(found, notes=tuple(dict.fromkeys((*found.notes, *alike))))
+
+
+def _peak(value: Mapping[str, object]) -> Peak:
+    return make_row(Peak, value, precision=lambda word: named(Precision)(text(word).upper()),
+                    operation=valued(Operation), evidence=_evidence)
+
+
+def _bandwidth(value: Mapping[str, object]) -> Bandwidth:
+    return make_row(Bandwidth, _renamed(value, bytes_per_second="rate"), mix=_mix, evidence=_evidence)
+
+
+def _mix(value: object) -> Mix:
+    found = next((one for one in Mix if one.word == value), None)
+    if found is None:
+        raise WrongKindError(f"one of {', '.join(one.word for one in Mix)}")
+    return found
+
+
+def _evidence(value: object) -> RoofEvidence:
+    if not isinstance(value, dict):
+        raise WrongKindError("an object")
+    return make_row(RoofEvidence, {key: one for key, one in value.items() if key != "disturbed"})
+
+
+def _renamed(value: Mapping[str, object], **names: str) -> dict[str, object]:
+    return {names.get(key, key): one for key, one in value.items()}
+
+
+def load(path: str) -> tuple[RoofSet, ...]:
+    """The stored sets of a file; empty where there is no file, or one that is damaged or of another format."""
+    try:
+        data = parse_json(read_given(path, _LARGEST).data)
+        if not isinstance(data, dict) or data["format"] != FORMAT:
+            return ()
+        # what is disturbed is not stored; a file that has some of it was written by hand
+        return tuple(one for one in tables("{}", from_json)(data["sets"]) if not one.disturbed)
+    except (GivenFileError, ValueError, KeyError):
+        return ()  # it is measured again and written afresh
+
+
+def store(path: str, sets: Sequence[RoofSet]) -> None:
+    """Write sets to a file, in one step, keeping stored sets of other choices of CPUs; disturbed sets are left out.
+
+    Raises:
+        TurbotuiError: the folder cannot be written.
+    """
+    sets = [one for one in sets if not one.disturbed]
+    if not sets:
+        return
+    kept = [one for one in load(path) if one.threads not in {new.threads for new in sets}]
+    data = {"format": FORMAT, "sets": [to_json(one) for one in (*kept, *sets)]}
+    try:
+        replace_file(path, json_text(data, indent=1))
+    except OSError as error:
+        raise TurbotuiError(f"the roofs cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error

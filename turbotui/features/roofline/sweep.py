@@ -1,0 +1,104 @@
+"""How large the last cache is for the one who measures: by a sweep of working sets, not by what is described.
+
+A virtual machine describes its host's L3 and gets what others leave of it; a hypervisor that describes none has one all
+the same. The rate of loads over ever larger sets tells: it stays on the L3's plateau while the set fits, and falls to
+that of memory where it does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.features.roofline.roofs import ALIKE
+from turbotui.machine.caches import Cache
+
+_FIRST: Final = 2  # times the L2: little of a set of that size is left in it from one walk to the next
+_STEP: Final = 2**0.5
+_FLAT: Final = 0.1  # rates that differ by less are those of one level
+_BEYOND: Final = 4  # times the largest cache that is described: there a set lies in memory
+_LEAST_END: Final = 256 << 20  # bytes up to which a virtual machine is swept, whatever it describes
+_MEMORY_SHARE: Final = 0.25  # of the available memory
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdLevel:
+    """The result of a sweep over working sets: the last cache as large as it was found.
+
+    Attributes:
+        caches: as described, with the L3 as large as it was found to be, or without one.
+        memory: bytes of a set that lies in memory; 0 where the sweep does not tell.
+        note: a sentence where what was found is not what is described.
+    """
+
+    caches: tuple[Cache, ...]
+    memory: int = 0
+    note: str = ""
+
+
+def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], available: int | None, *,
+                     virtual: bool) -> ThirdLevel:
+    """The caches with the L3 that loads really meet.
+
+    Args:
+        caches: of the CPU that the rates are of.
+        rate: bytes per second of loads over a working set of so many bytes, by one thread.
+        available: bytes of memory that may be had (MemAvailable); None where unknown.
+        virtual: whether a hypervisor describes the caches.
+    """
+    inner = [cache for cache in caches if cache.level < 3]
+    described = next((cache for cache in caches if cache.level == 3), None)
+    if not inner or (described is None and not virtual):
+        return ThirdLevel(tuple(caches))
+    start = _FIRST * inner[-1].size
+    end = _BEYOND * max(cache.size for cache in caches)
+    end = max(end, _LEAST_END) if virtual else end
+    if available is not None:
+        end = min(end, int(available * _MEMORY_SHARE))
+    seen = list(_sweep(rate, start, end))
+    if len(seen) < 3:
+        return ThirdLevel(tuple(caches))
+    found = _edge(seen)
+    without = tuple(cache for cache in caches if cache.level != 3)
+    if found is None:
+        words = "" if described is None else (
+            f"no L3 roof: loads over {start >> 10:,} KiB are hardly faster than over {seen[-1][0] >> 20:,} MiB: this "
+            f"machine gets little of the {described.size >> 20:,} MiB of L3 that it reports, or memory is as fast")
+        return ThirdLevel(without, seen[-1][0], words)
+    memory = seen[-1][0]
+    if described is not None and found >= described.size:
+        return ThirdLevel(tuple(caches), memory)  # the sweep's steps are coarser than what is described
+    cpus = inner[-1].cpus if described is None else described.cpus
+    third = Cache(3, found, cpus) if described is None else replace(described, size=found)
+    said = "no L3" if described is None else f"{described.size >> 20:,} MiB"
+    # Steps are coarse, and the last sets of a plateau are met by prefetching: that is no other size than described.
+    alike = described is not None and found * 2 >= described.size
+    note = "" if alike else f"L3: about {max(1, found >> 20):,} MiB by a sweep of sizes; {said} reported"
+    return ThirdLevel((*without, described if alike and described is not None else third), memory, note)
+
+
+def _sweep(rate: Callable[[int], float], start: int, end: int) -> Iterator[tuple[int, float]]:
+    """(bytes, rate) of ever larger sets, until they lie in memory: the rate has fallen, and falls no further."""
+    rates: list[float] = []
+    for step in itertools.count():
+        size = round(start * _STEP**step)
+        if size > end:
+            return
+        rates.append(rate(size))
+        yield size, rates[-1]
+        last = rates[-4:]
+        if len(last) == 4 and max(rates) > min(last) * (1 + ALIKE) and max(last) <= min(last) * (1 + _FLAT):
+            return
+
+
+def _edge(seen: Sequence[tuple[int, float]]) -> int | None:
+    """The largest set whose rate is nearer to that of the first ones than to memory's; None where all are alike."""
+    top = max(speed for _size, speed in seen[:2])
+    memory = min(speed for _size, speed in seen[-2:])
+    if top <= memory * (1 + ALIKE):
+        return None
+    between = math.sqrt(top * memory)
+    return max((size for size, speed in seen if speed >= between), default=None)

@@ -1,0 +1,85 @@
+"""What `turbotui roofline` prints for people: tables and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.commands.formats import text_lines
+from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.plot import Plot, PlotMark, build_plot
+from turbotui.features.roofline.result import Result
+from turbotui.features.roofline.result_tables import behaviour_table, total_table, working_table
+from turbotui.features.roofline.roofs import BINDING, NOTHING_BINDS, Bound, RoofSet
+from turbotui.features.roofline.roofs_text import draw_plot
+from turbotui.tables.envelope import Envelope
+
+_SHOWN: Final = 12
+"""Phases of the course that are told in text."""
+_MARKS = {"scalar": "s", "SSE": "x", "NEON": "x", "AVX": "a", "AVX-512": "z", "SVE": "z"}
+
+
+def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, coloured: bool) -> Iterator[str]:
+    """The whole report."""
+    if envelope.label:
+        yield f"# {envelope.label}"
+    yield f"{result.title}; {result.counted}"
+    yield from (f"roofs: {words}" for words in dict.fromkeys(choice.source for choice in result.roofs.values()))
+    main = result.main
+    if main:
+        yield ""
+        yield from text_lines(envelope, total_table(result))
+        if any(total.verdict is not None and total.verdict.bound is Bound.NONE for total in result.totals()):
+            yield (f"{NOTHING_BINDS}: less than {100 * BINDING:.0f} % of the nearest roof, which is named, is "
+                   "reached")
+        yield ""
+        yield from text_lines(envelope, working_table(result))
+        yield ""
+        yield from course_lines(envelope, result)
+    yield _energy(result)
+    yield from (f"note: {note}" for note in result.notes)
+    roofs = result.drawn(main) if main else None
+    if plot and roofs is not None:
+        drawn = plot_of(roofs, main)
+        yield from ("", drawn.title, draw_plot(drawn, width, coloured), *_legend(drawn))
+
+
+def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint]) -> Plot:
+    """The roofs with every interval as a point."""
+    marks = [PlotMark(point.intensity or 0.0, point.gflops, _MARKS.get(point.dominant, "*")) for point in points]
+    return build_plot(roofs, marks)
+
+
+def _legend(plot: Plot) -> list[str]:
+    used = {mark.label for mark in plot.points}
+    words = [f"{mark} {'/'.join(name for name in _MARKS if _MARKS[name] == mark)}"
+             for mark in dict.fromkeys(_MARKS.values()) if mark in used]
+    lines = [f"  {number}  {line.name}" for number, line in enumerate(plot.lines, start=1)]
+    meetings = "ridge points (o) [flop/byte]: " + ", ".join(mark.label for mark in plot.ridges)
+    return [*lines, meetings, *(["intervals by dominating width: " + ", ".join(words)] if words else [])]
+
+
+def course_lines(envelope: Envelope, result: Result) -> Iterator[str]:
+    """The behaviours of the row whose course is shown, and when it has which; nothing where it has one."""
+    name = result.main[0].name
+    phases = result.phases(name)
+    if len(phases) < 2:
+        return
+    yield f"phases of {name}, by place and width"
+    yield from text_lines(envelope, behaviour_table(result, [name]))
+    changes = [one.phase.seconds for one in phases if one.number is None]
+    if changes:
+        yield f"{sum(changes):.2f} s of change between them belong to none"
+    steady = [one for one in phases if one.phase.intervals > 1]
+    if steady:
+        course = ", ".join(f"{one.phase.start:.1f} s: {one.number}" for one in steady[:_SHOWN])
+        yield f"course: {course}{f' and {len(steady) - _SHOWN} more' if len(steady) > _SHOWN else ''}"
+    yield ""
+
+
+def _energy(result: Result) -> str:
+    if result.joules is None:
+        return f"energy: not known{f': {result.why_no_energy.sentence()}' if result.why_no_energy else ''}"
+    watts = "" if result.watts is None else f", {result.watts:.1f} W"
+    efficiency = "" if result.efficiency is None else f"; {result.efficiency:.4g} GFLOP/s per W"
+    return f"energy of all packages: {result.joules:.1f} J{watts}{efficiency}"

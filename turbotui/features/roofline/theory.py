@@ -1,0 +1,267 @@
+"""Roofs from the spec sheet: design limits each cycle times the clock times the cores, and the memory's bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.errors import MachineError, UsageError
+from turbotui.features.roofline.dram import Dram, dram_of
+from turbotui.features.roofline.measuring import machine_title
+from turbotui.features.roofline.recognition import core_name
+from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofSet
+from turbotui.features.roofline.spec_sheets import CHIPS, CORES, Core, chip_of, core_of
+from turbotui.machine.caches import read_caches
+from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.scope import Scope
+
+_CLOCK_FILES: Final = (
+    ("base_frequency", "base clock"),  # intel_pstate
+    ("amd_pstate_max_freq", "highest clock"),
+    ("cpuinfo_max_freq", "highest clock"),
+)
+"""Files of cpufreq in kHz, the one whose clock all cores can hold first (kernel admin-guide/pm/cpufreq.rst)."""
+_FLAGS: Final = {"AVX": "avx", "AVX-512": "avx512f", "SVE": "sve"}
+"""What /proc/cpuinfo calls the instructions of a width that can be turned off; SSE2 and Neon belong to every 64-bit
+core (AMD64 Architecture Programmer's Manual vol. 1, 4.1; Arm Architecture Reference Manual, A1.5)."""
+_MOVES: Final = {False: "turbo and vector licences move it", True: "all cores together seldom reach it"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cores:
+    """Cores of one kind.
+
+    Attributes:
+        kind: "P", "E", "LP"; "" where there is one kind.
+        core: their design limits.
+        cpus: the first CPU of each.
+        hertz: their clock.
+        where: where the clock is from.
+        l2: bytes each cycle between the L1s and L2s of all of them; None where no document says.
+    """
+
+    kind: str
+    core: Core
+    cpus: tuple[int, ...]
+    hertz: float
+    where: str
+    l2: float | None
+
+    @property
+    def scale(self) -> float:
+        """Cycles a second of all of them."""
+        return self.hertz * len(self.cpus)
+
+
+def chip_roofs(name: str, threads: str) -> RoofSet:
+    """The roofs of a chip of the table.
+
+    Args:
+        name: such as "i7-3770K", or of its microarchitecture, in any case.
+        threads: "one" or "all".
+
+    Raises:
+        UsageError: no such chip.
+    """
+    chips = [chip_of(key) for key in CHIPS.names()]
+    chip = next((chip for chip in chips if chip.name.lower() == name.lower()), None)
+    chip = chip or next((chip for chip in chips if chip.core.lower() == name.lower()), None)
+    if chip is None:
+        known = next((core for core in CORES.names() if core.lower() == name.lower()), None)
+        if known is not None:
+            raise UsageError(f"{known} is a microarchitecture, which has no clock and no number of cores: --theory "
+                             f"alone computes roofs of the machine it runs on, and chips are: {_listed(CHIPS)}")
+        raise UsageError(f"no spec sheet for {name}; there are: {_listed(CHIPS)}")
+    cpus = tuple(range(1 if threads == "one" else chip.cores))
+    core = core_of(chip.core)
+    cores = _Cores("", core, cpus, chip.hertz, "", None if core.l2 is None else float(core.l2 * len(cpus)))
+    dram = Dram(chip.dram, False, "")
+    return _roofs((cores,), chip.name, threads, dram, 1.0, notes=(), sources=(chip.document,))
+
+
+def _listed(file: FactFile) -> str:
+    return ", ".join(file.names())
+
+
+def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, highest: bool = False) -> RoofSet:
+    """The theoretical roofs of a machine, real or simulated: clock from cpufreq, cores from the topology.
+
+    Cores of several kinds are added up, each with its own sheet and clock.
+
+    Args:
+        machine: whose.
+        threads: "one", "all" or the CPU set, for people.
+        cpus: the CPUs; siblings count once.
+        highest: at the highest clock that cpufreq knows, which no core passes, instead of the one that all can hold.
+
+    Raises:
+        MachineError: its microarchitecture is in no table, or its clock cannot be read.
+    """
+    kinds = dict.fromkeys(machine.topology.places[cpu].core_type for cpu in cpus)
+    groups: list[_Cores] = []
+    left_out: list[str] = []
+    for kind in sorted(kinds, key=lambda one: _place(machine, one)):
+        name = core_name(machine.model, kind)
+        if not name:
+            left_out.append(kind or "")
+            continue
+        mine = tuple(cpu for cpu in cpus if machine.topology.places[cpu].core_type == kind)
+        groups += _cores(machine, kind or "", _executable(core_of(name), machine), mine, highest=highest)
+    if not groups:
+        of = f"cores of kind {', '.join(left_out)} of " if any(left_out) else ""
+        raise MachineError(f"no spec sheet for {of}{machine_title(machine)}; there are: {_listed(CORES)}, and the "
+                           f"chips {_listed(CHIPS)}. Measure instead: turbotui roofs")
+    notes = [f"clock: {groups[0].where}; {_MOVES[highest]}"]
+    if left_out:
+        notes.append(f"without the cores of kind {', '.join(left_out)}, for which there is no spec sheet: together the "
+                     "cores can do more")
+    packages = machine.topology.instances(Scope.PACKAGE)
+    there = {machine.topology.row(Scope.PACKAGE, cpu) for cpu in cpus}
+    dram = dram_of(machine)
+    if dram.rate is not None and len(there) < len(packages):
+        dram = replace(dram, note=f"{dram.note}; of that the share of {len(there)} of {len(packages)} packages")
+    return _roofs(groups, machine_title(machine), threads, dram, len(there) / max(1, len(packages)), notes=tuple(notes),
+                  sources=())
+
+
+def _executable(core: Core, machine: Machine) -> Core:
+    """The core without the widths that this machine's flags lack: firmware or a hypervisor has turned them off."""
+    flags = machine.model.flags
+    return replace(core, widths=tuple((name, bits) for name, bits in core.widths
+                                      if not flags or _FLAGS.get(name, "") in {"", *flags}))
+
+
+def _place(machine: Machine, kind: str | None) -> int:
+    known = machine.topology.core_types
+    return known.index(kind) if kind in known else len(known)
+
+
+def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, highest: bool) -> Iterator[_Cores]:
+    """Cores of one kind by their clocks, which differ where some are favoured, or on an island of low power."""
+    firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
+    clocks: dict[tuple[float, str], list[int]] = {}
+    for cpu in firsts:
+        clocks.setdefault(_clock(machine, cpu, highest=highest), []).append(cpu)
+    for (hertz, where), mine in sorted(clocks.items(), reverse=True):
+        yield _Cores(kind, core, tuple(mine), hertz, where, _second_level(machine.host, core, mine))
+
+
+def _second_level(host: Host, core: Core, cpus: Sequence[int]) -> float | None:
+    """Bytes each cycle of all L2s of these cores: of a shared L2 no more than it gives all of its cores."""
+    if core.l2 is None or core.l2_shared is None:
+        return None if core.l2 is None else float(core.l2 * len(cpus))
+    left, total = set(cpus), 0
+    for cpu in cpus:
+        if cpu in left:
+            sharing = next((cache.cpus for cache in read_caches(host, cpu) if cache.level == 2), frozenset({cpu}))
+            together = left & (sharing | {cpu})
+            left -= together
+            total += min(len(together) * core.l2, core.l2_shared)
+    return float(total)
+
+
+def _clock(machine: Machine, cpu: int, *, highest: bool) -> tuple[float, str]:
+    base = f"/sys/devices/system/cpu/cpu{cpu}/cpufreq"
+    for file, word in _CLOCK_FILES[1:] if highest else _CLOCK_FILES:
+        try:
+            return int(machine.host.read_text(f"{base}/{file}")) * 1e3, f"{word} ({file})"
+        except (HostError, ValueError):
+            continue
+    if machine.model.mhz:
+        return machine.model.mhz * 1e6, "/proc/cpuinfo"
+    raise MachineError("the clock cannot be read: there is no cpufreq and no MHz in /proc/cpuinfo; measure instead")
+
+
+def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share: float, *, notes: tuple[str, ...],
+           sources: tuple[str, ...]) -> RoofSet:
+    limits = {cores.core.document: None for cores in groups}
+    caches = _added_bandwidths([tuple(_bandwidths(cores)) for cores in groups])
+    dram = _below(dram, share, caches)
+    missing = [level for level in ("L1", "L2", "L3") if all(slant.level != level for slant in caches)]
+    said = [*notes, *([dram.note] if dram.note else [])]
+    if missing:
+        said.append(f"no roof of {' and '.join(missing)}: no document states the bandwidth"
+                    + (" for every kind of core" if len(groups) > 1 else ""))
+    return RoofSet(
+        machine=title,
+        origin=Origin.THEORY,
+        threads=threads,
+        cpus=tuple(cpu for cores in groups for cpu in cores.cpus),
+        hertz=groups[0].hertz,
+        peaks=_added_peaks([tuple(_peaks(cores)) for cores in groups]),
+        bandwidths=(*caches, *_memory(groups[0].core, dram, share)),
+        notes=(*said, *(f"design limits: {source}" for source in limits),
+               *(source for source in sources if source not in limits)),
+        groups=tuple(CoreGroup(cores.kind, cores.core.name, len(cores.cpus), cores.hertz) for cores in groups),
+    )
+
+
+def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
+    """Streams that all kinds of core can execute, added up."""
+    found = [[peak for peak in (_same_peak(one, others) for others in each) if peak is not None] for one in each[0]]
+    return tuple(replace(one[0], flops=sum(peak.flops for peak in one)) for one in found if len(one) == len(each))
+
+
+def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
+    wanted = (one.isa, one.precision, one.operation)
+    return next((peak for peak in others if (peak.isa, peak.precision, peak.operation) == wanted), None)
+
+
+def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
+    found = [[slant for slant in (_same_slant(one, others) for others in each) if slant is not None]
+             for one in each[0]]
+    return tuple(replace(one[0], rate=sum(slant.rate for slant in one)) for one in found if len(one) == len(each))
+
+
+def _same_slant(one: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:
+    wanted = (one.level, one.mix, one.isa)
+    return next((slant for slant in others if (slant.level, slant.mix, slant.isa) == wanted), None)
+
+
+def _peaks(cores: _Cores) -> Iterator[Peak]:
+    """Add and mul alone use their own units; mixed, both at once; fused, both flops of each unit."""
+    core = cores.core
+    for name, bits in (("scalar", 0), *core.widths):
+        add, mul, fma = core.units[bits]
+        for precision in (Precision.DOUBLE, Precision.SINGLE):
+            lanes = bits // 8 // precision.value or 1
+            rates = [(Operation.ADD, add), (Operation.MUL, mul)]
+            rates.append((Operation.FMA, 2 * fma) if core.fused else (Operation.ADD_MUL, add + mul))
+            for operation, each in rates:
+                yield Peak(name, bits or 8 * precision.value, precision, operation, each * lanes * cores.scale)
+
+
+def _bandwidths(cores: _Cores) -> Iterator[Bandwidth]:
+    core = cores.core
+    for name, bits in (("scalar", 0), *core.widths):
+        for mix, table in ((Mix.LOADS, core.load), (Mix.TWO_ONE, core.both), (Mix.STORES, core.store)):
+            if bits in table:
+                yield Bandwidth("L1", mix, name, table[bits] * cores.scale)
+    widest = core.widths[-1][0]
+    if cores.l2 is not None:
+        yield Bandwidth("L2", Mix.LOADS, widest, cores.l2 * cores.hertz)
+    if core.l3 is not None:
+        yield Bandwidth("L3", Mix.LOADS, widest, core.l3 * cores.scale)
+
+
+def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
+    """Memory that gives more than these cores take from their caches is no roof of theirs."""
+    rate = dram.of(share)
+    level = min((one for one in caches if one.mix is Mix.LOADS and one.isa == caches[-1].isa),
+                key=lambda one: one.rate, default=None)
+    if rate is None or level is None or rate < level.rate:
+        return dram
+    return Dram(None, dram.at_most, f"no DRAM roof: memory gives {rate / 1e9:.4g} GB/s{' at most' * dram.at_most}, and "
+                                    f"these cores take no more than {level.rate / 1e9:.4g} GB/s from {level.level}. "
+                                    f"{dram.note}")
+
+
+def _memory(core: Core, dram: Dram, share: float) -> Iterator[Bandwidth]:
+    rate = dram.of(share)
+    if rate:
+        yield Bandwidth("DRAM", Mix.LOADS, core.widths[-1][0], rate, at_most=dram.at_most)

@@ -1,0 +1,127 @@
+"""`turbotui roofline`: where a command, or what runs on this machine, stands below the machine's roofs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.watching import named_host, parse_interval
+from turbotui.errors import MachineError, UsageError
+from turbotui.features.roofline.engine import count_command, count_machine
+from turbotui.features.roofline.export import svg_text
+from turbotui.features.roofline.point_table import point_table
+from turbotui.features.roofline.result import Result
+from turbotui.features.roofline.result_tables import TABLES, result_tables
+from turbotui.features.roofline.text import plot_of, report_lines
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.machine import read_machine
+from turbotui.quantities.roofline import Sizing, WidthModel
+from turbotui.quantities.scope import Scope
+from turbotui.tables.csv_lines import csv_text
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.saving import write_new
+
+_INTERVALS = 10
+_BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default="1", help="seconds between two points (1)")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int,
+                        help=f"end after so many; without a command {_INTERVALS}, with one when it ends")
+    parser.add_argument("-c", "--cpu", metavar="SET", help="without a command: only these CPUs")
+    parser.add_argument("--by", choices=list(_BY), default="machine",
+                        help="without a command: rows beside the whole machine (default none)")
+    parser.add_argument("--width", metavar="mix|precision|BYTES", default="mix",
+                        help="bytes of a load or store where the core does not count them: the mean width of the "
+                             "floating-point instructions, 4 or 8 by precision, or a number")
+    parser.add_argument("--theory", action="store_true", help="roofs of the spec sheet even where some were measured")
+    add_format_arguments(parser, TABLES)
+    parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
+    parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
+    parser.add_argument("--no-plot", action="store_true", help="only the tables")
+    parser.add_argument("command", nargs="*", metavar="command",
+                        help="after --: run this and count it and all that it starts; with --machine the name of a "
+                             "simulated application (turbotui machines)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count, then print."""
+    interval = parse_interval(arguments.interval)
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    sizing = parse_width(arguments.width)
+    for path in (arguments.csv, arguments.svg):
+        if path is not None and os.path.exists(path):
+            raise UsageError(f"{path} exists already, and is not written over: give another name")
+    host = _host(arguments)
+    here = host.kind is HostKind.REAL
+    if arguments.command and host.kind is HostKind.RECORDED:
+        raise UsageError("a command runs on this machine, not on a recorded one: leave one of them out")
+    if arguments.command and here:
+        if arguments.cpu is not None or arguments.by != "machine" or arguments.intervals is not None:
+            raise UsageError("--cpu, --by and -n are for whole machines: a command is counted wherever it runs, "
+                             "until it ends")
+        result = count_command(read_machine(host), arguments.command, interval, sizing=sizing, theory=arguments.theory)
+    else:
+        cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
+        result = count_machine(read_machine(host, cpus), interval, arguments.intervals or _INTERVALS, cpus=cpus,
+                               by=_BY[arguments.by], sizing=sizing, theory=arguments.theory)
+    envelope = Envelope(result.host, result.kind, time.time_ns(), result.seconds,
+                        facts={"processor": result.title, "counted": result.counted}, notes=result.notes)
+    if arguments.csv is not None:
+        write_new(arguments.csv, csv_text(envelope, point_table(result.points)))
+    if arguments.svg is not None:
+        _write_svg(arguments.svg, result)
+
+    def text() -> Iterator[str]:
+        width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
+        return report_lines(envelope, result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty())
+
+    print_tables(arguments, envelope, result_tables(result), text, marks=True)
+    return result.status if arguments.command else 0
+
+
+def parse_width(text: str) -> Sizing:
+    """Parse --width.
+
+    Raises:
+        UsageError: neither a model nor a positive number of bytes.
+    """
+    if text in ("mix", "precision"):
+        return Sizing(WidthModel.MIX if text == "mix" else WidthModel.PRECISION)
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0 < size <= 256:
+        raise UsageError(f'--width "{text}" is neither mix nor precision nor a number of bytes up to 256')
+    return Sizing(WidthModel.GIVEN, size)
+
+
+def _host(arguments: argparse.Namespace) -> Host:
+    """The machine that is named; with a simulated one the command is one of its applications."""
+    if arguments.machine is not None and arguments.command:
+        if len(arguments.command) != 1:
+            raise UsageError("a simulated machine runs no commands but simulated applications: one word after --")
+        return named_host(f"{arguments.machine}+{arguments.command[0]}", arguments.sysroot)
+    return named_host(arguments.machine, arguments.sysroot)
+
+
+def _write_svg(path: str, result: Result) -> None:
+    points = result.main
+    roofs = result.drawn(points) if points else None
+    if roofs is None:
+        source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
+        raise MachineError(f"there is nothing to draw in {path}: {source}")
+    simulated = "" if result.kind is HostKind.REAL else f"{result.kind.value} machine {result.host}: "
+    title = f"{simulated}{result.title}, {points[0].name}"
+    write_new(path, svg_text(plot_of(roofs, points), points, title=title, notes=result.notes))

@@ -1,0 +1,226 @@
+"""Which roofs a row stands under, and what they say of its place: bound by what, and how far below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from turbotui.errors import MachineError, UsageError
+from turbotui.features.roofline import storage
+from turbotui.features.roofline.live import RooflinePoint
+from turbotui.features.roofline.measuring import threads_of
+from turbotui.features.roofline.roofs import NOTHING_BINDS, Bound, Peak, RoofSet, RoofVerdict, verdict
+from turbotui.features.roofline.sharing import Working, divided, used_of
+from turbotui.features.roofline.theory import machine_roofs
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.scope import RowId, Scope
+
+_MOSTLY = 0.5  # share from which a precision is that of a point
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRoofs:
+    """The roofs for rows of one level.
+
+    Attributes:
+        roofs: None where there are none. As if nothing else ran: `under` has those that count.
+        source: where they are from, or why there are none, for people.
+        whole: for rows of one core, the roofs of all cores of the package, which share its memory.
+        one: for larger rows, the roofs of one core.
+    """
+
+    roofs: RoofSet | None
+    source: str
+    whole: RoofSet | None = None
+    one: RoofSet | None = None
+
+    def under(self, working: Working | None) -> RoofSet | None:
+        """The roofs while so much works; all of them where that is not known."""
+        if self.roofs is None or working is None:
+            return self.roofs
+        return divided(self.roofs, working, whole=self.whole, one=self.one)
+
+    def used(self, working: Working | None) -> float | None:
+        """The share of the memory's bandwidth that its controllers counted; None where nobody counts."""
+        shared = self.whole if self.whole is not None else self.roofs
+        if working is None or shared is None:
+            return None
+        rate = max((slant.rate for slant in shared.bandwidths if slant.level == "DRAM"), default=0.0)
+        return used_of(working, rate if self.whole is not None else rate * working.memory)
+
+    def judge(self, point: RooflinePoint) -> RoofVerdict | None:
+        """Verdict on a point under its share of the roofs; None where it has no place or there are no roofs."""
+        roofs = self.under(point.working)
+        return None if roofs is None else judge(point, roofs, self.used(point.working))
+
+
+def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool = False) -> LevelRoofs:
+    """The roofs that bound a row: measured and stored ones of just those CPUs, else theory at the highest clock.
+
+    A core in turbo would else be said to reach more of its roof than it does.
+
+    Args:
+        machine: real, simulated or recorded.
+        row: a CPU or core (one core's roofs), a package, or the whole machine.
+        environment: says where measured roofs are kept.
+        theory: whether measured roofs are passed over.
+    """
+    topology = machine.topology
+    choice = _alone(machine, row, environment, theory=theory)
+    if choice.roofs is None:
+        return choice
+    instance = topology.instance(row)
+    cpu = topology.cpus[0] if instance is None or not instance.cpus else instance.cpus[0]
+    if row.scope.rank < Scope.PACKAGE.rank:
+        package = _alone(machine, topology.row(Scope.PACKAGE, cpu), environment, theory=theory)
+        return replace(choice, whole=package.roofs)
+    return replace(choice, one=_alone(machine, topology.row(Scope.CORE, cpu), environment, theory=theory).roofs)
+
+
+def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> RoofSet:
+    """The share that some CPUs have of the roofs of more that are alike: those of one of several packages."""
+    share = len(cpus) / len(roofs.cpus)
+    return replace(
+        roofs, threads=threads, cpus=cpus,
+        peaks=tuple(replace(one, flops=one.flops * share) for one in roofs.peaks),
+        bandwidths=tuple(replace(one, rate=one.rate * share) for one in roofs.bandwidths),
+    )
+
+
+def core_weights(machine: Machine) -> Mapping[str | None, float]:
+    """The arithmetic of a core of each kind, by the spec sheet; empty where there is one kind, or no sheet of each."""
+    kinds = machine.topology.core_types
+    found: dict[str | None, float] = {}
+    for kind in kinds if len(kinds) > 1 else ():
+        cpu = next(cpu for cpu, place in machine.topology.places.items() if place.core_type == kind)
+        try:
+            peak = machine_roofs(machine, "one", (cpu,), highest=True).top_peak()
+        except (MachineError, UsageError):
+            return {}
+        if peak is None:
+            return {}
+        found[kind] = peak.flops
+    return found
+
+
+def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool) -> LevelRoofs:
+    """The roofs of a row as if nothing else ran."""
+    if row.scope.rank < Scope.PACKAGE.rank:
+        cpus = _one_core(machine, row)
+        kind = machine.topology.places[cpus[0]].core_type if cpus else None
+        word = "one" if kind is None else f"one {kind}"
+    elif row.scope is Scope.SYSTEM or len(machine.topology.instances(Scope.PACKAGE)) == 1:
+        word, cpus = "all", threads_of(machine, "all", None)
+    else:
+        instance = machine.topology.instance(row)
+        members = frozenset(() if instance is None else instance.cpus)
+        word = "package" if instance is None else f"package {instance.label}"
+        cpus = threads_of(machine, word, members)
+    if machine.host.kind is HostKind.REAL and not theory:
+        stored = storage.load(os.path.join(storage.folder(environment), storage.file_name(machine)))
+        mine = next((one for one in stored if one.cpus == cpus), None)
+        if mine is not None:
+            return LevelRoofs(mine, f"measured {mine.when}")
+        every = next((one for one in stored if one.cpus == threads_of(machine, "all", None)), None)
+        if row.scope is Scope.PACKAGE and every is not None:
+            return LevelRoofs(part_of(every, cpus, word), f"measured {every.when}, its share of all cores")
+    try:
+        found = machine_roofs(machine, word, cpus, highest=True)
+    except (MachineError, UsageError) as error:
+        return LevelRoofs(None, str(error))
+    clocks = dict.fromkeys(f"{one.kind + ' ' if one.kind else ''}{one.hertz / 1e9:.2f} GHz" for one in found.groups)
+    return LevelRoofs(found, f"theory at the highest clock, {', '.join(clocks)}; not measured")
+
+
+def _one_core(machine: Machine, row: RowId) -> tuple[int, ...]:
+    """The core that roofs of one core are of: the first one, or the first of the row's kind where there are kinds."""
+    instance = machine.topology.instance(row)
+    cores = threads_of(machine, "all", None)
+    if instance is None or not instance.cpus:
+        return cores[:1]
+    places = machine.topology.places
+    kind = places[instance.cpus[0]].core_type
+    return next(((cpu,) for cpu in cores if places[cpu].core_type == kind), cores[:1])
+
+
+def peak_of(roofs: RoofSet, dominant: str, precision: Precision = Precision.DOUBLE) -> Peak | None:
+    """The highest flat roof of a width in one precision; None where there is none."""
+    found = [peak for peak in roofs.peaks if peak.isa == dominant and peak.precision is precision]
+    return max(found, key=lambda peak: peak.flops, default=None)
+
+
+def flat_roof(roofs: RoofSet, flops: float, dominant: str, single: float | None) -> Peak | None:
+    """The flat roof that a point stands under: of its dominating width and precision; None where there is none.
+
+    Instructions of several widths and precisions together have a roof between those of each: a point above that of the
+    most frequent ones is under the next higher that it can have, and is above every roof only if there is none.
+
+    Args:
+        roofs: of the CPUs that it ran on.
+        flops: per second.
+        dominant: the width of most of its floating-point instructions; "" where that is not counted.
+        single: share of its operations in single precision; None where no event tells.
+    """
+    mine = peak_of(roofs, dominant, Precision.SINGLE) if single is not None and single > _MOSTLY else None
+    mine = mine or peak_of(roofs, dominant) or roofs.top_peak()
+    if mine is None or flops <= mine.flops:
+        return mine
+    # where no event tells the precision, all of it may be single
+    possible = [peak for peak in roofs.peaks if peak.precision is Precision.DOUBLE or single != 0]
+    higher = [peak for peak in possible if peak.flops >= flops]
+    return min(higher, key=_height) if higher else max(possible, key=_height, default=mine)
+
+
+def _height(peak: Peak) -> float:
+    return peak.flops
+
+
+NO_HALF = "half precision and matrix operations have no roof here"
+
+
+def lacks_roof(point: RooflinePoint, roofs: RoofSet) -> bool:
+    """Whether no roof is known that a point can stand under: what it does in half precision may be faster than all."""
+    top = max((peak.flops for peak in roofs.peaks), default=0.0)
+    return point.half > _MOSTLY or (point.half > 0 and point.gflops * 1e9 > top)
+
+
+def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> RoofVerdict | None:
+    """What bounds a point. None where it has no place, or no roof that it can stand under (`lacks_roof`).
+
+    Args:
+        point: of any level.
+        roofs: those that it has while so much works (`LevelRoofs.under`).
+        used: the share of the memory's bandwidth that its controllers counted; None where nobody counts.
+    """
+    if point.intensity is None or not point.has_place or lacks_roof(point, roofs):
+        return None
+    flops = point.gflops * 1e9
+    return verdict(roofs, point.intensity, flops, flat_roof(roofs, flops, point.dominant, point.single), used=used)
+
+
+def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = None) -> str:
+    """A point read out: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
+    if point.gbytes is None:
+        return f"{point.name}: {point.gflops:.3g} GF/s; its bytes are not counted, so it has no place"
+    if not point.has_place:
+        return f"{point.name}: no floating-point work, {point.gbytes:.3g} GB/s"
+    mark = "~" if point.estimated else ""
+    text = f"{point.name}: AI {mark}{point.intensity:.3g} flop/B, {mark}{point.gflops:.3g} GF/s"
+    found = None if roofs is None else judge(point, roofs, used)
+    if found is None:
+        return text if roofs is None or not lacks_roof(point, roofs) else f"{text}: {NO_HALF}"
+    share = f"{100 * found.reached:.0f} %"
+    if found.above:
+        return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
+    how = "" if point.dominant else "; width not counted: compared with the highest roof"
+    name = found.ceiling.removesuffix(" double").removesuffix(" bandwidth")
+    counted = " by the memory's own counters" if found.counted else ""
+    beside = 0.0 if point.working is None else point.working.beside
+    shared = f", shared by {beside:.0f} cores" if name == "DRAM" and beside > 1 and not counted else ""
+    if found.bound is Bound.NONE:
+        return f"{text}: {NOTHING_BINDS}; {share} of the nearest, {name}{counted}{shared}{how}"
+    bound = "compute" if found.bound is Bound.COMPUTE else "memory"
+    return f"{text}: {share} of the {name} roof{counted}{shared}, {bound}-bound{how}"

@@ -1,0 +1,14 @@
+"""The performance ratio APERF/MPERF under load, and the benchmark score that it predicts."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "score",
+    commands=(
+        Command(
+            "score",
+            "turbotui.features.score.verb",
+            "the ratio APERF/MPERF under load, and the score that it predicts",
+        ),
+    ),
+)

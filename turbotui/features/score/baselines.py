@@ -1,0 +1,122 @@
+"""Baselines kept for the next time, and the configuration of the hardware that they hold for.
+
+Folder: $XDG_DATA_HOME/turbotui, ~/.local/share by default (XDG Base Directory Specification 0.8).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.score.model import Baseline
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.own_files import data_folder, replace_file, sole_writer
+from turbotui.quantities.documents import parse_json
+from turbotui.untrusted import json_text
+
+FORMAT: Final = 1
+_NO_TURBO: Final = (  # kernel Documentation/admin-guide/pm: intel_pstate (1 is off), cpufreq (1 is on)
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+    ("/sys/devices/system/cpu/cpufreq/boost", "0"),
+)
+_GIB: Final = 1 << 20  # KiB
+_LARGEST: Final = 1 << 24  # bytes of the file: tens of thousands of baselines
+_GREATEST: Final = 1e15  # of a score: what is worked out from it is still a number
+
+
+def path_of(environment: Mapping[str, str]) -> str:
+    """The file of all baselines."""
+    return os.path.join(data_folder(environment), "baselines.json")
+
+
+def configuration(machine: Machine) -> dict[str, str]:
+    """The configuration that a baseline holds for: model, CPUs, memory and turbo."""
+    return {
+        "model": machine.model.name,
+        "CPUs": str(len(machine.topology.cpus)),
+        "memory": _memory(machine.host),
+        "turbo": _turbo(machine.host),
+    }
+
+
+def _memory(host: Host) -> str:
+    """Memory in whole GiB: firmware and kernel keep some of it, a little more or less with every version (proc(5))."""
+    try:
+        for line in host.read_text("/proc/meminfo").splitlines():
+            if line.startswith("MemTotal:"):
+                return f"{round(int(line.split()[1]) / _GIB)} GiB"
+    except (HostError, ValueError, IndexError):
+        return "unknown"
+    return "unknown"
+
+
+def _turbo(host: Host) -> str:
+    for path, off in _NO_TURBO:
+        try:
+            return "off" if host.read_text(path).strip() == off else "on"
+        except HostError:
+            continue
+    return "unknown"
+
+
+def load(path: str) -> dict[str, Baseline]:
+    """Baselines by name; empty where there is no file.
+
+    Raises:
+        TurbotuiError: the file is damaged or cannot be read.
+    """
+    try:
+        data = parse_json(read_given(path, _LARGEST).data)
+        if not isinstance(data, dict) or not isinstance(data["baselines"], dict):
+            raise TypeError  # noqa: TRY301 - one handler for every kind of damage
+        if data["format"] != FORMAT:
+            raise TurbotuiError(f"{path} is of another version of turbotui: move it away and store the baselines again")
+        return {name: _baseline(name, one) for name, one in data["baselines"].items()}
+    except GivenFileError as error:
+        if error.missing:
+            return {}
+        raise TurbotuiError(f"the baselines in {path} cannot be read: {error.why}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TurbotuiError(f"the baselines in {path} are damaged: move the file away and store them again") from error
+
+
+def _baseline(name: str, one: Mapping[str, object]) -> Baseline:
+    known = one["configuration"]
+    if not isinstance(known, dict):
+        raise ValueError("no configuration")  # noqa: TRY004 - one error for a damaged file
+    value, ratio = float(str(one["value"])), float(str(one["ratio"]))
+    if not (0.0 < value <= _GREATEST and 0.0 < ratio <= _GREATEST):
+        raise ValueError("no score")
+    cpus, busy = one.get("busy_cpus"), one.get("busy")
+    share = None if busy is None else float(str(busy))
+    number = None if cpus is None else int(str(cpus))
+    if not 0.0 <= (share or 0.0) <= 1.0 or (number is not None and not 0 < number <= _GREATEST):
+        raise ValueError("no load")
+    return Baseline(name, str(one["unit"]), value, ratio,
+                    {str(key): str(value) for key, value in known.items()}, str(one["simulated"]), number, share)
+
+
+def store(path: str, baseline: Baseline) -> None:
+    """Keep a baseline, in place of one of the same name.
+
+    Raises:
+        TurbotuiError: the file is damaged, or the folder cannot be written.
+    """
+    try:
+        with sole_writer(f"{path}.lock"):  # not the file itself, which is replaced
+            _replace(path, {**load(path), baseline.name: baseline})
+    except OSError as error:
+        raise TurbotuiError(f"the baseline cannot be stored in {path}: {error.strerror}; set XDG_DATA_HOME") from error
+
+
+def _replace(path: str, kept: Mapping[str, Baseline]) -> None:
+    data = {"format": FORMAT, "baselines": {
+        name: {"unit": one.unit, "value": one.value, "ratio": one.ratio, "configuration": dict(one.configuration),
+               "simulated": one.simulated, "busy_cpus": one.busy_cpus, "busy": one.busy}
+        for name, one in kept.items()
+    }}
+    replace_file(path, json_text(data, indent=1))

@@ -1,0 +1,250 @@
+"""Measures the performance ratio: APERF and MPERF of every CPU from the start of a load to its end, and what follows.
+
+`measure` makes one measurement, `check` several and the prediction of a score, `keep` stores them for the history of
+the node. None of them prints; what a load prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import signal
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from turbotui.commands.watching import label
+from turbotui.errors import MachineError, TurbotuiError, UsageError
+from turbotui.features.score import baselines, history
+from turbotui.features.score.model import (
+    Baseline,
+    CpuRatio,
+    Run,
+    Throttling,
+    differences,
+    judge,
+    load_differences,
+    predict,
+)
+from turbotui.features.score.report import ScoreReport
+from turbotui.machine.host import HostKind
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine
+from turbotui.machine.observing import observe
+from turbotui.quantities.columns import ColumnId, Value
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampled import frames_of, one_interval
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+
+_FOREVER = 1e6  # nominal interval in seconds: the command's end ends it
+_RATIO = ("Ratio", "Busy%")
+_HOLDING = ("CoreThr", "PkgThr", "PKG_%", "Throttle")  # what can hold cores back, where the machine counts it
+_NOTHING = "none"  # what Throttle says when nothing does
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The command that is run while the ratio is measured, and how its score is found.
+
+    Attributes:
+        command: its words; empty: whatever runs on the machine.
+        pattern: finds the score in what the command prints: the first group, or all of the match; the last line that
+            matches holds. None: nobody looks.
+    """
+
+    command: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+
+
+def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load = Load(),
+          baseline: Baseline | None = None, allowed: float | None = None) -> ScoreReport:
+    """Measure several times, and say what the ratio predicts of a benchmark's score.
+
+    Args:
+        machine: to measure.
+        seconds: length of a measurement without a command.
+        runs: how many.
+        load: what is run while it is measured.
+        baseline: what the score is predicted from; None: nothing is predicted.
+        allowed: per cent by which the predicted score may be lower than the baseline's; None: nobody asked.
+
+    Raises:
+        MachineError: there is no APERF and MPERF.
+        TurbotuiError: the command cannot be run, or failed.
+        UsageError: a command for a machine that is not this one.
+    """
+    if load.command and machine.host.kind is not HostKind.REAL:
+        raise UsageError("a command loads this machine, not a simulated or recorded one: leave one of them out")
+    found: list[Run] = []
+    scores: list[float | None] = []
+    ended: list[datetime] = []
+    for _ in range(runs):
+        one, score = measure(machine, seconds, load)
+        found.append(one)
+        scores.append(score)
+        ended.append(datetime.now(UTC))
+    report = ScoreReport(found, scores, list(dict.fromkeys(warning for one in found for warning in one.warnings)),
+                         baseline, None, allowed, ended=ended)
+    if load.pattern is not None and None in scores:
+        report = replace(report, notes=(
+            f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}",))
+    if baseline is None:
+        return report
+    unlike = load_differences(baseline, found)
+    ratios = report.ratios
+    return replace(
+        report, warnings=(*report.warnings, *unlike, *_comparing(baseline, machine)), comparable=not unlike,
+        prediction=predict(baseline, statistics.median(ratios), ratios) if ratios else None)
+
+
+def _comparing(baseline: Baseline, machine: Machine) -> list[str]:
+    """Reasons to doubt a comparison of this machine with the baseline."""
+    found = differences(baseline, baselines.configuration(machine))
+    if baseline.simulated != label(machine.host):
+        found.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
+    return found
+
+
+def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
+    """Store every run for `score history`; the report, with a note if that went wrong."""
+    host, baseline = machine.host, report.baseline
+    configuration = baselines.configuration(machine)
+    command = os.path.basename(load.command[0]) if load.command else ""  # its other words may hold secrets
+    kept = []
+    for one, when, score in zip(report.runs, report.ended, report.measured, strict=True):
+        expected = None if baseline is None or one.ratio is None else predict(baseline, one.ratio)
+        kept.append(history.kept_run(
+            one, when, node=host.name, simulated=label(host), configuration=configuration, load=command,
+            baseline=baseline, prediction=expected, measured=score))
+    try:
+        history.store(history.path_of(os.environ, host.name, label(host)), kept)
+    except TurbotuiError as error:
+        return replace(report, notes=(str(error), *report.notes))
+    return report
+
+
+def measure(machine: Machine, seconds: float, load: Load = Load()) -> tuple[Run, float | None]:
+    """One measurement: the difference of two readings of APERF and MPERF on every CPU.
+
+    Args:
+        machine: to measure.
+        seconds: the interval, where there is no command.
+        load: the interval is the run of its command.
+
+    Returns:
+        The measurement, and the score that the command printed.
+
+    Raises:
+        MachineError: there is no APERF and MPERF.
+        TurbotuiError: the command cannot be run, or failed.
+    """
+    with _started(load) as run:
+        session = Session(machine, SOURCES, _FOREVER if load.command else seconds, LinuxHost())
+        capabilities = session.capabilities
+        for name in ("aperf", "mperf", "tsc"):
+            if name not in capabilities.signals:
+                why = capabilities.why_missing(name).sentence()
+                raise MachineError("the performance ratio is APERF over MPERF of each CPU, and "
+                                   f"{name.upper()} cannot be had here ({why}): turbotui doctor says more")
+        session.want((*_RATIO, *_HOLDING))
+        if run is None:
+            *_, frame = frames_of(session, 1)
+            printed = None
+        else:
+            with one_interval(session) as frames:
+                printed = run()
+            frame = frames[-1]
+    found = [_ratio_of(session, frame, cpu) for cpu in machine.topology.cpus]
+    return judge(frame.seconds or 0.0, found, _throttling(session, frame)), printed
+
+
+@contextlib.contextmanager
+def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
+    """The load's command, made before there are threads; gives what runs it and returns the score that it prints.
+
+    Raises:
+        TurbotuiError: by what is given: the command cannot be run, or failed.
+    """
+    if not load.command:
+        yield None
+        return
+    ear, mouth = (None, sys.stderr.fileno()) if load.pattern is None else os.pipe()
+    with contextlib.ExitStack() as ends:
+        if ear is not None:
+            ends.callback(os.close, ear)
+        seen = observe(load.command, output=mouth)
+        if ear is not None:
+            os.close(mouth)
+        ends.enter_context(seen)
+
+        def run() -> float | None:
+            seen.run()
+            found = None if ear is None or load.pattern is None else _read_score(ear, load.pattern)
+            seen.wait()
+            held = seen.commands[0]
+            if signal.SIGINT in seen.signals:
+                raise KeyboardInterrupt
+            if held.status:
+                raise TurbotuiError(f"the load {held.name} failed with status {held.status} after "
+                                    f"{seen.seconds:.1f} s: nothing is concluded from it")
+            return found
+
+        yield run
+
+
+def _read_score(ear: int, pattern: re.Pattern[str]) -> float | None:
+    """The last score in what a load prints, which goes on to stderr; None where there is none."""
+    found = None
+    with open(ear, encoding="utf-8", errors="replace", closefd=False) as lines:
+        for line in lines:
+            sys.stderr.write(line)
+            number = score_in(line, pattern)
+            found = found if number is None else number
+    return found
+
+
+def _ratio_of(session: Session, frame: Frame, cpu: int) -> CpuRatio:
+    ratio, busy = (_cell(session, frame, name, cpu_row(cpu)) for name in _RATIO)
+    return CpuRatio(cpu, ratio if isinstance(ratio, float) else None,
+                    busy / 100.0 if isinstance(busy, int | float) else None,
+                    frame.inputs(cpu_row(cpu)).core_type() or "")
+
+
+def _throttling(session: Session, frame: Frame) -> Throttling:
+    """Increases of the counters of heat and power limits, as far as the machine has them."""
+    episodes = [count for name in ("CoreThr", "PkgThr")
+                if isinstance(count := _cell(session, frame, name, SYSTEM_ROW), int | float)]
+    packages = frame.rows(Scope.PACKAGE)
+    shares = [share / 100.0 for row in packages
+              if isinstance(share := _cell(session, frame, "PKG_%", row), int | float)]
+    texts = [text for row in packages if isinstance(text := _cell(session, frame, "Throttle", row), str)]
+    words = dict.fromkeys(word for text in texts for word in text.split()
+                          if word != _NOTHING and ":" not in word)  # GFX: and Ring: hold back no core
+    return Throttling(
+        heat=int(sum(episodes)) if episodes else None,
+        limited=max(shares, default=None),
+        reasons=tuple(words) if texts else None,
+    )
+
+
+def _cell(session: Session, frame: Frame, name: ColumnId, row: RowId) -> Value:
+    column = session.catalog.get(name)
+    return None if column is None else frame.cell(column, row)
+
+
+def score_in(line: str, pattern: re.Pattern[str]) -> float | None:
+    """The score in a line of a benchmark's output; None where there is none."""
+    match = pattern.search(line)
+    if match is None:
+        return None
+    try:
+        value = float((match[1] if pattern.groups else match[0]) or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None

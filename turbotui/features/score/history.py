@@ -1,0 +1,261 @@
+"""Every measurement of `turbotui score run`, kept for the next time: one line of JSON each, a file for each node.
+
+Folder: $XDG_DATA_HOME/turbotui/scores (XDG Base Directory Specification 0.8). A line is appended and never changed,
+so a line that was cut off by a crash or a full disk, or is of a later version, costs that line only. Homes are shared
+over the network by whole fleets: each node writes its own file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.score.model import Baseline, Prediction, Run, Throttling
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.own_files import append_lines, data_folder
+from turbotui.quantities.documents import parse_json
+from turbotui.untrusted import in_cell, json_text, visible
+
+FORMAT: Final = 1
+_SUFFIX: Final = ".jsonl"
+_LARGEST: Final = 1 << 26  # bytes of a file: an hourly run for ten years
+_GREATEST: Final = 1e15  # of any number in it: sums and squares of such are still numbers
+_FIRST_YEAR: Final = 1970  # clocks without a battery begin there; a hundred years before it is still a date
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One measurement as it is kept.
+
+    Attributes:
+        when: its end, UTC.
+        node: the host name, or the simulated machine's name.
+        simulated: the label of a simulated or recorded machine, "" for a real one.
+        configuration: of the hardware, as for baselines.
+        load: name of the command that was run, "" where whatever ran on the machine was measured.
+        seconds: its length.
+        ratio: the lowest of a busy CPU, None when no CPU was busy.
+        lowest_cpu: that CPU.
+        busy_cpus: how many were busy.
+        busy: mean share of the interval that they were busy, 0 to 1.
+        state: as `score.Run.state`.
+        throttling: what held the CPUs back.
+        baseline, unit: name and unit of the baseline, "" without one.
+        predicted, error: the score, and half the width of its error bar.
+        measured: the score that the load itself gave.
+        warnings: why the ratio may not be that of the load.
+        key: what `store_measured` names it by.
+    """
+
+    when: datetime
+    node: str
+    simulated: str
+    configuration: Mapping[str, str]
+    load: str
+    seconds: float
+    ratio: float | None
+    lowest_cpu: int | None
+    busy_cpus: int
+    busy: float | None
+    state: str
+    throttling: Throttling
+    baseline: str = ""
+    unit: str = ""
+    predicted: float | None = None
+    error: float | None = None
+    measured: float | None = None
+    warnings: tuple[str, ...] = ()
+    key: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The measurements in a file of one node.
+
+    Attributes:
+        runs: by time, the newest last.
+        damaged: numbers of the lines that cannot be read, from 1.
+        later: how many lines are of a later version of turbotui.
+    """
+
+    runs: tuple[Kept, ...] = ()
+    damaged: tuple[int, ...] = ()
+    later: int = 0
+
+
+def kept_run(run: Run, when: datetime, *, node: str, simulated: str, configuration: Mapping[str, str], load: str,
+             baseline: Baseline | None, prediction: Prediction | None, measured: float | None) -> Kept:
+    """A measurement as it is kept, with a key of its own."""
+    return Kept(
+        when=when.astimezone(UTC).replace(microsecond=0), node=node, simulated=simulated, configuration=configuration,
+        load=load, seconds=run.seconds, ratio=run.ratio,
+        lowest_cpu=None if run.lowest is None else run.lowest.cpu, busy_cpus=run.busy_cpus, busy=run.load,
+        state=run.state, throttling=run.throttling, baseline="" if baseline is None else baseline.name,
+        unit="" if baseline is None else baseline.unit, predicted=None if prediction is None else prediction.value,
+        error=None if prediction is None else prediction.error, measured=measured, warnings=run.warnings,
+        key=secrets.token_hex(6),
+    )
+
+
+def folder(environment: Mapping[str, str]) -> str:
+    """The folder of the files of all nodes, beside the baselines."""
+    return os.path.join(data_folder(environment), "scores")
+
+
+def path_of(environment: Mapping[str, str], node: str, simulated: str = "") -> str:
+    """The file of one node; a simulated machine's never is that of a real one."""
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", node).lstrip(".-") or "node"
+    kind = f".{simulated.partition(' ')[0].lower()}" if simulated else ""
+    return os.path.join(folder(environment), f"{word}{kind}{_SUFFIX}")
+
+
+def paths(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The files of all nodes."""
+    where = folder(environment)
+    try:
+        names = sorted(in_cell(visible(name)) for name in os.listdir(where) if name.endswith(_SUFFIX))
+        return tuple(os.path.join(where, name) for name in names)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise TurbotuiError(f"the kept scores in {where} cannot be listed: {error.strerror}") from error
+
+
+def store(path: str, runs: Sequence[Kept]) -> None:
+    """Append measurements.
+
+    Raises:
+        TurbotuiError: the file cannot be written.
+    """
+    _append(path, [run_json(one) for one in runs])
+
+
+def store_measured(path: str, key: str, value: float) -> None:
+    """Append the score that the load of a kept measurement gave; of several the last one holds.
+
+    Raises:
+        TurbotuiError: the file cannot be written.
+    """
+    _append(path, [{"measured": value, "of": key}])
+
+
+def _append(path: str, items: Sequence[Mapping[str, object]]) -> None:
+    lines = "".join(json_text({"format": FORMAT, **item}) + "\n" for item in items).encode()
+    try:
+        append_lines(path, lines)
+    except OSError as error:
+        raise TurbotuiError(f"the scores cannot be kept in {path}: {error.strerror}; set XDG_DATA_HOME") from error
+
+
+def load(path: str) -> Past:
+    """Read the measurements in a file; none where there is no file.
+
+    Raises:
+        TurbotuiError: the file cannot be read at all.
+    """
+    try:
+        lines = read_given(path, _LARGEST).data.split(b"\n")
+    except GivenFileError as error:
+        if error.missing:
+            return Past()
+        raise TurbotuiError(f"the kept scores in {path} cannot be read: {error.why}") from error
+    runs: list[Kept] = []
+    measured: dict[str, float] = {}
+    damaged: list[int] = []
+    later = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            data = parse_json(line)
+            if not isinstance(data, dict):
+                raise TypeError  # noqa: TRY301 - one handler for every kind of damage
+            if _number(data, "format") > FORMAT:
+                later += 1
+            elif "of" in data:
+                measured[str(data["of"])] = _positive(data, "measured")
+            else:
+                runs.append(_run(data))
+        except (ValueError, KeyError, TypeError):
+            damaged.append(number)
+    found = [replace(one, measured=measured.get(one.key, one.measured)) for one in runs]
+    return Past(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
+
+
+def run_json(one: Kept) -> dict[str, object]:
+    """A measurement with every key named after its attribute; what was predicted and measured is in `unit`."""
+    throttling = one.throttling
+    return {
+        "when": one.when.strftime("%Y-%m-%dT%H:%M:%SZ"), "node": one.node, "simulated": one.simulated,
+        "configuration": dict(one.configuration), "load": one.load, "seconds": one.seconds, "ratio": one.ratio,
+        "lowest_cpu": one.lowest_cpu, "busy_cpus": one.busy_cpus, "busy": one.busy, "state": one.state,
+        "throttling": {
+            "active": throttling.active, "heat": throttling.heat, "limited": throttling.limited,
+            "reasons": None if throttling.reasons is None else list(throttling.reasons),
+        },
+        "baseline": one.baseline, "unit": one.unit, "predicted": one.predicted, "error": one.error,
+        "measured": one.measured, "warnings": list(one.warnings), "key": one.key,
+    }
+
+
+def _run(data: Mapping[str, object]) -> Kept:
+    """A kept measurement.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is damaged.
+    """
+    configuration, throttling = data["configuration"], data["throttling"]
+    if not isinstance(configuration, dict) or not isinstance(throttling, dict):
+        raise TypeError
+    reasons = throttling.get("reasons")
+    cpu, heat = _optional(data, "lowest_cpu"), _optional(throttling, "heat")
+    when = datetime.strptime(str(data["when"]), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    if when.year < _FIRST_YEAR:
+        raise ValueError("when")
+    return Kept(
+        when=when,
+        node=str(data["node"]), simulated=str(data["simulated"]),
+        configuration={str(key): str(value) for key, value in configuration.items()}, load=str(data["load"]),
+        seconds=_number(data, "seconds"), ratio=_score(data, "ratio"), lowest_cpu=None if cpu is None else int(cpu),
+        busy_cpus=int(_number(data, "busy_cpus")), busy=_optional(data, "busy"), state=str(data["state"]),
+        throttling=Throttling(None if heat is None else int(heat), _optional(throttling, "limited"),
+                              tuple(map(str, reasons)) if isinstance(reasons, list) else None),
+        baseline=str(data.get("baseline", "")), unit=str(data.get("unit", "")), predicted=_score(data, "predicted"),
+        error=_optional(data, "error"), measured=_score(data, "measured"),
+        warnings=_texts(data.get("warnings", [])), key=str(data["key"]),
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError
+    return tuple(map(str, value))
+
+
+def _number(data: Mapping[str, object], key: str) -> float:
+    found = data[key]
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= _GREATEST:
+        raise ValueError(key)
+    return found
+
+
+def _positive(data: Mapping[str, object], key: str) -> float:
+    """A number that others are divided by."""
+    found = _number(data, key)
+    if found < 1 / _GREATEST:
+        raise ValueError(key)
+    return found
+
+
+def _score(data: Mapping[str, object], key: str) -> float | None:
+    return None if data.get(key) is None else _positive(data, key)
+
+
+def _optional(data: Mapping[str, object], key: str) -> float | None:
+    return None if data.get(key) is None else _number(data, key)

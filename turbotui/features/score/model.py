@@ -1,0 +1,236 @@
+"""The performance ratio APERF/MPERF under load, and what it predicts of a benchmark's score.
+
+A score that is bound by the clock grows with the slowest busy CPU's ratio: score = baseline x ratio / baseline's ratio.
+The counters' definitions: Intel SDM vol. 3 section 16.2; the claimed bound of 1.1 % and the worked example (113.2 at
+ratio 1.0 predicts 121.5 at 1.07346, 120.8 measured) are those of the literature on this method.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.quantities.catalog.frequency import BUSY
+
+BOUND: Final = 0.011  # relative error that the literature claims for the prediction
+LOADED: Final = 0.9  # share of time that busy CPUs should have been busy for the ratio to be that of the load
+SHORTEST: Final = 1.0  # seconds below which the few milliseconds between reading CPUs are seen in the ratio
+FEWER: Final = 0.05  # share of the CPUs by which the busy ones of two like runs may differ: other work comes and goes
+IDLER: Final = 0.1  # share of the time by which their load may
+_TURBO: Final = 1.005  # above: turbo was active; the counters' own jitter is below this
+_BASE: Final = 0.995
+_LIMITED: Final = 0.005  # share of the interval below which a power limit did nothing that a ratio shows
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRatio:
+    """One CPU over an interval: differences of its counters.
+
+    Attributes:
+        cpu: Linux number.
+        ratio: ΔAPERF/ΔMPERF, None where it never left idle.
+        busy: share of the interval in C0, 0 to 1; None where it cannot be had.
+        kind: "P", "E", "LP" on machines with several kinds of core, else "".
+    """
+
+    cpu: int
+    ratio: float | None
+    busy: float | None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """Throttling of the CPUs during an interval; None for what the machine does not count.
+
+    Attributes:
+        heat: episodes of throttling for heat, of cores and packages.
+        limited: the greatest share of the interval that a package was held back by its power limit, 0 to 1.
+        reasons: what held a package's cores back at the instant of the last reading: "PL1", "PROCHOT".
+    """
+
+    heat: int | None = None
+    limited: float | None = None
+    reasons: tuple[str, ...] | None = None
+
+    @property
+    def active(self) -> bool | None:
+        """Whether anything held them back; None where nothing of it is counted here."""
+        known = (self.heat, self.limited, self.reasons)
+        if all(one is None for one in known):
+            return None
+        return bool(self.heat or (self.limited or 0.0) > _LIMITED or self.reasons)
+
+    def sentence(self) -> str:
+        """The throttling in words: "throttled: heat 3 times, power limit 12 % of the time"."""
+        if self.active is None:
+            return "whether it was throttled is not counted here"
+        words = []
+        if self.heat:
+            words.append(f"heat {self.heat} times" if self.heat > 1 else "heat once")
+        if self.limited is not None and self.limited > _LIMITED:
+            words.append(f"power limit {percent(self.limited)} of the time")
+        if self.reasons:
+            words.append(f"{' '.join(self.reasons)} at the end")
+        return f"throttled: {', '.join(words)}" if words else "not throttled"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A score that was measured once, and the ratio at which it was.
+
+    Attributes:
+        name: of the benchmark.
+        unit: of the value.
+        value: the score; more is better.
+        ratio: lowest ratio of a busy CPU while it ran; 1.0 with turbo off.
+        configuration: of the hardware that it was measured on.
+        simulated: the label of the simulated machine, "" for a real one.
+        busy_cpus: how many CPUs were busy while it ran; None where nobody said: then all of the configuration's.
+        busy: mean share of the time that they were busy, 0 to 1; None where nobody said.
+    """
+
+    name: str
+    unit: str
+    value: float
+    ratio: float
+    configuration: Mapping[str, str]
+    simulated: str = ""
+    busy_cpus: int | None = None
+    busy: float | None = None
+
+    @property
+    def cpus(self) -> int | None:
+        """The number of busy CPUs, as far as the machine counts them."""
+        known = self.configuration.get("CPUs", "")
+        return self.busy_cpus if self.busy_cpus is not None else int(known) if known.isdecimal() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement under load.
+
+    Attributes:
+        seconds: its length.
+        cpus: the ratios of all CPUs.
+        lowest: the busy CPU with the lowest ratio, None when no CPU was busy.
+        state: "turbo", "base clock" or "below base clock" by the lowest ratio; "idle" when no CPU was busy.
+        warnings: why the ratio may not be that of the load.
+        throttling: what held the CPUs back.
+    """
+
+    seconds: float
+    cpus: tuple[CpuRatio, ...]
+    lowest: CpuRatio | None
+    state: str
+    warnings: tuple[str, ...]
+    throttling: Throttling = Throttling()
+
+    @property
+    def ratio(self) -> float | None:
+        """The lowest ratio of a busy CPU."""
+        return None if self.lowest is None else self.lowest.ratio
+
+    @property
+    def busy_cpus(self) -> int:
+        """The number of busy CPUs."""
+        return len(_busy(self.cpus))
+
+    @property
+    def load(self) -> float | None:
+        """Mean share of the interval that the busy CPUs were busy, 0 to 1; None when no CPU was."""
+        busy = _busy(self.cpus)
+        return statistics.fmean(one.busy or 0.0 for one in busy) if busy else None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A predicted score: the value, and half the width of its error bar, in the baseline's unit."""
+
+    value: float
+    error: float
+
+
+def percent(share: float, form: str = ".0f") -> str:
+    """A share as people write it: "97 %"."""
+    return f"{100.0 * share:{form}} %"
+
+
+def _busy(cpus: Sequence[CpuRatio]) -> list[CpuRatio]:
+    return [one for one in cpus if one.ratio is not None and one.busy is not None and one.busy >= BUSY]
+
+
+def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | None = None) -> Run:
+    """The lowest busy CPU, and what is doubtful about the measurement."""
+    busy = _busy(cpus)
+    lowest = min(busy, key=lambda one: one.ratio or 0.0, default=None)
+    warnings = []
+    if seconds < SHORTEST:
+        warnings.append(f"the interval of {seconds:.2f} s is too short: measure for at least {SHORTEST:g} s")
+    if lowest is None:
+        warnings.append(f"the load was too low: no CPU was busy for {percent(BUSY)} of the interval")
+    else:
+        share = statistics.fmean(one.busy or 0.0 for one in busy)
+        if share < LOADED:
+            warnings.append(f"the load was too low: the busy CPUs were busy for {percent(share)} of the interval, "
+                            f"less than {percent(LOADED)}")
+    return Run(seconds, tuple(cpus), lowest, _state(lowest), tuple(warnings), throttling or Throttling())
+
+
+def _state(lowest: CpuRatio | None) -> str:
+    """By the clock alone: a governor may ask for less than the base clock, so below it is not yet throttled."""
+    if lowest is None or lowest.ratio is None:
+        return "idle"
+    if lowest.ratio > _TURBO:
+        return "turbo"
+    return "below base clock" if lowest.ratio < _BASE else "base clock"
+
+
+def predict(baseline: Baseline, ratio: float, ratios: Sequence[float] = ()) -> Prediction:
+    """The score at a ratio.
+
+    Args:
+        baseline: what was measured once.
+        ratio: now.
+        ratios: of several runs; half their range is added to the claimed bound.
+    """
+    value = baseline.value * ratio / baseline.ratio
+    spread = (max(ratios) - min(ratios)) / 2 / ratio if len(ratios) > 1 else 0.0
+    return Prediction(value, value * (BOUND + spread))
+
+
+def differences(baseline: Baseline, configuration: Mapping[str, str]) -> list[str]:
+    """One sentence for each property in which this configuration is not the baseline's."""
+    keys = sorted({*baseline.configuration, *configuration})
+    return [
+        f"the configuration differs: {key} is {configuration.get(key, 'unknown')}, "
+        f"the baseline was measured with {baseline.configuration.get(key, 'unknown')}"
+        for key in keys if baseline.configuration.get(key) != configuration.get(key)
+    ]
+
+
+def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_busy: float | None) -> tuple[str, ...]:
+    """How the loads of two measurements differ, as words of the second; nothing where they are alike.
+
+    A clock says something of a benchmark's only while as many CPUs are as busy: fewer of them run faster.
+
+    Args:
+        cpus: busy ones of the first; None where that is not known.
+        busy: share of the time that they were, 0 to 1; None where that is not known.
+        other_cpus: busy ones of the second.
+        other_busy: share of the time that those were.
+    """
+    found = []
+    if cpus is not None and abs(other_cpus - cpus) > FEWER * max(cpus, other_cpus):
+        found.append(f"{'1 CPU was' if other_cpus == 1 else f'{other_cpus} CPUs were'} busy, not {cpus}")
+    if busy is not None and other_busy is not None and abs(other_busy - busy) > IDLER:
+        found.append(f"they were busy for {percent(other_busy)} of the time, not for {percent(busy)}")
+    return tuple(found)
+
+
+def load_differences(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
+    """One sentence for each way in which the load of these runs is not the baseline's."""
+    words = [word for one in runs for word in unlike_loads(baseline.cpus, baseline.busy, one.busy_cpus, one.load)]
+    return [f"the load is not that of the baseline: {word}" for word in dict.fromkeys(words)]

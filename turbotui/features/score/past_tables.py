@@ -1,0 +1,163 @@
+"""What was kept of earlier uses of `turbotui score run`, and what became of the node, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from turbotui.features.score.history import Kept
+from turbotui.features.score.model import Throttling
+from turbotui.features.score.tables import NO_BASELINE, NOT_BUSY, scored, share, throttling_columns, why_unknown
+from turbotui.features.score.trend import Change, MeasurementSpan, Trend
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+TABLES: Final = ("history", "circumstances", "trends", "loads")
+"""The names of `past_tables`."""
+
+_NOTHING_OLDER: Final = Unavailable(Reason.NOT_READ, "there is nothing older to compare with")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A measurement that was kept, and its number among those of its node, by time."""
+
+    number: int
+    kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Of:
+    """A change of a quantity, with the trend that it is of."""
+
+    trend: Trend
+    change: Change
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _throttling(row: Numbered) -> Throttling:
+    return row.kept.throttling
+
+
+_NUMBER: Final[tuple[Column[Numbered], ...]] = (
+    Column("run", "", 0, (), lambda row: row.number, help="its number, the oldest is 1", width=3,
+           identity=True),
+    Column("when", "", -1, (), lambda row: _time(row.kept.when), help="end of the measurement (UTC)", identity=True),
+)
+_HISTORY: Final[tuple[Column[Numbered], ...]] = (
+    *_NUMBER,
+    Column("baseline", "", -1, (), lambda row: row.kept.baseline, help="what was predicted from", identity=True),
+    Column("unit", "", -1, (), lambda row: row.kept.unit, help="of the scores", identity=True),
+    Column("load", "", -1, (), lambda row: row.kept.load, help="the command that was run", identity=True),
+    Column("ratio", "", 5, (), lambda row: row.kept.ratio, help="the lowest APERF/MPERF of a busy CPU"),
+    Column("state", "", -1, (), lambda row: row.kept.state, help="of that CPU's clock: turbo, base clock, below it"),
+    Column("busy CPUs", "", 0, (), lambda row: row.kept.busy_cpus, help="how many were"),
+    Column("busy", "%", 0, (), lambda row: share(row.kept.busy), help="of the time that they were"),
+    *throttling_columns(_throttling)[:1],
+    Column("predicted", "", 3, (), lambda row: row.kept.predicted, help="score"),
+    Column("error", "", 3, (), lambda row: row.kept.error, help="half the width of its error bar"),
+    Column("measured", "", 3, (), lambda row: row.kept.measured, help="score, as the load gave it"),
+)
+_CIRCUMSTANCES: Final[tuple[Column[Numbered], ...]] = (
+    *_NUMBER,
+    Column("length", "s", 2, (), lambda row: row.kept.seconds, help="of the measurement"),
+    Column("lowest CPU", "", 0, (), lambda row: row.kept.lowest_cpu, help="whose ratio it is"),
+    *throttling_columns(_throttling)[1:],
+    Column("configuration", "", -1, (),
+           lambda row: ", ".join(f"{key} {value}" for key, value in row.kept.configuration.items()),
+           help="of the hardware"),
+    Column("key", "", -1, (), lambda row: row.kept.key, help="what names it in its file"),
+)
+
+
+def _group(name: str, of: Callable[[Change], MeasurementSpan | None]) -> tuple[Column[Of], ...]:
+    """The measurements of one span of time."""
+    def column(word: str, decimals: int, value: Callable[[MeasurementSpan], Value], text: str) -> Column[Of]:
+        def compute(row: Of) -> Value:
+            found = of(row.change)
+            return None if found is None else value(found)
+
+        return Column(f"{name}{word}", "", decimals, (), compute, help=text)
+
+    return (
+        column("", 5, lambda group: group.median, "median of those measurements"),
+        column(" runs", 0, lambda group: group.count, "how many those are"),
+        column(" throttled", 0, lambda group: group.throttled, "in how many of them CPUs were held back"),
+        column(" from", -1, lambda group: _time(group.first), "when the oldest of them was"),
+        column(" to", -1, lambda group: _time(group.last), "when the newest of them was"),
+    )
+
+
+_TRENDS: Final[tuple[Column[Of], ...]] = (
+    Column("baseline", "", -1, (), lambda row: row.trend.baseline, help="what was predicted from", identity=True),
+    Column("load", "", -1, (), lambda row: row.trend.load, help="the command that was run", identity=True),
+    Column("quantity", "", -1, (), lambda row: row.change.quantity, help="ratio or measured score", identity=True),
+    Column("unit", "", -1, (), lambda row: row.trend.unit if row.change.quantity == "measured" else "",
+           help="of a measured score", identity=True),
+    Column("verdict", "", -1, (), lambda row: row.change.verdict,
+           help="slower, faster, unchanged, or nothing to compare with"),
+    Column("change", "%", 1, (), lambda row: share(row.change.relative), help="by so much it is more than before"),
+    Column("chance", "%", 1, (), lambda row: share(row.change.chance),
+           help="by so much the two may differ although nothing changed"),
+    *_group("now", lambda change: change.now),
+    *_group("before", lambda change: change.before),
+    Column("before is", "", -1, (), lambda row: None if row.change.before is None else
+           "the month before" if row.change.month else "all that is older", help="what it is compared with"),
+)
+_LOADS: Final[tuple[Column[Trend], ...]] = (
+    Column("baseline", "", -1, (), lambda row: row.baseline, help="what was predicted from", identity=True),
+    Column("load", "", -1, (), lambda row: row.load, help="the command that was run", identity=True),
+    Column("days", "", 1, (), lambda row: row.days, help="before the newest run, that count as now"),
+    Column("doubtful", "", 0, (), lambda row: row.doubtful, help="runs left out because of their warnings"),
+    Column("other configuration", "", 0, (), lambda row: row.otherwise,
+           help="runs left out because the hardware was configured otherwise than in the newest one"),
+    Column("differing", "", -1, (), lambda row: " ".join(row.differing), help="the properties in which it was"),
+    Column("other load", "", 0, (), lambda row: row.unlike,
+           help="runs left out because another number of CPUs was busy, or less, or more"),
+)
+
+
+def _judge_kept(column: Column[Numbered], row: Numbered, value: Value) -> Cell:
+    """Mark the ratio of a run doubtful where the run is."""
+    if value is not None:
+        return Cell(value, disputed=row.kept.warnings if column.id == "ratio" else ())
+    if column.id in {"predicted", "error"}:
+        return Cell(None, NOT_BUSY if row.kept.baseline else NO_BASELINE)
+    return Cell(None, why_unknown(column))
+
+
+def history_table(runs: Sequence[Kept], most: int | None = None) -> AnyTable:
+    """Runs of one node, by time.
+
+    Args:
+        runs: the newest last.
+        most: so many of the newest only.
+    """
+    rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]
+    shown = rows if most is None else rows[-most:]
+    scores = [score for row in shown for score in (row.kept.predicted, row.kept.measured)]
+    return RowTable("history", "run", scored(_HISTORY, scores), shown, _judge_kept)
+
+
+def past_tables(runs: Sequence[Kept], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
+    """All that is kept of one node.
+
+    Args:
+        runs: by time, the newest last.
+        found: their trends.
+    """
+    rows = [Numbered(number, one) for number, one in enumerate(runs, 1)]
+    changes = [Of(trend, change) for trend in found for change in trend.changes]
+    return (
+        history_table(runs),
+        RowTable("circumstances", "run", _CIRCUMSTANCES, rows, _judge_kept),
+        RowTable("trends", "trend", scored(_TRENDS, [row.change.now.median for row in changes]), changes,
+                 lambda _column, _row, value: Cell(value, _NOTHING_OLDER if value is None else None)),
+        RowTable("loads", "load", _LOADS, found),
+    )

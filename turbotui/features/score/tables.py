@@ -1,0 +1,203 @@
+"""Baselines, and one use of `turbotui score run`, as tables."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from turbotui.features.score.model import Baseline, CpuRatio, Run, Throttling
+from turbotui.features.score.report import ScoreReport
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+RUN_TABLES: Final = ("score", "runs", "ratios")
+"""The names of `report_tables`."""
+
+NOT_BUSY: Final = Unavailable(Reason.OUT_OF_RANGE, "no CPU was busy")
+NO_BASELINE: Final = Unavailable(Reason.NOT_READ, "nothing is predicted", "give --baseline NAME")
+NO_SCORE: Final = Unavailable(Reason.NOT_READ, "nobody said what score the load gave",
+                              "give --pattern, or the score to turbotui score measured")
+UNCOUNTED: Final = Unavailable(Reason.NO_HARDWARE, "this machine does not count it")
+_NOT_SAID: Final = Unavailable(Reason.NOT_READ, "nobody said it when the baseline was stored")
+_ASLEEP: Final = Unavailable(Reason.STANDS_STILL, "the CPU was idle all the time")
+_NOT_ASKED: Final = Unavailable(Reason.NOT_READ, "nobody asked", "give --slower PERCENT")
+_DIGITS: Final = 6  # significant ones of the least score in a table
+_MOST_DECIMALS: Final = 9
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measurement of a report.
+
+    Attributes:
+        number: from 1.
+        run: the measurement.
+        score: that the load printed; None where it printed none.
+    """
+
+    number: int
+    run: Run
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfCpu:
+    """A CPU in a measurement of that number."""
+
+    number: int
+    cpu: CpuRatio
+
+
+def share(value: float | None) -> float | None:
+    """Per cent."""
+    return None if value is None else 100.0 * value
+
+
+def yes_or_no(value: bool | None) -> str | None:
+    """A truth value as cells show it."""
+    return None if value is None else "yes" if value else "no"
+
+
+def scored(columns: tuple[Column[R], ...], scores: Iterable[float | None]) -> tuple[Column[R], ...]:
+    """The columns with decimals for these scores, which are in a unit that only the person knows."""
+    least = min((abs(one) for one in scores if one), default=1.0)
+    decimals = min(_MOST_DECIMALS, max(0, _DIGITS - 1 - math.floor(math.log10(least))))
+    return tuple(replace(column, decimals=decimals) if column.id in _SCORES else column for column in columns)
+
+
+_SCORES: Final = frozenset({"value", "predicted", "error", "measured", "now", "before"})
+
+_BASELINES: Final[tuple[Column[Baseline], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="of the benchmark", identity=True),
+    Column("unit", "", -1, (), lambda one: one.unit, help="of its score", identity=True),
+    Column("value", "", 3, (), lambda one: one.value, help="the score; more is better"),
+    Column("ratio", "", 5, (), lambda one: one.ratio, help="lowest APERF/MPERF of a busy CPU while it ran"),
+    Column("busy CPUs", "", 0, (), lambda one: one.cpus, help="how many were busy while it ran"),
+    Column("busy", "%", 0, (), lambda one: share(one.busy), help="of the time that they were"),
+    Column("configuration", "", -1, (),
+           lambda one: ", ".join(f"{key} {value}" for key, value in one.configuration.items()),
+           help="of the hardware that it was measured on"),
+)
+
+
+def _first(report: ScoreReport) -> float | None:
+    return report.prediction.value if report.prediction is not None else None
+
+
+_REPORT: Final[tuple[Column[ScoreReport], ...]] = (
+    Column("baseline", "", -1, (), lambda one: one.baseline.name if one.baseline else None, identity=True,
+           help="what is predicted from"),
+    Column("unit", "", -1, (), lambda one: one.baseline.unit if one.baseline else None, identity=True,
+           help="of the scores"),
+    Column("runs", "", 0, (), lambda one: len(one.runs), help="how many"),
+    Column("mean", "", 5, (), lambda one: statistics.fmean(one.ratios) if one.ratios else None, help="of their ratios"),
+    Column("median", "", 5, (), lambda one: statistics.median(one.ratios) if one.ratios else None,
+           help="of their ratios"),
+    Column("lowest", "", 5, (), lambda one: min(one.ratios, default=None), help="of their ratios"),
+    Column("highest", "", 5, (), lambda one: max(one.ratios, default=None), help="of their ratios"),
+    Column("predicted", "", 3, (), _first, help="score, of the median"),
+    Column("error", "", 3, (), lambda one: one.prediction.error if one.prediction else None,
+           help="half the width of its error bar"),
+    Column("measured", "", 3, (), lambda one: statistics.median(one.scores) if one.scores else None,
+           help="median of the scores that the load printed"),
+    Column("slower", "%", 1, (), lambda one: one.slower, help="by so much is what is predicted below the baseline"),
+    Column("verdict", "", -1, (), lambda one: one.verdict or None, help="of the fleet check: ok, slower, doubtful"),
+)
+
+
+def throttling_columns(found: Callable[[R], Throttling]) -> tuple[Column[R], ...]:
+    """The columns of throttling, for rows that have it."""
+    return (
+        Column("throttled", "", -1, (), lambda row: yes_or_no(found(row).active), help="whether CPUs were held back"),
+        Column("heat", "", 0, (), lambda row: found(row).heat, help="episodes of throttling for heat"),
+        Column("limited", "%", 0, (), lambda row: share(found(row).limited),
+               help="of the time a package was held back by its power limit, at most"),
+        Column("held by", "", -1, (), lambda row: _reasons(found(row)), help="at the last reading"),
+    )
+
+
+def _reasons(throttling: Throttling) -> str | None:
+    return None if throttling.reasons is None else " ".join(throttling.reasons)
+
+
+def _throttling(row: Measured) -> Throttling:
+    return row.run.throttling
+
+
+_RUNS: Final[tuple[Column[Measured], ...]] = (
+    Column("run", "", 0, (), lambda one: one.number, help="its number", width=3, identity=True),
+    Column("length", "s", 2, (), lambda one: one.run.seconds, help="of the measurement"),
+    Column("ratio", "", 5, (), lambda one: one.run.ratio, help="the lowest APERF/MPERF of a busy CPU"),
+    Column("state", "", -1, (), lambda one: one.run.state, help="of that CPU's clock: turbo, base clock, below it"),
+    Column("lowest CPU", "", 0, (), lambda one: one.run.lowest.cpu if one.run.lowest else None, help="which CPU it is"),
+    Column("core type", "", -1, (), lambda one: one.run.lowest.kind if one.run.lowest else None,
+           help="of that CPU, on hybrid machines"),
+    Column("busy CPUs", "", 0, (), lambda one: one.run.busy_cpus, help="how many were"),
+    Column("busy", "%", 0, (), lambda one: share(one.run.load), help="of the time that they were"),
+    *throttling_columns(_throttling),
+    Column("measured", "", 3, (), lambda one: one.score, help="the score that the load printed"),
+)
+_RATIOS: Final[tuple[Column[OfCpu], ...]] = (
+    Column("run", "", 0, (), lambda one: one.number, help="its number", width=3, identity=True),
+    Column("CPU", "", 0, (), lambda one: one.cpu.cpu, help="Linux number", identity=True),
+    Column("core type", "", -1, (), lambda one: one.cpu.kind, help="P, E or LP on hybrid machines"),
+    Column("ratio", "", 5, (), lambda one: one.cpu.ratio, help="APERF/MPERF"),
+    Column("busy", "%", 1, (), lambda one: share(one.cpu.busy), help="of the time that it was"),
+)
+_WHY: Final = {"measured": NO_SCORE, "throttled": UNCOUNTED, "heat": UNCOUNTED, "limited": UNCOUNTED,
+               "held by": UNCOUNTED, "predicted": NO_BASELINE, "error": NO_BASELINE, "slower": NO_BASELINE,
+               "verdict": _NOT_ASKED}
+"""Why a value is not there, by its column; elsewhere because no CPU was busy."""
+
+
+def why_unknown(column: Column[Any]) -> Unavailable:
+    """Why a column has no value for a run."""
+    return _WHY.get(column.id, NOT_BUSY)
+
+
+def _judge_run(column: Column[Measured], row: Measured, value: Value) -> Cell:
+    """Mark the ratio of a run doubtful where the run is."""
+    if value is None:
+        return Cell(None, why_unknown(column))
+    return Cell(value, disputed=row.run.warnings if column.id == "ratio" else ())
+
+
+def _judge_report(column: Column[ScoreReport], row: ScoreReport, value: Value) -> Cell:
+    if value is not None:
+        return Cell(value, disputed=tuple(row.warnings) if column.id in {"median", "predicted"} else ())
+    if column.id in {"predicted", "error", "slower"} and row.baseline is not None:
+        return Cell(None, NOT_BUSY)
+    return Cell(None, why_unknown(column))
+
+
+def _judge_ratio(column: Column[OfCpu], _row: OfCpu, value: Value) -> Cell:
+    return Cell(value) if value is not None else Cell(None, _ASLEEP if column.id == "ratio" else UNCOUNTED)
+
+
+def baseline_table(known: Sequence[Baseline]) -> AnyTable:
+    """Stored baselines."""
+    return RowTable("baselines", "baseline", scored(_BASELINES, [one.value for one in known]), known,
+                    lambda _column, _row, value: Cell(value, _NOT_SAID if value is None else None))
+
+
+def run_table(report: ScoreReport) -> AnyTable:
+    """The measurements of a report."""
+    scores = [*report.measured, *[None] * (len(report.runs) - len(report.measured))]
+    rows = [Measured(number, *pair) for number, pair in enumerate(zip(report.runs, scores, strict=True), 1)]
+    return RowTable("runs", "run", scored(_RUNS, report.scores), rows, _judge_run)
+
+
+def report_tables(report: ScoreReport) -> tuple[AnyTable, ...]:
+    """All of one use of `score run`."""
+    ratios = [OfCpu(number, cpu) for number, run in enumerate(report.runs, 1) for cpu in run.cpus]
+    return (
+        RowTable("score", "score", scored(_REPORT, [_first(report), *report.scores]), [report], _judge_report),
+        run_table(report),
+        RowTable("ratios", "cpu", _RATIOS, ratios, _judge_ratio),
+    )

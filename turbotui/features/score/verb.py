@@ -1,0 +1,194 @@
+"""`turbotui score`: baselines, the performance ratio under load, the score that it predicts, and how it was before."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
+from turbotui.commands.watching import kind_of, label, open_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.features.score import baselines
+from turbotui.features.score import history as kept_history
+from turbotui.features.score.engine import Load, check, keep
+from turbotui.features.score.model import Baseline
+from turbotui.features.score.past_verb import (
+    DOUBTFUL,
+    SLOWER,
+    add_history_arguments,
+    add_measured_arguments,
+    history,
+    measured,
+    positive,
+)
+from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_tables
+from turbotui.features.score.text import report_lines
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.tables.envelope import Envelope, envelope_now
+from turbotui.tables.formats import TEXT
+from turbotui.untrusted import one_line
+
+_TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
+_SAME_RATIO = 1e-4  # people give a ratio with four or five digits
+_STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the verbs and their options."""
+    parser.epilog = (f"Exit status of a check (--slower): 0 not slower, {SLOWER} slower, {DOUBTFUL} no sure answer; "
+                     "3 where the machine has no APERF and MPERF.")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="baseline|run|measured|history|list")
+    store = verbs.add_parser("baseline", help="store a score that was measured, for this hardware configuration")
+    add_machine_arguments(store)
+    store.add_argument("--name", required=True, help="of the benchmark")
+    store.add_argument("--unit", required=True, help="of the score, GFLOPS")
+    store.add_argument("--value", required=True, metavar="X", help="the score; more is better")
+    store.add_argument("--ratio", metavar="R",
+                       help="the lowest ratio while it ran (default 1, which is true with turbo off only)")
+    store.add_argument("--busy-cpus", metavar="N", type=int,
+                       help="how many CPUs were busy while it ran (default: those of the newest kept run with this "
+                            "ratio, else all)")
+    store.add_argument("--busy", metavar="PERCENT",
+                       help="for how much of the time they were busy (default: as in that run, else not compared)")
+    add_format_arguments(store)
+    run_ = verbs.add_parser("run", help="measure the ratio under load, predict the score, and keep both")
+    add_machine_arguments(run_)
+    run_.add_argument("--baseline", metavar="NAME", help="predict the score of this baseline")
+    run_.add_argument("-i", "--interval", metavar="SECONDS", default="5", help="length without a command (5)")
+    run_.add_argument("--runs", metavar="N", type=int, default=1, help="measure so often: mean and median")
+    run_.add_argument("--slower", metavar="PERCENT",
+                      help=f"fleet check: exit status {SLOWER} when the predicted score is lower by more than this, "
+                      f"{DOUBTFUL} when there are warnings")
+    run_.add_argument("--pattern", metavar="REGEX",
+                      help="what the command prints beside its score, such as 'GFLOPS: ([0-9.]+)': the score is kept")
+    add_format_arguments(run_, RUN_TABLES)
+    run_.add_argument("command", nargs="*", metavar="command", help="after --: the load, run once for each run")
+    add_measured_arguments(verbs.add_parser("measured", help="note the score that the load of the newest run gave"))
+    add_history_arguments(verbs.add_parser("history", help="the runs that were kept: is this node slower than before?"))
+    listing = verbs.add_parser("list", help="the stored baselines")
+    add_format_arguments(listing)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Store, measure, look back or list."""
+    path = baselines.path_of(os.environ)
+    match arguments.verb:
+        case "baseline":
+            return _store(arguments, path)
+        case "list":
+            return _list(arguments, path)
+        case "history":
+            return history(arguments)
+        case "measured":
+            return measured(arguments)
+        case _:
+            return _measure(arguments, path)
+
+
+def _store(arguments: argparse.Namespace, path: str) -> int:
+    for word, text in (("--name", arguments.name), ("--unit", arguments.unit)):
+        if not text.strip():
+            raise UsageError(f'{word} "{text}": it needs a word that is seen')
+    value = positive(arguments.value, "--value")
+    ratio = 1.0 if arguments.ratio is None else positive(arguments.ratio, "--ratio")
+    machine = read_machine(open_host(arguments))
+    configuration = baselines.configuration(machine)
+    cpus, busy = _busy(arguments, machine, ratio)
+    baseline = Baseline(arguments.name, arguments.unit, value, ratio, configuration, label(machine.host), cpus, busy)
+    if arguments.ratio is None and configuration["turbo"] != "off":
+        print(f"turbotui: warning: ratio 1 is stored, which is that of a run without turbo, and turbo is "
+              f"{_TURBO_SAID[configuration['turbo']]}: measure the ratio while the benchmark runs with turbotui score "
+              "run -- COMMAND, and give it as --ratio R", file=sys.stderr)
+    baselines.store(path, baseline)
+    _print_baselines(arguments, [baseline])
+    return 0
+
+
+def _busy(arguments: argparse.Namespace, machine: Machine, ratio: float) -> tuple[int | None, float | None]:
+    """The load of a baseline: as it is given, else as in the newest kept run that had its ratio."""
+    cpus: int | None = arguments.busy_cpus
+    there = len(machine.topology.cpus)
+    if cpus is not None and not 1 <= cpus <= there:
+        raise UsageError(f"--busy-cpus {cpus}: this machine has {there} CPUs")
+    busy = None if arguments.busy is None else positive(arguments.busy, "--busy") / 100.0
+    if busy is not None and busy > 1.0:
+        raise UsageError(f"--busy {arguments.busy}: more than 100 % of the time")
+    if cpus is None and busy is None and arguments.ratio is not None:
+        host = machine.host
+        path = kept_history.path_of(os.environ, host.name, label(host))
+        same = [one for one in kept_history.load(path).runs
+                if one.ratio is not None and one.busy_cpus and math.isclose(one.ratio, ratio, rel_tol=_SAME_RATIO)]
+        if same:
+            return same[-1].busy_cpus, same[-1].busy
+    return cpus, busy
+
+
+def _list(arguments: argparse.Namespace, path: str) -> int:
+    known = baselines.load(path)
+    if not known and arguments.format == TEXT:
+        print(f"no baseline is stored in {path}")
+        return 0
+    _print_baselines(arguments, list(known.values()))
+    return 0
+
+
+def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline]) -> None:
+    """Print the baselines of each machine in an envelope of its own; one file of this user has those of all."""
+    labels = list(dict.fromkeys(one.simulated for one in known)) or [""]
+    writer = make_writer(arguments, len(labels))
+    for said in labels:
+        name = said.partition(" machine ")[2] if said else LinuxHost().name
+        envelope = Envelope(name, kind_of(said), time.time_ns())
+        table = baseline_table([one for one in known if one.simulated == said])
+        if writer is not None:
+            writer.write(envelope, (table,))
+        else:
+            print_lines([*([f"# {envelope.label}"] if said else []), *text_lines(envelope, table)])
+    if writer is not None:
+        writer.end()
+
+
+def _load(arguments: argparse.Namespace) -> Load:
+    """The command, and what to look for in what it prints."""
+    if arguments.pattern is None:
+        return Load(tuple(arguments.command))
+    if not arguments.command:
+        raise UsageError("--pattern looks at what a command prints: give one after --")
+    try:
+        return Load(tuple(arguments.command), re.compile(arguments.pattern))
+    except re.error as error:
+        raise UsageError(f'--pattern "{arguments.pattern}" is no regular expression: {error}') from error
+
+
+def _baseline(arguments: argparse.Namespace, path: str) -> Baseline | None:
+    if arguments.baseline is None:
+        if arguments.slower is not None:
+            raise UsageError("--slower compares with a baseline: give --baseline NAME")
+        return None
+    known = baselines.load(path)
+    if arguments.baseline not in known:
+        raise UsageError(f'no baseline "{arguments.baseline}"; there are: {", ".join(known) or "none"}')
+    return known[arguments.baseline]
+
+
+def _measure(arguments: argparse.Namespace, path: str) -> int:
+    seconds = parse_interval(arguments.interval)
+    if arguments.runs < 1:
+        raise UsageError(f"--runs {arguments.runs}: at least one")
+    allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
+    baseline, load = _baseline(arguments, path), _load(arguments)
+    machine = read_machine(open_host(arguments))
+    report = check(machine, seconds=seconds, runs=arguments.runs, load=load, baseline=baseline, allowed=allowed)
+    report = keep(machine, report, load)
+    envelope = envelope_now(machine.host, notes=(*report.warnings, *report.notes))
+    print_tables(arguments, envelope, report_tables(report), lambda: report_lines(envelope, report))
+    for note in report.notes:
+        print(f"turbotui: {one_line(note)}", file=sys.stderr)
+    return _STATUS.get(report.verdict, 0)

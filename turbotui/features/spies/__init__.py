@@ -1,0 +1,14 @@
+"""Spies: event sets on each CPU, changed while they are counted (SpyMon)."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "spies",
+    commands=(
+        Command(
+            "spy",
+            "turbotui.features.spies.verb",
+            "event sets on each CPU, changed while they are counted, joined",
+        ),
+    ),
+)

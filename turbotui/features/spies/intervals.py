@@ -1,0 +1,187 @@
+"""What spies counted, each interval with a number for every event: multiplexed sets, joined by the reference.
+
+An interval is known once every event has been counted after it too, which is when as many intervals have passed as
+sets are multiplexed: until then the rate after it is not known, and a straight line to it cannot be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.joined_sets import Joined, SetInterval, join_rotation
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.spies import SpyPlan, Target
+from turbotui.quantities.spy_signals import SETS, SpySignals
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost
+from turbotui.sources.spy_sets import cpus_of
+
+
+@dataclass(frozen=True, slots=True)
+class SpiedInterval:
+    """One interval of one CPU.
+
+    Attributes:
+        seq: of the frame that ended it.
+        seconds: between the two readings, on the CPU itself.
+        counts: of every event that is known; those in `estimated` were not counted in this interval.
+    """
+
+    seq: int
+    cpu: int
+    seconds: float
+    counts: Mapping[str, float]
+    estimated: frozenset[str]
+
+
+SPIED: Final = "spied_intervals"
+"""Name of the table of intervals."""
+_FIRST: Final[tuple[Column[SpiedInterval], ...]] = (
+    Column("seq", "", 0, (), lambda one: one.seq, help="number of the interval, from 1", identity=True),
+    Column("cpu", "", 0, (), lambda one: one.cpu, help="the spy's CPU", identity=True),
+    Column("length", "s", 9, (), lambda one: round(one.seconds, 9), help="between the two readings, on the CPU itself"),
+)
+_NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
+                              "it was not counted in this interval, and no rate of another one can stand for it")
+
+
+def spied_table(
+    plan: SpyPlan, capabilities: Capabilities, intervals: Sequence[SpiedInterval]
+) -> RowTable[SpiedInterval]:
+    """A row for each interval of each CPU, a column for each event of the plan."""
+
+    def judge(column: Column[SpiedInterval], one: SpiedInterval, value: Value) -> Cell:
+        if value is not None:
+            return Cell(value, estimated=column.id in one.estimated)
+        (count,) = column.needs
+        known = capabilities.signals.get(count)
+        why = capabilities.why_missing(count) if known is None else known.absent.get(one.cpu, _NO_TURN)
+        return Cell(None, why)
+
+    counts = (
+        _counts(name, plan.reference, multiplexed=SpySignals(name).beside in capabilities.signals)
+        for name in plan.events
+    )
+    return RowTable(SPIED, "interval", (*_FIRST, *counts), intervals, judge)
+
+
+def _counts(name: str, reference: str, *, multiplexed: bool) -> Column[SpiedInterval]:
+    joined = (f"; in intervals of another set Δ{reference} x {name} / {reference}, on a line between the intervals "
+              "that counted it" if multiplexed else "")
+    return Column(name, "", 0, (SpySignals(name).count,), lambda one: one.counts.get(name),
+                  formula=f"Δ{name}{joined}", help=f"{name} of each CPU's spy", width=10)
+
+
+def joining_note(plan: SpyPlan, known: Container[SignalId]) -> str:
+    """A sentence that sets are multiplexed and nothing joins them; "" where they are joined or there is one set.
+
+    Args:
+        plan: what is counted.
+        known: signals that the machine gives.
+    """
+    multiplexed = any(len(spy.sets) > 1 for spy in plan.spies)
+    if not multiplexed or SpySignals(plan.reference).count in known:
+        return ""
+    return (f"{plan.reference} joins the multiplexed sets and cannot be counted here: each event is known in the "
+            "intervals of its own set only; name another reference, such as task-clock")
+
+
+def nobody_note(on: Target, topology: Topology) -> str:
+    """A sentence that an entry names no CPU which is measured here; "" where it names one."""
+    if cpus_of(on, topology):
+        return ""
+    return f"{on.text}: no such CPU is measured here, only {format_cpulist(topology.cpus)}"
+
+
+def cost_words(cost: OwnCost, calls: float | None) -> str:
+    """The cost of one sample in words: reads, counters opened, wake-ups and interrupts.
+
+    Args:
+        cost: of the last interval.
+        calls: function-call interrupts of the interval on the CPUs that are watched, whoever sent them; None where the
+            kernel does not tell.
+    """
+    words = [f"{round(cost.reads, 1):g} group reads", f"{round(cost.opened, 1):g} counters opened"]
+    if cost.wakeups is not None:
+        words.append(f"{round(cost.wakeups, 1):g} wake-ups")
+    if cost.cpu_us is not None and cost.cpu_percent is not None:
+        words.append(f"{cost.cpu_us:.0f} us of CPU time ({cost.cpu_percent:.2f} % of one CPU)")
+    words.append(f"reads took {cost.sample_ms:.2f} ms from first to last")
+    if calls is not None:
+        words.append(f"{calls:.0f} function-call interrupts on these CPUs, of everybody")
+    return ", ".join(words)
+
+
+class Joiner:
+    """Takes frames and gives back intervals, complete, in order, as soon as they can be known.
+
+    Args:
+        plan: what is counted; another plan needs another joiner.
+    """
+
+    def __init__(self, plan: SpyPlan) -> None:
+        self._plan = plan
+        self._past: dict[int, list[tuple[int, SetInterval]]] = {}
+        self._given: dict[int, int] = {}
+
+    def add(self, frame: Frame) -> list[SpiedInterval]:
+        """Take one frame; the intervals that are known now."""
+        found: list[SpiedInterval] = []
+        signals = frame.capabilities.signals
+        if frame.older is None or SETS not in signals:
+            return found
+        sets = frame.levels(SETS)
+        for position, instance in enumerate(frame.topology.instances(Scope.CPU)):
+            count = sets[position]
+            if not count:
+                continue
+            interval = self._interval(frame, position)
+            if interval is None:
+                continue
+            cpu = instance.cpus[0]
+            self._past.setdefault(cpu, []).append((frame.seq, interval))
+            found += self._known(cpu, lag=int(count) - 1)
+        return found
+
+    def rest(self) -> list[SpiedInterval]:
+        """The intervals that nothing will follow: their last rates are held."""
+        return [one for cpu in sorted(self._past) for one in self._known(cpu, lag=0)]
+
+    def _interval(self, frame: Frame, position: int) -> SetInterval | None:
+        counts: dict[str, float] = {}
+        seconds: float | None = None
+        for name in self._plan.events:
+            ids = SpySignals(name)
+            if ids.count not in frame.capabilities.signals:
+                continue
+            seconds = frame.spans(ids.count)[position] or seconds
+            delta = frame.deltas(ids.count)[position]
+            if delta is not None:
+                counts[name] = delta
+        if seconds is None:
+            return None
+        return SetInterval(seconds, counts.get(self._plan.reference, 0.0), counts)
+
+    def _known(self, cpu: int, lag: int) -> Iterable[SpiedInterval]:
+        past = self._past[cpu]
+        given = self._given.get(cpu, 0)
+        joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
+        ready = max(given, len(past) - lag)
+        found = [
+            SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
+            for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]
+        ]
+        # what lies further back than one rotation draws no line any more
+        spare = max(0, ready - lag - 1)
+        del past[:spare]
+        self._given[cpu] = ready - spare
+        return found

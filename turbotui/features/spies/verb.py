@@ -1,0 +1,279 @@
+"""`turbotui spy`: event sets on each CPU, changed while they are counted (SpyMon)."""
+
+from __future__ import annotations
+
+import argparse
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_lines
+from turbotui.commands.watching import open_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, nobody_note, spied_table
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.spies import REFERENCE, SpyPlan, typed_spy
+from turbotui.quantities.spy_signals import SpySignals
+from turbotui.quantities.unavailable import Reason
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import OwnCost, missed_words
+from turbotui.sampling.sampled import raise_failure
+from turbotui.sampling.session import Session
+from turbotui.sampling.spy_file import SpyFile
+from turbotui.sources import SOURCES
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT, Writer
+from turbotui.tables.frame_table import FrameTable
+from turbotui.tables.layout import Layout
+from turbotui.untrusted import one_line
+
+_BESIDE = ("CorWatt", "PkgWatt", "RAMWatt")  # power beside the events, where there is any
+_EXAMPLE = "cycles,instructions"
+_HOLD = 0.5  # seconds: shorter intervals are read by the spies' own clocks, and printed several at a time
+_SOFTWARE = "--reference task-clock --events context-switches,page-faults"
+_RATES = "events per second"
+_NO_CPU = ": it names no CPU"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_machine_arguments(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--config", metavar="FILE", help="event sets by CPU, in TOML; followed when it changes")
+    what.add_argument("--events", metavar="SETS", default="",
+                      help=f"events by commas, sets by semicolons (default {_EXAMPLE}); one set that does not fit is "
+                      "split, and sets are multiplexed")
+    parser.add_argument("--on", metavar="CPUS", default="all",
+                        help="with --events: 0-3,8, package 0, core 3 or all (default all)")
+    parser.add_argument("--reference", metavar="EVENT",
+                        help=f"with --events: counted in every set; sets are joined by it (default {REFERENCE})")
+    parser.add_argument("-c", "--cpu", metavar="SET", help="watch these CPUs only: 0-3,8")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
+                        help="seconds between two samples, from 0.05 (default 1)")
+    parser.add_argument("-n", "--samples", metavar="N", type=int, help="end after so many samples")
+    parser.add_argument("--monitor-cpu", metavar="N", type=int, help="bind everything but the spies to this CPU")
+    add_format_arguments(parser)
+    parser.add_argument("--joined", action="store_true",
+                        help=f"counts instead of {_RATES}: each interval of each CPU with every event, drawn between "
+                        "the intervals that counted it; they come as many intervals later as there are sets")
+    parser.add_argument("--cost", action="store_true", help="after each sample what taking it cost, on stderr")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one table a sample.
+
+    Raises:
+        UsageError: options or configuration that cannot be followed.
+        MachineError: no such machine.
+    """
+    if arguments.samples is not None and arguments.samples < 1:
+        raise UsageError(f"-n {arguments.samples}: at least one sample")
+    host = open_host(arguments)
+    cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
+    machine = read_machine(host, cpus)
+    session = Session(machine, SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
+    if arguments.monitor_cpu is not None:
+        session.bind(arguments.monitor_cpu)
+    if arguments.config:
+        session.spy_by(SpyFile(arguments.config))
+    else:
+        one = typed_spy(arguments.on, arguments.events or _EXAMPLE)
+        session.spy(SpyPlan((one,), arguments.reference or REFERENCE))
+    _check(session, arguments)
+    notes = session.spy_notes
+    spying = _Spying(session, arguments)
+    spying.say(_notes(session))
+    if not any(session.capabilities.signals.get(name) for column in session.spied for name in column.needs):
+        raise UsageError(f"no event of these spies can be counted here{_instead(session) if notes else _NO_CPU}")
+    spying.run()
+    return 0
+
+
+def _notes(session: Session) -> tuple[str, ...]:
+    """Notes that qualify the counts."""
+    return (*session.spy_notes, *filter(None, [joining_note(session.spies, session.capabilities.signals)]))
+
+
+def _check(session: Session, arguments: argparse.Namespace) -> None:
+    """Refuse what was asked for and is not here, where nothing of use would be left.
+
+    Raises:
+        UsageError: no entry names a CPU, or a reference or all events on the command line cannot be counted.
+    """
+    plan, capabilities = session.spies, session.capabilities
+    nobody = [nobody_note(spy.on, session.machine.topology) for spy in plan.spies]
+    if nobody and all(nobody):
+        where = f"{arguments.config}:" if arguments.config else "--on"
+        raise UsageError(f"{where} {'; '.join(dict.fromkeys(nobody))}")
+    if arguments.config:
+        return
+    refused = {name: capabilities.why_missing(SpySignals(name).count)
+               for name in plan.events if SpySignals(name).count not in capabilities.signals}
+    if arguments.reference in refused:
+        why = refused[arguments.reference]
+        raise UsageError(f"--reference {arguments.reference}: {why.sentence()}")
+    named = dict.fromkeys(name for spy in plan.spies for events in spy.sets for name in events)
+    if all(name in refused and refused[name].reason is Reason.FAILED for name in named):
+        raise UsageError("; ".join(refused[name].detail for name in named))
+
+
+def _instead(session: Session) -> str:
+    """A hint at software events on a machine without a core PMU."""
+    if {"instructions", "cycles"} & set(session.capabilities.signals):
+        return ""
+    return f"; software events need no core PMU ({_SOFTWARE}), and a simulated machine has one (--machine laptop-old)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A frame as it came, with what was in force when it was read: by the time it is printed that may have changed."""
+
+    frame: Frame
+    cost: OwnCost
+    plan: SpyPlan
+    spied: tuple[CounterColumn, ...]
+    notes: tuple[str, ...]
+
+
+class _Spying:
+    """One run of the command."""
+
+    def __init__(self, session: Session, arguments: argparse.Namespace) -> None:
+        self._session = session
+        self._arguments = arguments
+        self._frames: queue.SimpleQueue[_Taken | None] = queue.SimpleQueue()
+        self._note = ""
+        self._notes: tuple[str, ...] = ()
+        name = "table" if arguments.format == TEXT else arguments.format
+        self._writer = Writer(name, print_lines, intervals=arguments.samples, marks=True)
+
+    def run(self) -> None:
+        session = self._session
+        beside = (*_BESIDE, "Call/s") if self._arguments.cost else _BESIDE
+        session.want(name for name in ("CPU", *beside) if session.catalog.get(name))
+        with self._signals():
+            session.start(self._take, intervals=self._arguments.samples, on_end=lambda: self._frames.put(None),
+                          hold=_HOLD)
+            try:
+                self._beside(self._print)
+            finally:
+                session.stop()
+        raise_failure(session)
+        missed = missed_words(session.latest, session.interval)
+        if missed:
+            print(f"turbotui: {missed}", file=sys.stderr)
+
+    def _beside(self, call: Callable[[], None]) -> None:
+        """Call on the monitor's CPU. The first thread's affinity is what others give the process: it is left alone."""
+        cpu = self._arguments.monitor_cpu
+        if cpu is None:
+            call()
+            return
+        failures: list[BaseException] = []
+
+        def bound() -> None:
+            try:
+                LinuxHost().pin_this_thread([cpu])
+                call()
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                failures.append(error)
+
+        thread = threading.Thread(target=bound, name="monitor")
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+
+    def _take(self, frame: Frame) -> None:
+        session = self._session
+        self._frames.put(_Taken(frame, session.own_cost(), session.spies, session.spied, _notes(session)))
+
+    def _signals(self) -> AbstractContextManager[None]:
+        """SIGINT and SIGTERM end after the sample under way; SIGUSR1 ends the interval."""
+        session = self._session
+        return guarded_signals({
+            signal.SIGINT: lambda _number: session.stop(0.0),
+            signal.SIGTERM: lambda _number: session.stop(0.0),
+            signal.SIGUSR1: lambda _number: session.end_interval(),
+        })
+
+    def _print(self) -> None:
+        joiner = Joiner(self._session.spies)
+        last: _Taken | None = None
+        while (taken := self._frames.get()) is not None:
+            self._say_note()
+            if taken.frame.older is None:
+                continue
+            self.say(taken.notes)
+            if last is not None and taken.plan is not last.plan:
+                self._join(last, joiner.rest())
+            if last is None or taken.plan is not last.plan:
+                joiner = Joiner(taken.plan)
+            if self._arguments.joined:
+                self._join(taken, joiner.add(taken.frame))
+            else:
+                self._rates(taken)
+            last = taken
+            if self._arguments.cost:
+                print(self._cost(taken.frame, taken.cost), file=sys.stderr, flush=True)
+        if last is not None:
+            self._join(last, joiner.rest())
+        self._writer.end()
+
+    def _rates(self, taken: _Taken) -> None:
+        layout = self._layout(taken.spied)
+        self._writer.write(self._envelope(taken, taken.frame.seconds, _RATES), (FrameTable(taken.frame, layout),))
+
+    def _join(self, taken: _Taken, intervals: list[SpiedInterval]) -> None:
+        """Intervals that became known with a frame. Each tells its own length: they are none of the frame's."""
+        if intervals and self._arguments.joined:
+            self._writer.write(self._envelope(taken, None, "counts"),
+                               (spied_table(taken.plan, taken.frame.capabilities, intervals),))
+
+    def _envelope(self, taken: _Taken, seconds: float | None, said: str) -> Envelope:
+        host = self._session.machine.host
+        return Envelope(host.name, host.kind, taken.frame.newer.wall_ns, seconds, said,
+                        {"reference": taken.plan.reference}, taken.notes)
+
+    def _layout(self, columns: tuple[CounterColumn, ...]) -> Layout:
+        session = self._session
+        catalog, capabilities = session.catalog, session.capabilities
+        first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
+        beside = [
+            column
+            for name in _BESIDE
+            if (column := catalog.get(name)) is not None and all(need in capabilities.signals for need in column.needs)
+        ]
+        spied = [column for column in columns if column.default]
+        return Layout((*first, *spied, *beside))
+
+    def say(self, notes: tuple[str, ...]) -> None:
+        """Notes that are new, on stderr."""
+        for note in notes:
+            if note not in self._notes:
+                print(f"turbotui: {one_line(note)}", file=sys.stderr, flush=True)
+        self._notes = notes
+
+    def _say_note(self) -> None:
+        note = self._session.spy_note
+        if note != self._note:
+            self._note = note
+            if note:
+                print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
+
+    def _cost(self, frame: Frame, cost: OwnCost) -> str:
+        """One line: system calls, wake-ups, time, and the interrupts that CPUs sent each other."""
+        calls = self._session.catalog.get("Call/s")
+        rate = None if calls is None or not frame.seconds else frame.cell(calls, SYSTEM_ROW)
+        count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
+        return f"# cost: {cost_words(cost, count)}"

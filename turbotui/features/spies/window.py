@@ -1,0 +1,230 @@
+"""S: event sets of CPUs, cores, packages or all, which spies count from the next interval on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from turbotui.app.field_window import FieldWindow
+from turbotui.app.watch import Watch
+from turbotui.errors import UsageError
+from turbotui.features.spies.intervals import cost_words, joining_note, nobody_note
+from turbotui.machine.pmus import list_pmus, read_pmu
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.spies import Spy, SpyPlan, parse_events, typed_spy
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+_ENTRY = "entry "
+_INTRODUCTION = (
+    "CPUS: EVENTS, such as 0-3,8: cycles,branches or package 0: cycles;branches (sets by ; are multiplexed). "
+    "One set that does not fit is split. reference: EVENT joins them."
+)
+_COMMON = ("instructions", "cycles", "branches", "branch-misses", "cache-references", "cache-misses",
+           "L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses", "dTLB-load-misses",
+           "context-switches", "cpu-migrations", "page-faults", "task-clock")  # perf-list(1), the generic events
+_MOST = 40  # lines of what may follow
+_CALLS = "Call/s"
+_REFERENCE = "reference"
+
+
+class SpyForm(FieldWindow):
+    """Gives nothing; spies follow at once, and the columns behind with them.
+
+    Args:
+        watch: whose spies.
+        changed: called when columns came or went.
+        row: where to begin: the row under the cursor.
+    """
+
+    DEFAULT_CSS = """
+    SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
+    SpyForm #said { height: auto; max-height: 5; color: $tui-dim; }
+    SpyForm #cost { height: auto; max-height: 3; color: $tui-dim; }
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> None:
+        super().__init__()
+        self._watch = watch
+        self._changed = changed
+        self._row = row
+
+    def compose(self) -> ComposeResult:
+        """Field, sentence, entries and what may follow."""
+        with Vertical(classes="window") as window:
+            window.border_title = "spies: event sets by CPU"
+            window.border_subtitle = "Tab take over · Enter set · Delete remove · Esc close"
+            yield Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
+            yield Static(_INTRODUCTION, id="said", markup=False)
+            yield Listing()
+            yield Static("", id="cost", markup=False)
+
+    def _begin(self) -> str:
+        """The words for the row under the cursor."""
+        row, topology = self._row, self._watch.session.machine.topology
+        instance = None if row is None else topology.instance(row)
+        if row is None or instance is None or row.scope is Scope.SYSTEM:
+            return "all"
+        if row.scope is Scope.PACKAGE and instance.label >= 0:
+            return f"package {instance.label}"
+        return ",".join(map(str, sorted(instance.cpus)))
+
+    def on_mount(self) -> None:
+        """Type at once, and say first what is wrong."""
+        super().on_mount()
+        self._say_state()
+        calls = self._watch.find(_CALLS)
+        if calls is not None:  # read while the form is there, and shown nowhere else unless asked for
+            self._watch.keep(calls, SYSTEM_ROW)
+            self._changed()
+        self.show_frame()
+
+    def show_frame(self) -> None:
+        """What the spies cost in the last interval, once there are any."""
+        session, frame, calls = self._watch.spied_on, self._watch.frame, self._watch.find(_CALLS)
+        if session is None or frame is None or not session.spies.spies:
+            self.query_one("#cost", Static).update("")
+            return
+        rate = None if calls is None else frame.cell(calls, SYSTEM_ROW)
+        count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
+        self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
+
+    def _say_state(self) -> None:
+        """What is wrong, before anything is typed."""
+        session = self._watch.spied_on
+        if session is not None and (session.spy_note or self._notes()):
+            self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
+
+    def _notes(self) -> list[str]:
+        """What is wrong with the plan that is followed."""
+        session = self._watch.spied_on
+        if session is None:
+            return []
+        joining = joining_note(session.spies, session.capabilities.signals)
+        return [*session.spy_notes, *([joining] if joining else [])]
+
+    def fill(self) -> None:
+        """What is there, and what may follow."""
+        session = self._watch.spied_on
+        entries = () if session is None else session.spies.spies
+        items: list[Item] = []
+        if entries:
+            joined = "" if session is None else f"joined by {session.spies.reference}"
+            items.append(Item((("spied on, ", StyleRole.TITLE), (joined, StyleRole.TITLE))))
+            items += [
+                Item(
+                    ((f" {spy.on.text}", StyleRole.PLAIN), (f": {_events(spy)}", StyleRole.DIM)),
+                    f"{_ENTRY}{spy.on.text}",
+                )
+                for spy in entries
+            ]
+        found = self._follow(self.query_one(Input).value)
+        items.append(Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),)))
+        items += [Item(((f" {text}", StyleRole.PLAIN),), text) for text in found]
+        listing = self.query_one(Listing)
+        listing.show(items)
+        if found and not listing.key.startswith(_ENTRY) and listing.key not in found:
+            listing.select(found[0])
+
+    def _follow(self, text: str) -> list[str]:
+        """Whole texts with the last word completed."""
+        on, colon, events = text.partition(":")
+        if not colon:
+            topology = self._watch.session.machine.topology
+            words = ["all", *_packages(topology), *_cores(topology), _REFERENCE]
+            return [f"{word}: " for word in words if word.startswith(on.strip())][:_MOST]
+        at = max(events.rfind(","), events.rfind(";")) + 1
+        word = events[at:].strip()
+        known = [name for name in _COMMON if name.startswith(word)]
+        return [f"{on}:{events[:at] if at else ' '}{name}" for name in known + self._of_pmus(word)][:_MOST]
+
+    def _of_pmus(self, word: str) -> list[str]:
+        host = self._watch.session.machine.host
+        device, slash, event = word.partition("/")
+        if not slash:
+            return [f"{name}/" for name in list_pmus(host) if word and name.startswith(word)]
+        pmu = read_pmu(host, device)
+        return [] if pmu is None else [f"{device}/{name}/" for name in pmu.events if name.startswith(event)]
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Send the spies, or say what is wrong."""
+        on, colon, events = event.value.partition(":")
+        session = self._watch.spied_on
+        if session is None:
+            return
+        if not colon or not events.strip():
+            self.say(_INTRODUCTION)
+            return
+        try:
+            plan, done = _asked(session.spies, on.strip(), events, self._watch.session.machine.topology)
+            self._watch.spy(plan)
+        except UsageError as error:
+            self.say(str(error))
+            return
+        self.say(" · ".join(self._notes()) or done)
+        self.query_one(Input).value = ""
+        self._changed()
+        self.fill()
+
+    def action_take(self) -> None:
+        """Put what is under the cursor into the field, to be changed."""
+        key = self.query_one(Listing).key
+        spy = self._entry(key)
+        text = key if spy is None else f"{spy.on.text}: {_events(spy)}"
+        if text:
+            self.put(text)
+
+    def action_remove(self) -> None:
+        """Call the spies under the cursor back."""
+        session, spy = self._watch.spied_on, self._entry(self.query_one(Listing).key)
+        if session is None or spy is None:
+            return
+        self._watch.spy(session.spies.without(spy.on.text))
+        self.say(f"{spy.on.text} is spied on no more")
+        self._changed()
+        self.fill()
+
+    def _entry(self, key: str) -> Spy | None:
+        session = self._watch.spied_on
+        if session is None or not key.startswith(_ENTRY):
+            return None
+        return next((spy for spy in session.spies.spies if f"{_ENTRY}{spy.on.text}" == key), None)
+
+
+def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[SpyPlan, str]:
+    """The plan with what was typed, and the sentence for it.
+
+    Raises:
+        UsageError: no CPUs, none that is there, no event, or several for the reference.
+    """
+    if on == _REFERENCE:
+        names = [name for one in parse_events(events) for name in one]
+        if len(names) != 1:
+            raise UsageError(f"one event joins the sets, and these are {len(names)}")
+        return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
+    spy = typed_spy(on, events)
+    nobody = nobody_note(spy.on, topology)
+    if nobody:
+        raise UsageError(nobody)
+    return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
+
+
+def _packages(topology: Topology) -> list[str]:
+    return [f"package {one.label}" for one in topology.instances(Scope.PACKAGE) if one.label >= 0]
+
+
+def _cores(topology: Topology) -> list[str]:
+    """Cores by their ids, which begin anew in each package."""
+    several = len(topology.instances(Scope.PACKAGE)) > 1
+    places = [topology.places[one.cpus[0]] for one in topology.instances(Scope.CORE) if one.cpus]
+    named = [(place.label(Scope.PACKAGE), place.label(Scope.CORE)) for place in places]
+    return [f"package {package} core {core}" if several else f"core {core}"
+            for package, core in named if core >= 0 and package >= 0]
+
+
+def _events(spy: Spy) -> str:
+    return ";".join(",".join(events) for events in spy.sets)

@@ -1,0 +1,15 @@
+"""turbostat's drop-in."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "stat",
+    commands=(
+        Command(
+            "stat",
+            "turbotui.features.stat.verb",
+            "turbostat's drop-in: the table as text, by intervals or over a command",
+            reads_words=True,
+        ),
+    ),
+)

@@ -1,0 +1,154 @@
+"""`turbotui stat --Dump`: every raw counter once, as read.
+
+In turbostat's layout (as its 2022.10.04 printed it): a block for each CPU with the counters of the CPU, of its core and
+of its package, one a line, ended by an empty line. What is not read has no line, where turbostat prints 0. Any other
+--format gives a line for every counter there is, with where it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Raw, Signal, SignalId
+from turbotui.sampling.frame import Frame
+from turbotui.tables.layout import Layout
+
+_FIRST_OF_CORE, _FIRST_OF_PACKAGE = 2, 4  # bits of "flags"
+
+
+def _wide(signal: Signal, raw: int) -> str:
+    return f"{signal.bits(raw):016X}"
+
+
+def _plain(signal: Signal, raw: int) -> str:
+    return f"{signal.bits(raw):X}"
+
+
+def _decimal(signal: Signal, raw: int) -> str:
+    return str(signal.bits(raw))
+
+
+def _celsius(signal: Signal, raw: int) -> str:
+    return f"{signal.value(raw):.0f}C"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a block: its label, the signal behind it, and how turbostat writes it."""
+
+    label: str
+    signal: SignalId
+    write: Callable[[Signal, int], str] = _wide
+
+
+_THREAD: tuple[_Line, ...] = (
+    _Line("TSC", "tsc"),
+    _Line("aperf", "aperf"),
+    _Line("mperf", "mperf"),
+    _Line("c1", "cstate.core.c1"),
+    _Line("IRQ", "irq.total", _decimal),
+    _Line("SMI", "smi", _decimal),
+)
+_CORE: tuple[_Line, ...] = (
+    _Line("c3", "cstate.core.c3"),
+    _Line("c6", "cstate.core.c6"),
+    _Line("c7", "cstate.core.c7"),
+    _Line("DTS", "temp.core", _celsius),
+    _Line("cpu_throt_count", "throttle.core.count"),
+    _Line("Joules", "energy.core", _plain),
+    _Line("mc6_us", "cstate.module.c6"),
+)
+_PACKAGE: tuple[_Line, ...] = (
+    _Line("Weighted cores", "c0.pkg.total"),
+    _Line("Any cores", "c0.pkg.any"),
+    _Line("Any GFX", "c0.pkg.gfx"),
+    _Line("CPU + GFX", "c0.pkg.both"),
+    *(_Line(f"pc{depth}", f"cstate.pkg.c{depth}") for depth in (2, 3, 6, 7, 8, 9, 10)),
+    _Line("cpu_lpi", "lpi.cpu"),
+    _Line("sys_lpi", "lpi.system"),
+    _Line("Joules PKG", "energy.pkg", _plain),
+    _Line("Joules COR", "energy.cores", _plain),
+    _Line("Joules GFX", "energy.gpu", _plain),
+    _Line("Joules RAM", "energy.ram", _plain),
+    _Line("Throttle PKG", "throttled.pkg", _plain),
+    _Line("Throttle RAM", "throttled.ram", _plain),
+    _Line("PTM", "temp.pkg", _celsius),
+)
+_ADDED: tuple[tuple[str, Scope], ...] = (("t", Scope.CPU), ("c", Scope.CORE), ("p", Scope.PACKAGE))
+"""The letter before ADDED, and the scope of the counters that it stands for: cpuidle's, and those of --add."""
+
+
+def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
+    """The lines of a dump.
+
+    Args:
+        frame: the one reading.
+        layout: which machine it is of.
+        form: "text" for turbostat's blocks, any other for a line for each value.
+    """
+    if layout.label:
+        yield f"# {layout.label}: no number below was measured"
+    yield from _blocks(frame) if form == "text" else _table(frame)
+
+
+def _blocks(frame: Frame) -> Iterator[str]:
+    topology = frame.topology
+    for cpu in topology.cpus:
+        core, package = (topology.instance(topology.row(scope, cpu)) for scope in (Scope.CORE, Scope.PACKAGE))
+        flags = 0
+        if core is not None and core.cpus[0] == cpu:
+            flags |= _FIRST_OF_CORE
+        if package is not None and package.cpus[0] == cpu:
+            flags |= _FIRST_OF_PACKAGE
+        yield f"CPU: {cpu} flags 0x{flags:x}"
+        yield from _block(frame, cpu, _THREAD, *_ADDED[0])
+        yield f"core: {topology.places[cpu].core}"
+        yield from _block(frame, cpu, _CORE, *_ADDED[1])
+        yield f"package: {topology.places[cpu].package}"
+        yield from _block(frame, cpu, _PACKAGE, *_ADDED[2])
+        yield ""
+
+
+def _block(frame: Frame, cpu: int, lines: tuple[_Line, ...], letter: str, scope: Scope) -> Iterator[str]:
+    for line in lines:
+        raw = _raw(frame, line.signal, cpu)
+        if isinstance(raw, int):
+            yield f"{line.label}: {line.write(frame.capabilities.signals[line.signal], raw)}"
+    number = 0
+    for name in sorted(frame.newer.values):
+        signal = frame.capabilities.signals[name]
+        if signal.scope is not scope or not name.startswith(("cpuidle.", "added.")):
+            continue
+        raw = _raw(frame, name, cpu)
+        if isinstance(raw, int):
+            yield f"{letter}ADDED [{number}] {name} {signal.origin.format(cpu=cpu)}: {_wide(signal, raw)}"
+            number += 1
+
+
+def _raw(frame: Frame, name: SignalId, cpu: int) -> Raw:
+    """The word of the instance around a CPU; None if it is not read here."""
+    values = frame.newer.values.get(name)
+    return None if values is None else values[frame.topology.index(frame.capabilities.signals[name].scope, cpu)]
+
+
+def _table(frame: Frame) -> Iterator[str]:
+    """One line for each value: row, signal, raw value in hexadecimal, origin; separated by TABs."""
+    for name in sorted(frame.newer.values):
+        signal = frame.capabilities.signals[name]
+        instances = frame.topology.instances(signal.scope)
+        for instance, raw in zip(instances, frame.newer.values[name], strict=True):
+            origin = signal.origin.format(cpu=instance.cpus[0])
+            yield f"{_row(instance.row)}\t{name}\t{_digits(raw)}\t{origin}"
+
+
+def _row(row: RowId) -> str:
+    """The name of a row: "cpu 3", "core 0.0.5" (package, die, core), "system"."""
+    return f"{row.scope.value} {'.'.join(map(str, row.key))}".strip()
+
+
+def _digits(raw: Raw) -> str:
+    if raw is None:
+        return "-"
+    return raw if isinstance(raw, str) else f"0x{raw:016x}"

@@ -1,0 +1,136 @@
+"""Option words as GNU getopt_long_only reads them (getopt(3)): what scripts that call turbostat rely on.
+
+A long option may be written with one or two dashes and shortened to any unambiguous prefix. One dash and a letter that
+is a short option is that short option; letters after it are more of them, or its argument. The first word that is no
+option ends the options, and so does `--`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from turbotui.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        name: long name, without dashes; "" for one that has a letter only.
+        help: its line in the help text.
+        letter: short form, "" where there is none.
+        argument: what stands for its argument in the help text; "" for an option without one.
+        prefix: one letter that means the option because no other begins with it: shown in the help like a short form,
+            though letters or an argument cannot follow at once.
+        own: not turbostat's, so that it never makes one of turbostat's prefixes ambiguous.
+    """
+
+    name: str
+    help: str
+    letter: str = ""
+    argument: str = ""
+    prefix: str = ""
+    own: bool = False
+
+    @property
+    def spelling(self) -> str:
+        """The option as messages spell it: "--interval", or "-C"."""
+        return f"--{self.name}" if self.name else f"-{self.letter}"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An option as it stands on a command line, with its argument ("" if it takes none)."""
+
+    option: Option
+    argument: str = ""
+
+
+class OptionError(UsageError):
+    """A word that is no option, or lacks its argument. turbostat ends with 1 then (docs/specs/turbostat.md 1.12)."""
+
+    exit_status = 1
+
+
+def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Given | tuple[str, ...]]:
+    """The options of a command line in order, and at the end the words that are not options.
+
+    Raises:
+        OptionError: at the first word that cannot be understood, after what stands before it was given out.
+    """
+    position = 0
+    letters = {option.letter: option for option in options if option.letter}
+    while position < len(words):
+        word = words[position]
+        if word == "--":
+            position += 1
+            break
+        if word == "-" or not word.startswith("-"):
+            break
+        position += 1
+        following = words[position] if position < len(words) else None
+        for given, took_next in _one_word(word, following, options, letters):
+            position += took_next
+            yield given
+    yield tuple(words[position:])
+
+
+def _one_word(
+    word: str, following: str | None, options: Sequence[Option], letters: dict[str, Option]
+) -> Iterator[tuple[Given, bool]]:
+    """The options of one word; True beside the one that took the next word as its argument."""
+    two_dashes = word.startswith("--")
+    body = word[2:] if two_dashes else word[1:]
+    if two_dashes or len(body) > 1 or body not in letters:
+        name, equals, value = body.partition("=")
+        option = _long(name, word, options, sure=two_dashes or body[0] not in letters)
+        if option is not None:
+            if equals and not option.argument:
+                raise OptionError(f"option '{option.spelling}' takes no argument")
+            if equals or not option.argument:
+                yield Given(option, value), False
+            else:
+                yield Given(option, _argument(option.spelling, following)), True
+            return
+    rest = body
+    while rest:
+        letter, rest = rest[0], rest[1:]
+        found = letters.get(letter)
+        if found is None:
+            raise OptionError(f"invalid option '-{letter}' in '{word}'")
+        if not found.argument:
+            yield Given(found), False
+        elif rest:
+            yield Given(found, rest), False
+            return
+        else:
+            yield Given(found, _argument(f"-{letter}", following)), True
+
+
+def _argument(spelling: str, following: str | None) -> str:
+    if following is None:
+        raise OptionError(f"option '{spelling}' needs an argument")
+    return following
+
+
+def _long(name: str, word: str, options: Sequence[Option], *, sure: bool) -> Option | None:
+    """The option that a long name or prefix means; None if it may be short options instead.
+
+    Raises:
+        OptionError: several are meant, or none where it cannot be a short one.
+    """
+    exact = next((option for option in options if option.name == name and name), None)
+    if exact is not None:
+        return exact
+    for own in (False, True):
+        matches = [option for option in options if option.own is own and name and option.name.startswith(name)]
+        if len(matches) > 1:
+            listed = " ".join(option.spelling for option in matches)
+            raise OptionError(f"option '{word}' is ambiguous; it may be: {listed}")
+        if matches:
+            return matches[0]
+    if sure:
+        raise OptionError(f"unrecognized option '{word}'")
+    return None

@@ -1,0 +1,158 @@
+"""Opens what a command line of `turbotui stat` names: machine, CPUs, added counters, columns."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass, replace
+
+from turbotui.commands.watching import named_host
+from turbotui.errors import UsageError
+from turbotui.events.set_files import known_sets
+from turbotui.features.stat.columns import ColumnChoice, choose
+from turbotui.features.stat.options import Rows, StatError, StatOptions, StatTask
+from turbotui.features.stat.streams import warn
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.restricted_host import RestrictedHost
+from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.event_columns import SET
+from turbotui.quantities.scope import Scope
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+from turbotui.tables.layout import Layout
+
+_ONLINE = "/sys/devices/system/cpu/online"
+_SEVERAL = 2
+_NO_CPU_LEFT = 237  # exit status (docs/specs/turbostat.md 1.12)
+_COMMAND_SECONDS = 1e9  # a command's interval ends with the command
+_ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session that is not started yet, and what is to be printed of it."""
+
+    session: Session
+    layout: Layout
+
+
+def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
+    """Open everything.
+
+    Args:
+        options: the command line.
+        given: the machine, instead of the one that the command line names.
+
+    Raises:
+        StatError: with turbostat's exit status for what was wrong.
+        UsageError: no such simulated machine.
+        MachineError: the machine cannot be read.
+    """
+    host = given or named_host(options.machine, options.sysroot)
+    if options.no_msr or options.no_perf:
+        host = RestrictedHost(host, msr=not options.no_msr, perf=not options.no_perf)
+    cpus = None if options.cpus is None else _effective(host, options.cpus)
+    machine = replace(read_machine(host, cpus), tcc=options.tcc)
+    interval = _COMMAND_SECONDS if options.command else options.interval
+    session = Session(machine, SOURCES, interval, LinuxHost(), options.cpus)  # one that is away now may come
+    session.find_sets = functools.cache(lambda: known_sets(os.environ, options.events))
+    if options.events:
+        session.find_sets()  # a file that cannot be used is refused now, whether a set of it is asked for or not
+    refused = frozenset(name for text in options.added for name in _add(session, text, options))
+
+    shown = [name for text in options.added if text.startswith(SET) for name in _of_set(session, text)]
+    if shown:
+        options = replace(options, choices=(*options.choices, ("enable", ",".join(shown))))
+
+    topology = session.machine.topology
+
+    def absent(column: CounterColumn) -> bool:
+        # turbostat's Node is there only where a package has several (docs/specs/turbostat.md 2.3, row 6)
+        together = column.id == "Node" and topology.nodes_together < _SEVERAL
+        return together or column.id in refused or why_absent(column, session.capabilities, topology) is not None
+
+    choice: ColumnChoice = choose(session.catalog, options, absent)
+    if choice.absent:
+        warn(f"not available here: {', '.join(choice.absent)} (turbotui columns says why)")
+    if options.task is not StatTask.LIST:
+        session.want(column.id for column in choice.columns)
+    layout = Layout(
+        columns=choice.columns,
+        rows=_ROW_SCOPES[options.rows],
+        summary_only=options.summary_only,
+        header_every=options.header_every,
+        machine=host.name,
+        kind=host.kind,
+    )
+    return Opened(session, layout)
+
+
+def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
+    """The CPUs of a --cpu set that can be measured (docs/specs/turbostat.md 1.5)."""
+    try:
+        online = parse_cpulist(host.read_text(_ONLINE))
+    except (HostError, ValueError):
+        return asked  # the topology decides, and says what it misses
+    for cpu in sorted(asked - online):
+        raise StatError(f"cpu{cpu} not present: the online CPUs are {host.read_text(_ONLINE).strip()}", 1)
+    usable = host.usable_cpus()
+    if usable is None:
+        return asked
+    for cpu in sorted(asked - usable):
+        warn(f"cpu{cpu} not effective: it is outside the CPUs that this process may use")
+    if not asked & usable:
+        raise StatError("No valid cpus found: this process may use none of those given", _NO_CPU_LEFT)
+    return asked & usable
+
+
+def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add what one --add names; the columns that cannot be had and are left out with a warning.
+
+    Raises:
+        StatError: it is no counter, or its file or region is not there (exit status 1).
+    """
+    if is_turbostats(text):
+        return _add_counter(session, text, options)
+    try:
+        columns = session.add_all(text)
+    except UsageError as error:
+        raise StatError(str(error), 1) from error
+    refused = set()
+    for column in columns:
+        why = why_absent(column, session.capabilities, session.machine.topology)
+        if why is not None:
+            warn(f"{column.id} is not added: {why.sentence()}")
+            refused.add(column.id)
+    return frozenset(refused)
+
+
+def _of_set(session: Session, text: str) -> list[str]:
+    """The program's own columns that a set names; added ones are shown in any case."""
+    return [column.id for column in session.add_all(text) if "added" not in column.groups]
+
+
+def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset[str]:
+    """Add a counter in turbostat's grammar, as turbostat does.
+
+    Raises:
+        StatError: as `_add`.
+    """
+    counter = parse_added(text)
+    if isinstance(counter.place, RegisterAt) and options.no_msr:
+        raise StatError(f"Requested MSR counter {counter.place.address:#x}, but in --no-msr mode", 1)
+    try:
+        column = session.add(text)
+    except UsageError as error:
+        raise StatError(str(error), 1) from error
+    why = session.capabilities.missing.get(counter.signal)
+    if why is None:
+        return frozenset()
+    if isinstance(counter.place, RegisterAt | EventAt):
+        warn(f"{column.id} is not added: {why.sentence()}")
+        return frozenset((column.id,))
+    raise StatError(f"{column.id} cannot be added: {why.sentence()}", 1)

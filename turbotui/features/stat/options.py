@@ -1,0 +1,308 @@
+"""The options of `turbotui stat`: turbostat's, spelled and counted as turbostat does, and a few of turbotui's own.
+
+Facts: docs/specs/turbostat.md 1.1 to 1.6 and 1.12. Where turbostat has a defect the right thing is done, and
+DIFFERENCES.md says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.features.stat.getopt import Option, OptionError, read_options
+from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.quantities.units import parse_celsius
+from turbotui.tables.formats import NAMES
+
+SHORTEST = 0.001
+"""Seconds: the shortest interval (docs/specs/turbostat.md 1.1)."""
+
+DEFAULT_INTERVAL = 5.0
+"""Seconds (docs/specs/turbostat.md 1.1)."""
+
+_FOR_PEOPLE = ("text", "table")
+
+_TURBOSTAT = "turbostat 2026.09.28"  # whose columns and options these are (docs/specs/turbostat.md 0)
+
+
+class StatError(UsageError):
+    """A word that turbostat would refuse, with turbostat's exit status for it (docs/specs/turbostat.md 1.12)."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.exit_status = status
+
+
+class Rows(Enum):
+    """Which rows are printed below the summary."""
+
+    ALL = "every CPU"
+    CORES = "the first CPU of each core"
+    PACKAGES = "the first CPU of each package"
+
+
+class StatTask(Enum):
+    """The task of `turbotui stat`: watch, list, dump, help or version."""
+
+    WATCH = "watch"
+    LIST = "list"
+    DUMP = "dump"
+    HELP = "help"
+    VERSION = "version"
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
+           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a"),
+    Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
+           "c", "SET"),
+    Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),
+    Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
+           "text one a line, with where it was read", "D"),
+    Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
+    Option("force", "accepted for scripts: no processor model is ever refused", prefix="f"),
+    Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
+    Option("help", "this text", "h"),
+    Option("hide", "without these columns or categories", "H", "NAMES"),
+    Option("interval", f"seconds between readings, from {SHORTEST:g} (default {DEFAULT_INTERVAL:g})", "i", "SECONDS"),
+    Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
+    Option("Joules", "energy in joules instead of power in watts", "J"),
+    Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
+    Option("no-msr", "never open the MSR driver", "M"),
+    Option("no-perf", "never open a perf counter", "P"),
+    Option("num_iterations", "stop after N intervals", "n", "N"),
+    Option("out", "write everything to FILE", "o", "FILE"),
+    Option("quiet", "no configuration header", "q"),
+    Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
+           argument="NAMES", prefix="s"),
+    Option("Summary", "one line an interval: the whole machine", "S"),
+    Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
+    Option("version", "print the version and exit", "v"),
+    Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("drop-privileges", "give root up for good once the counters are open; a command never has it", own=True),
+    Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
+    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
+    Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True),
+    Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
+    Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
+)
+"""Every option, in the order of the help text."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatOptions:
+    """A command line of `turbotui stat`, understood.
+
+    Attributes:
+        choices: ("show" | "hide" | "enable", comma-separated words) in the order given.
+        added: texts of --add, in the order given.
+        events: file of --events.
+        cpus: the set that --cpu restricts measuring to; None for every CPU.
+        debug: how often --debug was given.
+        extremes: print least, mean and greatest at the end.
+        header_every: --header_iterations; None: never again.
+        tcc: --TCC in °C; None where not given.
+        drop_privileges: give root up once the counters are open.
+        command: words of the command to run; empty in interval mode.
+    """
+
+    task: StatTask = StatTask.WATCH
+    choices: tuple[tuple[str, str], ...] = ()
+    added: tuple[str, ...] = ()
+    events: str = ""
+    cpus: frozenset[int] | None = None
+    rows: Rows = Rows.ALL
+    debug: int = 0
+    extremes: bool = False
+    header_every: int | None = None
+    interval: float = DEFAULT_INTERVAL
+    intervals: int | None = None
+    joules: bool = False
+    no_msr: bool = False
+    no_perf: bool = False
+    out: str = ""
+    quiet: bool = False
+    summary_only: bool = False
+    tcc: int | None = None
+    format: str = "text"
+    machine: str | None = None
+    sysroot: str = "/"
+    drop_privileges: bool = False
+    command: tuple[str, ...] = ()
+
+
+def parse_options(words: Sequence[str]) -> StatOptions:
+    """Understand a command line. --help and --version end it where they stand.
+
+    Raises:
+        OptionError: no such option, or none that can be meant (exit status 1).
+        StatError: an argument that turbostat refuses, with its exit status.
+    """
+    options = StatOptions()
+    for given in read_options(words, OPTIONS):
+        if isinstance(given, tuple):
+            options = replace(options, command=given)
+        else:
+            options = _apply(options, given.option, given.argument)
+            if options.task in (StatTask.HELP, StatTask.VERSION):
+                return options
+    if options.machine is not None and options.sysroot != "/":
+        raise StatError("--machine and --sysroot name two machines: give one of them", 1)
+    if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
+        raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
+                        "programs, which can work it out of every interval", 1)
+    return options
+
+
+def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
+    change = _CHANGES.get(option.name)
+    if change is None:  # -I and -C only print turbostat's help and end with 1 (docs/specs/turbostat.md 1.1)
+        raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+    return change(options, argument)
+
+
+def _choice(word: str) -> Callable[[StatOptions, str], StatOptions]:
+    return lambda options, names: replace(options, choices=(*options.choices, (word, names)))
+
+
+def _format(options: StatOptions, name: str) -> StatOptions:
+    if name not in NAMES:
+        raise StatError(f'unknown format "{name}"; there are: {", ".join(NAMES)}', 1)
+    return replace(options, format=name)
+
+
+def _restrict(options: StatOptions, argument: str) -> StatOptions:
+    """--cpu: a later set replaces an earlier one; a set and a word do not go together (docs/specs/turbostat.md 1.5)."""
+    word = {"core": Rows.CORES, "package": Rows.PACKAGES}.get(argument)
+    if word is not None and options.cpus is None:
+        return replace(options, rows=word)
+    if word is not None or options.rows is not Rows.ALL:
+        raise StatError(f'"--cpu {argument}" malformed: a set of CPUs and core or package cannot be combined', 255)
+    try:
+        return replace(options, cpus=parse_cpu_set(argument))
+    except UsageError as error:
+        raise StatError(f'"--cpu {argument}" malformed: {error}', 255) from None
+
+
+_NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\s*\Z", re.ASCII)
+
+
+def _count(text: str, what: str) -> int:
+    """A number as strtoul with base 0 reads it (docs/specs/turbostat.md 1.1), from 1."""
+    found = _NUMBER.match(text)
+    digits = "" if found is None else found[1]
+    number = 0
+    if digits:
+        number = int(digits, 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10)
+    if number <= 0:
+        raise StatError(f"invalid {what} count: {text}", 255)
+    return number
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0  # as strtod answers for a text
+    if not math.isfinite(seconds):
+        raise StatError(f'interval "{text}" is not a number of seconds', 2)
+    if seconds < SHORTEST:
+        raise StatError(f"interval {seconds:f} seconds is too small", 2)
+    return seconds
+
+
+def _celsius(text: str) -> int | None:
+    if text.strip().lstrip("+-").strip("0") == "" and "0" in text:
+        return None  # turbostat's value for "not told": the machine is believed
+    try:
+        return parse_celsius(text)
+    except UsageError as error:
+        raise StatError(f"--{error}", 1) from None
+
+
+def help_text() -> str:
+    """Every option and what goes with it, for a person."""
+    lines = [
+        "Usage: turbotui stat [options] [command ...]",
+        "",
+        "Print what the CPUs did, interval by interval, or over the run of a command, in turbostat's layout.",
+        f"Options and columns are those of {_TURBOSTAT}; DIFFERENCES.md says where the numbers differ, and why.",
+        "A long option may begin with one dash or two, and end where it is unambiguous.",
+        "",
+    ]
+    lines += [line for option in OPTIONS if not option.own for line in _described(option)]
+    lines += ["", "not turbostat's:"]
+    lines += [line for option in OPTIONS if option.own for line in _described(option)]
+    return "\n".join([*lines, "", _MORE])
+
+
+def _described(option: Option) -> Iterator[str]:
+    """The lines of one option in the help text."""
+    letter = option.letter or option.prefix
+    short = f"-{letter}" if letter else "   "
+    long = f"--{option.name}" if option.name else ""
+    spelled = f"{short}{', ' if letter and long else ' '}{long} {option.argument}"
+    first, *more = option.help.split("\n")
+    yield f"  {spelled:<28} {first}"
+    for line in more:
+        yield f"  {'':<28} {line}"
+
+
+_MORE = """--add beside turbostat's grammar, one column for each event; rows show the sum of the CPUs or PMUs in them:
+  EVENT[,name=TITLE][,rate][,EVENT...]    as perf -e takes it: cycles:u, r01c2, cpu/event=0x3c,umask=0/u, cs,
+                                          sched:sched_switch, mem:0xADDR:rw, {cycles,instructions}:u (one group),
+                                          uncore_imc/cas_count_read/ (all PMUs of that name), skl::INST_RETIRED:ANY,
+                                          patterns: 'sched:sched_wak*', 'uncore_imc/cas_*/' (a column for each event)
+  TITLE=FORMULA[,unit=TEXT][,decimals=N]  + - * / ( ) min max over events, 'names with - / or :' in quotes, signals
+                                          such as energy.pkg, and dt (seconds): "GBs='uncore_imc/data_read/'/dt/1e9"
+  set:NAME                                a set that turbotui ships or --events names: turbotui events sets
+
+NAMES are columns or categories, comma separated: all, topology, frequency, idle, hwidle, swidle, sysfs,
+cpuidle, pct_idle, power, cache, llc, other; and turbotui's own: extra (all that turbostat lacks), thermal, kernel,
+interrupt.
+--show, --hide and --enable work from left to right; the first --show clears what was on.
+
+With a command: its counters from start to end, printed once on stderr, and its exit status returned.
+Without: Enter ends the interval, q and Enter makes it the last, SIGUSR1 ends it, SIGINT prints it and leaves.
+
+Exit status: 0 done, 1 option or machine, 2 interval too small, 234 unknown column, 237 no CPU left,
+255 malformed number or CPU set; that of the command in command mode."""
+
+
+_CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = MappingProxyType({
+    "add": lambda options, text: replace(options, added=(*options.added, text)),
+    "cpu": _restrict,
+    "debug": lambda options, _text: replace(options, debug=options.debug + 1),
+    "Dump": lambda options, _text: replace(options, task=StatTask.DUMP, no_perf=True),
+    "enable": _choice("enable"),
+    "hide": _choice("hide"),
+    "show": _choice("show"),
+    "header_iterations": lambda options, text: replace(options, header_every=_count(text, "header iteration")),
+    "help": lambda options, _text: replace(options, task=StatTask.HELP),
+    "interval": lambda options, text: replace(options, interval=_interval(text)),
+    "Joules": lambda options, _text: replace(options, joules=True),
+    "list": lambda options, _text: replace(options, task=StatTask.LIST, quiet=True),
+    "no-msr": lambda options, _text: replace(options, no_msr=True),
+    "no-perf": lambda options, _text: replace(options, no_perf=True),
+    "num_iterations": lambda options, text: replace(options, intervals=_count(text, "iteration")),
+    "out": lambda options, text: replace(options, out=text),
+    "quiet": lambda options, _text: replace(options, quiet=True),
+    "Summary": lambda options, _text: replace(options, summary_only=True),
+    "TCC": lambda options, text: replace(options, tcc=_celsius(text)),
+    "version": lambda options, _text: replace(options, task=StatTask.VERSION),
+    "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
+    "events": lambda options, text: replace(options, events=text),
+    "extremes": lambda options, _text: replace(options, extremes=True),
+    "format": _format,
+    "machine": lambda options, text: replace(options, machine=text),
+    "sysroot": lambda options, text: replace(options, sysroot=text),
+    "force": lambda options, _text: options,
+})
+"""What each option changes, by its long name."""

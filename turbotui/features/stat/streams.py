@@ -1,0 +1,81 @@
+"""Where `turbotui stat` writes: rows, and what is said beside them (docs/specs/turbostat.md 1.2)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.stat.options import StatError, StatOptions
+from turbotui.untrusted import one_line
+
+
+class Streams:
+    """Rows go to stdout, in command mode to stderr; the header to stderr; with --out both to the file.
+
+    Raises:
+        StatError: the file cannot be made (exit status 1).
+        TurbotuiError: there is no stdout.
+    """
+
+    def __init__(self, options: StatOptions) -> None:
+        self._file: TextIO | None = None
+        if options.out:
+            from turbotui.machine.own_files import open_output  # noqa: PLC0415 - most runs write no file
+
+            try:
+                self._file = open_output(options.out)
+            except OSError as error:
+                raise StatError(f"{options.out} cannot be written: {error.strerror or error}", 1) from error
+        self._to_stderr = bool(options.command)
+        if self._rows is None or not self._rows.writable():
+            raise TurbotuiError("there is no stdout to print on: it was closed before turbotui started")
+
+    @property
+    def _rows(self) -> TextIO | None:
+        return self._file or (sys.stderr if self._to_stderr else sys.stdout)
+
+    def rows(self, lines: Iterable[str]) -> None:
+        """Write lines of the table at once.
+
+        Raises:
+            BrokenPipeError: the reader has left.
+            TurbotuiError: nothing more can be written.
+        """
+        self._write(self._rows, lines)
+
+    def notes(self, lines: Iterable[str]) -> None:
+        """Write lines of the header at once.
+
+        Raises:
+            BrokenPipeError: as for `rows`.
+            TurbotuiError: as for `rows`.
+        """
+        self._write(self._file or sys.stderr, lines)
+
+    def _write(self, stream: TextIO | None, lines: Iterable[str]) -> None:
+        text = "".join(f"{line}\n" for line in lines)
+        if stream is None or not text:
+            return
+        try:
+            stream.write(text)
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # What is buffered would be tried again, and fail again, when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            what = stream.name if self._file is not None else "stderr" if stream is sys.stderr else "stdout"
+            raise TurbotuiError(f"cannot write to {what}: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+
+
+def warn(text: str) -> None:
+    """One sentence on stderr, wherever the output goes (docs/specs/turbostat.md 1.2)."""
+    print(f"turbotui: {one_line(text)}", file=sys.stderr)

@@ -1,0 +1,17 @@
+"""What each thread, process and command did, from samples at its switches (KerMon without a kernel patch)."""
+
+from turbotui.feature import Command, Feature, ScreenSpec
+
+FEATURE = Feature(
+    "tasks",
+    commands=(
+        Command(
+            "tasks",
+            "turbotui.features.tasks.verb",
+            "what each thread, process or command did, sampled at its switches",
+        ),
+    ),
+    screens=(
+        ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen"),
+    ),
+)

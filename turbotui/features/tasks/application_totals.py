@@ -1,0 +1,258 @@
+"""Totals of one application: one aggregator, or several whose sets are multiplexed and joined by instructions.
+
+While a set is on, nothing else of the application is counted: what every set counts is added up, and what only one
+counts is brought to all instructions of the row (docs/specs/carm.md 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.features.tasks.thread_totals import Mark
+from turbotui.features.tasks.totals_table import IN_NO_ROW
+from turbotui.machine.tasks.sets import TaskSampling
+
+Marks = tuple[Mapping[int, Mark], ...]
+"""What the entries of each aggregator had at one instant."""
+REFERENCE: Final = "instructions"
+"""What sets that take turns are joined by; each of them counts it."""
+
+
+def turns_sentence(turns: int) -> str:
+    """What has to be said of numbers of sets that take turns."""
+    return (f"~ not all events fit into one set: {turns} sets take turns and are joined by instructions, so what not "
+            "all of them count is an estimate")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted over all rows of an application: of whole CPUs without the idle task.
+
+    Attributes:
+        sets: counts by name, of each set while it was on.
+        lost: samples that found no room.
+        throttled: times that the kernel held samples back.
+    """
+
+    sets: tuple[Mapping[str, int], ...]
+    lost: int = 0
+    throttled: int = 0
+
+    @property
+    def everything(self) -> dict[str, int | None]:
+        """Counts by name: added up where every set counts it, else brought to all instructions.
+
+        None where the set that counts it saw no instruction while others did.
+        """
+        return self.brought_to({})
+
+    def brought_to(self, sums: Mapping[str, int]) -> dict[str, int | None]:
+        """The same where sums of what every set counts are given: in rows of an interval some of it is left out."""
+        names = dict.fromkeys(name for one in self.sets for name in one)
+        always = {name: sums[name] if name in sums else sum(one[name] for one in self.sets) for name in names
+                  if all(name in one for one in self.sets)}
+        return {name: always[name] if name in always else _brought(name, always[REFERENCE], self.sets)
+                for name in names}
+
+
+class ApplicationTotals:
+    """What was counted of an application.
+
+    Args:
+        aggregators: one for each set.
+
+    Attributes:
+        choice: how the threads are sampled; of its counters those of the first set.
+        names: of everything that a set counts.
+        always: of what every set counts.
+        timeline: where threads ran.
+    """
+
+    def __init__(self, aggregators: Sequence[SampleAggregator]) -> None:
+        self._aggregators = tuple(aggregators)
+        first = aggregators[0]
+        self.choice: TaskSampling = first.choice
+        self.timeline = first.timeline
+        self.names = tuple(dict.fromkeys(name for one in aggregators for name in one.names))
+        self.always = frozenset(self.names).intersection(*(one.names for one in aggregators))
+
+    @property
+    def turns(self) -> int:
+        """How many sets take turns; 1 where none does."""
+        return len(self._aggregators)
+
+    @property
+    def lost(self) -> int:
+        """Samples that found no room."""
+        return sum(one.lost for one in self._aggregators)
+
+    @property
+    def throttled(self) -> int:
+        """Times that the kernel held samples back."""
+        return sum(one.throttled for one in self._aggregators)
+
+    @property
+    def samples(self) -> int:
+        """Samples that were booked."""
+        return sum(entry.samples for one in self._aggregators for entry in one.entries()
+                   if entry.tid not in IN_NO_ROW)
+
+    @property
+    def together(self) -> int:
+        """How many threads have no row of their own, for there are very many."""
+        return max(one.together for one in self._aggregators)
+
+    @property
+    def tail(self) -> tuple[int, ...]:
+        """What no sample showed and the final read did, by `names`; of each set while it was on."""
+        return self._added([one.tail for one in self._aggregators])
+
+    @property
+    def read(self) -> tuple[int, ...] | None:
+        """The final read, likewise; None before it."""
+        found = [one.read for one in self._aggregators if one.read is not None]
+        return self._added(found) if len(found) == len(self._aggregators) else None
+
+    def sums(self) -> tuple[int, ...]:
+        """Over all entries, those that are no row too, likewise."""
+        return self._added([one.sums() for one in self._aggregators])
+
+    def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
+        """What was counted on whole CPUs and is in no row, by what it is: the idle task, others than a command's.
+
+        Without what only one of several sets counts, for that was counted for a part of the time.
+        """
+        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
+        found: dict[str, dict[str, int]] = {}
+        for aggregator, marks in zip(self._aggregators, every, strict=True):
+            for what, counts in aggregator.apart(marks).items():
+                sums = found.setdefault(what, dict.fromkeys((name for name in self.names if name in self.always), 0))
+                for name, count in zip(aggregator.names, counts, strict=True):
+                    if name in sums:
+                        sums[name] += count
+        return found
+
+    def totals(self, since: Marks | None = None) -> Totals:
+        """What was counted in rows since marks, or since the beginning.
+
+        It is added up from the entries that there are, as rows are: a set that turns out to count what another one
+        counts too is left out with all that it had, and a difference of two sums would fall below zero.
+        """
+        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
+        sets = [dict(zip(one.names, one.sums_since(marks or {}), strict=True))
+                for one, marks in zip(self._aggregators, every, strict=True)]
+        return Totals(tuple(sets), self.lost, self.throttled)
+
+    @property
+    def reads(self) -> tuple[Mapping[str, int] | None, ...]:
+        """The final read of each set by name, None before it."""
+        return tuple(None if one.read is None else dict(zip(one.names, one.read, strict=True))
+                     for one in self._aggregators)
+
+    def marks(self) -> Marks:
+        """What every entry has now."""
+        return tuple(one.marks() for one in self._aggregators)
+
+    def tidy(self) -> tuple[Mapping[int, int], ...]:
+        """Put the oldest of very many ended threads together; see `SampleAggregator.tidy`."""
+        return tuple(one.tidy() for one in self._aggregators)
+
+    def rows(self, by: Grouping, since: Marks | None = None, application: str = "",
+             before: Marks | None = None) -> list[TaskRow]:
+        """Rows by falling run time.
+
+        Args:
+            by: what a row stands for.
+            since: marks of an instant before; None: from the beginning.
+            application: goes into every row.
+            before: marks of a still earlier instant: for events whose set had no turn since the other one.
+        """
+        if len(self._aggregators) == 1:
+            return task_rows(self._aggregators[0], by, None if since is None else since[0], application)
+
+        def parts(marks: Marks | None) -> list[list[TaskRow]]:
+            every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if marks is None else marks
+            return [task_rows(one, by, mark, application, idle=True)
+                    for one, mark in zip(self._aggregators, every, strict=True)]
+
+        rows = joined(parts(since), self.names, self.always, () if before is None else parts(before))
+        return rows if since is None else [row for row in rows if any(row.counts.values())]
+
+    def _added(self, values: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        totals = dict.fromkeys(self.names, 0)
+        for one, numbers in zip(self._aggregators, values, strict=True):
+            for name, number in zip(one.names, numbers, strict=True):
+                totals[name] += number
+        return tuple(totals.values())
+
+
+def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: frozenset[str],
+           longer: Sequence[Sequence[TaskRow]] = ()) -> list[TaskRow]:
+    """One row for each thread, process or command out of those of sets that took turns.
+
+    Args:
+        parts: rows of each set.
+        names: of everything that a set counts.
+        always: of what every set counts.
+        longer: the same over a longer time, for events whose set had no turn.
+    """
+    found, past = _by_task(parts), _by_task(longer)
+    together = [_together(rows, names, always, past.get(key, ())) for key, rows in found.items()]
+    return sorted(together, key=lambda row: (-row.run_seconds, row.pid or 0, row.tid or 0))
+
+
+def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
+    found: dict[object, list[TaskRow]] = {}
+    for rows in parts:
+        for row in rows:
+            found.setdefault(row.name if row.pid is None else (row.pid, row.tid), []).append(row)
+    return found
+
+
+def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
+    """What only some sets count, brought to all instructions, by the first span in which one of them had a turn."""
+    return next((found for rows in spans
+                 if (found := _brought(name, everything, [row.counts for row in rows])) is not None), None)
+
+
+def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> int | None:
+    """A count of some sets by the instructions beside it; None where there were none, but others."""
+    counting = [one for one in sets if name in one]
+    beside = sum(one[REFERENCE] for one in counting)
+    if not beside and everything:
+        return None
+    return round(sum(one[name] for one in counting) * everything / (beside or 1))
+
+
+def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str],
+              longer: Sequence[TaskRow]) -> TaskRow:
+    most = max(rows, key=lambda row: row.run_seconds)
+    loads: dict[int, int] = {}
+    for row in rows:
+        for cpu, load in row.loads.items():
+            loads[cpu] = loads.get(cpu, 0) + load
+    everything = sum(row.counts[REFERENCE] for row in rows)
+    counts: dict[str, int] = {}
+    for name in names:
+        value = (sum(row.counts[name] for row in rows) if name in always
+                 else _estimate(name, everything, rows, longer))
+        if value is not None:  # else it did not run while this was counted
+            counts[name] = value
+    return replace(
+        most,
+        threads=max(row.threads for row in rows),
+        cpus=tuple(sorted(set().union(*(row.cpus for row in rows)))),
+        counts=counts,
+        migrations=sum(row.migrations for row in rows),
+        loads=loads,
+        whole_run=sum(row.whole_run for row in rows),
+        guessed=any(row.guessed for row in rows),
+        incomplete=any(row.incomplete for row in rows),
+        ended=any(row.ended for row in rows),
+        serials=frozenset().union(*(row.serials for row in rows)),
+        estimated=frozenset(names) - always,
+    )

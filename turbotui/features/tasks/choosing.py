@@ -1,0 +1,175 @@
+"""Which counters an application gets: in one set where they fit together, else in sets that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from turbotui.errors import MachineError, UsageError
+from turbotui.events.encoder import encode_event
+from turbotui.features.tasks.application_totals import REFERENCE
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.numerics import DOUBLE, FLOPS, Numerics, definition_counters, in_order, needed, numerics_of
+from turbotui.machine.core_metrics import task_metric_definition_of
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.memory import locks_freely
+from turbotui.machine.tasks.processes import threads_of
+from turbotui.machine.tasks.sets import (
+    HARDWARE_COUNTERS,
+    SOFTWARE_COUNTERS,
+    TaskCounter,
+    TaskSampling,
+    choose,
+    with_required,
+    with_wanted,
+)
+from turbotui.machine.tasks.tracer import sentence
+from turbotui.quantities.unavailable import Unavailable
+
+_MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are timed by records of switches instead
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is counted.
+
+    Attributes:
+        sets: of which all but one wait for their turn.
+        numerics: what FLOPs and bytes are made of.
+        has: counters of the definition that this machine has, or why there are none.
+    """
+
+    sets: tuple[TaskSampling, ...]
+    numerics: Numerics
+    has: tuple[TaskCounter, ...] | Unavailable = ()
+
+    def first_only(self, machine: Machine) -> Chosen:
+        """Without those that would take turns with the first one."""
+        first = self.sets[0]
+        return Chosen((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
+
+
+def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
+    """Try on this machine what an application asks for.
+
+    Sets take turns where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are few
+    sets of those. Every thread and process has sets of its own, which would be too many.
+
+    Args:
+        machine: of the tasks.
+        application: what to watch, and by which events.
+        pids: its processes.
+
+    Raises:
+        MachineError: no such process, not permitted, or not enough descriptors or memory.
+        UsageError: an event is unknown or given twice.
+        EventError: an event cannot be understood.
+    """
+    host, cpu = machine.host, machine.topology.cpus[0]
+    floating = definition_counters(machine)
+    asked, word = _asked(host, application)
+    known = task_metric_definition_of(machine.model)
+    definition: tuple[TaskCounter, ...] = ()
+    if not isinstance(floating, Unavailable) and known is not None and (word or not asked):
+        definition = in_order(known, floating, double=word == DOUBLE)
+    software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
+    first: Sequence[TaskCounter] = HARDWARE_COUNTERS[:2]
+    last = () if asked or word else HARDWARE_COUNTERS[2:]
+    if asked:  # sets that take turns are joined by instructions
+        named = {one.name for one in asked}
+        first = [one for one in first if word and one.name == REFERENCE and REFERENCE not in named]
+    wanted = (*software, *first, *definition, *last)
+    target = pids[0] if pids and not application.command else 0
+    if host.kind is HostKind.REAL:
+        for pid in pids:
+            if not threads_of(host, pid):
+                raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+    whole = application.whole_cpus or host.kind is not HostKind.REAL
+    left: tuple[TaskCounter, ...] = ()
+    try:
+        choice = bare = choose(host, cpu, (), whole_cpus=whole, target=target, command=bool(application.command))
+        if bare.last and not application.command:
+            threads = sum(len(threads_of(host, pid)) for pid in pids)
+            few = locks_freely(host) and threads * len(machine.topology.cpus) <= _MOST_END_RINGS
+            choice = bare = replace(bare, last=few)
+        if asked:  # what was asked for by name comes before what a word stands for
+            choice, left = _with_asked(host, bare, cpu, asked, target)
+        choice = with_wanted(host, choice, cpu, [one for one in wanted if one.name not in choice.names], target)
+    except HostError as error:
+        what = ("the whole machine" if application.everything
+                else f"control group {application.cgroup}" if application.cgroup is not None
+                else f"process {target}" if target else "a command")
+        raise MachineError(sentence(error, what, 2 + len(wanted) + len(asked))) from error
+    has = floating
+    if not isinstance(floating, Unavailable):
+        has = tuple(one for one in floating
+                    if one.name in choice.names or with_wanted(host, bare, cpu, (one,), target).counters)
+    if known is not None and not isinstance(has, Unavailable) and (word or (application.whole_cpus and not asked)):
+        necessary = needed(known, frozenset(one.name for one in has))
+        left += tuple(one for one in definition if one.name in necessary)
+    if application.whole_cpus:
+        left += tuple(last)
+    sets = (choice, *_further(host, choice, left, cpu, target))
+    names = frozenset(name for one in sets for name in one.names)
+    return Chosen(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
+
+
+def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCounter],
+                target: int) -> tuple[TaskSampling, tuple[TaskCounter, ...]]:
+    """A set with what was asked for by name, and what of it did not fit beside the rest: that takes turns.
+
+    Raises:
+        HostError: an event cannot be had, or they do not fit together and there are no instructions to join them by.
+    """
+    try:
+        return with_required(host, bare, cpu, asked, target), ()
+    except HostError:
+        for one in asked:
+            with_required(host, bare, cpu, (one,), target)  # each alone has to be there
+        anchor = [one for one in HARDWARE_COUNTERS if one.name == REFERENCE and one.name not in
+                  {own.name for own in asked}]
+        choice = with_wanted(host, bare, cpu, anchor, target)
+        if anchor and REFERENCE not in choice.names:
+            raise  # before the others are tried one on top of the other, which takes time by their square
+        choice = with_wanted(host, choice, cpu, asked, target)
+        if REFERENCE not in choice.names:
+            raise
+        return choice, tuple(one for one in asked if one not in choice.counters)
+
+
+def _further(
+    host: Host, first: TaskSampling, wanted: Sequence[TaskCounter], cpu: int, target: int
+) -> Iterator[TaskSampling]:
+    """Sets for the counters that found no room in the first one."""
+    anchors = tuple(one for one in first.counters if one.free or one.name in (REFERENCE, "cycles"))
+    left = [one for one in wanted if one.name not in first.names]
+    while left and REFERENCE in first.names:
+        more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)
+        found = more.counters[len(anchors):]
+        if not found:
+            return  # they open nowhere
+        yield more
+        left = [one for one in left if one not in found]
+
+
+def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...], str]:
+    """Events that were asked for, and which of the definition's words is among them."""
+    if not application.events:
+        return (), ""
+    words = [word.strip() for word in application.events.split(",")]
+    if {DOUBLE, FLOPS} <= set(words):
+        raise UsageError(f"--event {FLOPS} has all precisions, {DOUBLE} has one of them: give one of the two")
+    definition = DOUBLE if DOUBLE in words else FLOPS if FLOPS in words else ""
+    text = ",".join(word for word in words if word not in (FLOPS, DOUBLE))
+    encoded = encode_event(host, text) if text else ()
+    led = next((one for one in encoded if one.needs_leader is not None), None)
+    if led is not None:
+        raise UsageError(f"--event {led.string}: the kernel counts it below the event slots only, and a task's "
+                         "counters are led by its switches: add it as a column of CPUs (--add)")
+    asked = [TaskCounter(one.string, one.attr) for one in encoded]
+    names = [one.name for one in asked]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--event {twice} is given twice, or counted by several PMUs: name one PMU")
+    return tuple(asked), definition

@@ -1,0 +1,253 @@
+"""The columns of tables of tasks: one row each; text, JSON and the screen walk this table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.energy import METHOD
+from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+TIMES: Final = frozenset({RUN, CPU_TIME})
+"""Counts in ns."""
+STANDARD: Final = TIMES | {SWITCHES, "instructions", "cycles", "cache-misses", "faults"}
+"""Counters that have columns of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInputs:
+    """What a column may use.
+
+    Attributes:
+        row: of the interval.
+        seconds: length of the interval.
+        numerics: for FLOPs and bytes.
+        joules: the row's share of the energy, None where it cannot be had.
+    """
+
+    row: TaskRow
+    seconds: float
+    numerics: Numerics = field(default_factory=Numerics)
+    joules: float | None = None
+
+    def rate(self, name: str) -> float | None:
+        """A count per second."""
+        count = self.row.counts.get(name)
+        return None if count is None or self.seconds <= 0 else count / self.seconds
+
+
+TaskColumn: TypeAlias = Column[TaskInputs]
+"""A column of tables of tasks.
+
+`needs` are counters that it is made of, and the words `FLOP`, `BYTE` and `ENERGY` for those of metrics or a meter
+gives.
+"""
+
+
+def _percent(inputs: TaskInputs) -> Value:
+    return None if inputs.seconds <= 0 else 100 * inputs.row.run_seconds / inputs.seconds
+
+
+def _scaled(name: str, factor: float) -> Callable[[TaskInputs], Value]:
+    def compute(inputs: TaskInputs) -> Value:
+        rate = inputs.rate(name)
+        return None if rate is None else rate * factor
+
+    return compute
+
+
+def _gigahertz(inputs: TaskInputs) -> Value:
+    cycles, run = inputs.row.counts.get("cycles"), inputs.row.counts[RUN]
+    return None if cycles is None or not run else cycles / run  # cycles in a ns
+
+
+def _flops(inputs: TaskInputs) -> Value:
+    found = inputs.numerics.flops(inputs.row.counts)
+    return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
+
+
+def _bytes(inputs: TaskInputs) -> Value:
+    found = inputs.numerics.bytes(inputs.row.counts)
+    return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
+
+
+def _watts(inputs: TaskInputs) -> Value:
+    return None if inputs.joules is None or inputs.seconds <= 0 else inputs.joules / inputs.seconds
+
+
+_CPUS: Final = 6
+
+
+def _cpus(inputs: TaskInputs) -> Value:
+    row = inputs.row
+    if row.threads == 1 and row.last_cpu >= 0:
+        return str(row.last_cpu)
+    text = cpu_ranges(row.cpus)
+    return text if len(text) <= _CPUS else f"({len(row.cpus)})"
+
+
+def cpu_ranges(cpus: tuple[int, ...]) -> str:
+    """1,2,3,7 as 1-3,7."""
+    parts: list[list[int]] = []
+    for cpu in cpus:
+        if parts and cpu == parts[-1][1] + 1:
+            parts[-1][1] = cpu
+        else:
+            parts.append([cpu, cpu])
+    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in parts)
+
+
+ENERGY: Final = "energy"
+FLOP: Final = "flop"
+DOUBLE_FLOP: Final = "double flop"
+BYTE: Final = "byte"
+
+TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
+    TaskColumn("App", "", -1, (), lambda i: i.row.application, width=8, priority=1, identity=True,
+               help="the application that it belongs to"),
+    TaskColumn("PID", "", 0, (), lambda i: i.row.pid, width=7, priority=0, identity=True,
+               help="process; — where several are in the row"),
+    TaskColumn("TID", "", 0, (), lambda i: i.row.tid, width=7, priority=2, identity=True,
+               help="thread; — where several are in the row"),
+    TaskColumn("Thr", "", 0, (), lambda i: i.row.threads, width=4, priority=4, identity=True,
+               help="threads in the row"),
+    TaskColumn("Command", "", -1, (), lambda i: i.row.name, width=15, priority=0, identity=True,
+               help="name of the thread, or of the first one"),
+    TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
+               help="where it ran last; of several threads everywhere they ran, or in brackets on how many CPUs"),
+    TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0,
+               help=f"CPU time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
+    TaskColumn("Run_s", "s", 3, (CPU_TIME,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
+               help="CPU time since watching began; it is that of CPU%"),
+    TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=1,
+               help="times it left its CPU, waiting or pushed"),
+    TaskColumn("Migr/s", "/s", 1, (SWITCHES,), lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None,
+               width=7, priority=3, help="times it went on on another CPU, by its samples"),
+    TaskColumn("IPC", "", 2, ("instructions", "cycles"), lambda i: i.row.ipc, width=5, priority=0,
+               help="instructions a cycle"),
+    TaskColumn("GIPS", "GIPS", 3, ("instructions",), _scaled("instructions", 1e-9), width=7, priority=3,
+               help="instructions a second"),
+    TaskColumn("GHz", "GHz", 2, ("cycles",), _gigahertz, width=5, priority=4,
+               help="cycles in a second for which they were counted (Clock_s)"),
+    # arch/x86/events/{intel,amd}/core.c, drivers/perf/arm_pmuv3.c: 0x412e LONGEST_LAT_CACHE.MISS, 0x0964 (L2), 0x03
+    # L1D_CACHE_REFILL
+    TaskColumn("Miss/s", "M/s", 2, ("cache-misses",), _scaled("cache-misses", 1e-6), width=8, priority=3,
+               help="the kernel's cache-misses: of the last level on Intel, of L2 on AMD, of L1 data on Arm"),
+    TaskColumn("GFLOP/s", "GFLOP/s", 3, (FLOP,), _flops, width=8, priority=1,
+               help="floating-point operations a second, by the core's metric definition"),
+    TaskColumn("DPGF/s", "GFLOP/s", 3, (DOUBLE_FLOP,), _flops, width=8, priority=1,
+               help="floating-point operations in double precision a second; the others' events found no counter"),
+    TaskColumn("GB/s", "GB/s", 2, (BYTE,), _bytes, width=7, priority=2,
+               help="loads and stores of the core a second, by the core's metric definition"),
+    TaskColumn("~Watt", "W", 2, (ENERGY,), _watts, width=7, priority=1,
+               help=METHOD.format(unit="cycles, or busy time")),
+    TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
+               help="page faults"),
+    # what the rates above are made of, for whoever adds up
+    TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
+               help="CPU time in the interval"),
+    TaskColumn("Clock_s", "s", 6, (RUN,), lambda i: i.row.counts[RUN] / 1e9, width=12, default=False,
+               help="for how long its counters counted in the interval, by perf's task clock: what GHz divides by"),
+    TaskColumn("Migrations", "", 0, (SWITCHES,), lambda i: i.row.migrations, width=10, default=False,
+               help="times it went on on another CPU, by its samples"),
+    TaskColumn("FLOP", "FLOP", 0, (FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
+               help="floating-point operations in the interval"),
+    TaskColumn("DPFLOP", "FLOP", 0, (DOUBLE_FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
+               help="floating-point operations in double precision in the interval"),
+    TaskColumn("Bytes", "B", 0, (BYTE,), lambda i: i.numerics.bytes(i.row.counts), width=14, default=False,
+               help="loads and stores of the core in the interval"),
+    TaskColumn("~J", "J", 3, (ENERGY,), lambda i: i.joules, width=9, default=False,
+               help=METHOD.format(unit="cycles, or busy time")),
+    TaskColumn("CPUs", "", -1, (RUN,), lambda i: cpu_ranges(i.row.cpus), width=9, default=False,
+               help="every CPU that it was seen on"),
+)
+"""From left to right."""
+
+
+def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
+    """Whether the cell is made of counts that were not counted all the time, or of a clock that is too low."""
+    if CPU_TIME in column.needs:
+        return inputs.row.guessed
+    estimated = inputs.row.estimated
+    if {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs):
+        return not estimated.isdisjoint(column.needs)
+    return not estimated.isdisjoint(inputs.numerics.counted)
+
+
+NO_TURN: Final = "did not run while the set that counts it was on"
+"""Why a row lacks a number that other rows have."""
+
+
+def had_no_turn(column: TaskColumn, inputs: TaskInputs) -> bool:
+    """Whether a cell is unknown because the row did not run while what it is made of was counted."""
+    unseen = inputs.row.unseen
+    if not unseen or column.compute(inputs) is not None:
+        return False
+    made = not {FLOP, DOUBLE_FLOP, BYTE}.isdisjoint(column.needs)
+    return not unseen.isdisjoint(inputs.numerics.counted if made else column.needs)
+
+
+def extra_columns(names: tuple[str, ...], definition: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:
+    """A column for every counter that was asked for by name."""
+    return tuple(
+        TaskColumn(f"{name}/s", "/s", 0, (name,), _scaled(name, 1.0), width=max(9, len(name) + 2), priority=2,
+               help=f"{name}, as asked for")
+        for name in names if name not in STANDARD | definition
+    )
+
+
+def count_columns(names: tuple[str, ...]) -> tuple[TaskColumn, ...]:
+    """A column for every counter of a set: what it counted in the interval."""
+    def count(name: str) -> TaskColumn:
+        return TaskColumn(name, "", 0, (name,), lambda i: i.row.counts.get(name), width=12, default=False,
+                          help=f"{name} in the interval")
+
+    return tuple(count(name) for name in names if name not in TIMES)
+
+
+def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
+                energy: Unavailable | None) -> Unavailable | None:
+    """Why a column is empty for an application; None when it is not."""
+    for need in column.needs:
+        if need == CPU_TIME:
+            return None  # perf's task clock at least
+        if need == ENERGY:
+            return energy
+        if need == BYTE:
+            return None if numerics.has_bytes else numerics.why
+        if need in (FLOP, DOUBLE_FLOP) and numerics.double_only is (need == DOUBLE_FLOP):
+            return None if numerics.has_flops else numerics.why
+        if need in (FLOP, DOUBLE_FLOP):
+            return _OTHER_PRECISION[need]
+        if need not in names and need in ("instructions", "cycles", "cache-misses") and "cycles" in names:
+            return Unavailable(Reason.IN_USE, f"{need} found no counter beside the others, or was not asked for",
+                               f"ask for it by the event {need}")
+        if need not in names:
+            return _NOT_COUNTED.get(need, Unavailable(Reason.NOT_READ, f"{need} is not counted"))
+    return None
+
+
+_OTHER_PRECISION: Final[Mapping[str, Unavailable]] = {
+    FLOP: Unavailable(Reason.IN_USE, "only the events of double precision found counters: see DPGF/s",
+                      "ask for the event flops"),
+    DOUBLE_FLOP: Unavailable(Reason.NOT_READ, "all precisions are counted together: see GFLOP/s",
+                             "the event double counts double precision and bytes"),
+}
+_NO_PMU: Final = Unavailable(
+    Reason.NO_HARDWARE, "no core PMU answers here, or other events were chosen",
+    "on a virtual machine: ask its host to pass the PMU through; turbotui events says what counts")
+_NOT_COUNTED: Final[Mapping[str, Unavailable]] = {
+    "instructions": _NO_PMU,
+    "cycles": _NO_PMU,
+    "cache-misses": _NO_PMU,
+    SWITCHES: Unavailable(Reason.NOT_PERMITTED, "kernel.perf_event_paranoid hides switches from this user",
+                          "run as root, or with CAP_PERFMON"),
+    "faults": Unavailable(Reason.NOT_READ, "page faults are counted for whole CPUs only: each counter makes every "
+                          "switch of a watched thread dearer", "ask for the event faults"),
+}

@@ -1,0 +1,133 @@
+"""The CPU time of threads, as the kernel's scheduler accounts for it (schedstat, top, time).
+
+perf's task clock counts while a thread's counters are on its CPU, and leaves out the way there, and a process's start
+and end. So CPU time has sources of its own, the best one first:
+
+- a thread that lives: its schedstat, read when an interval ends and in between;
+- since then: the time between switches of its CPU, where whole CPUs may be watched (`machine.tasks.slices`);
+- else perf's task clock: then the time is an estimate, too low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.tasks.thread_totals import ThreadTotals
+from turbotui.machine.host import Host
+from turbotui.machine.tasks.processes import cpu_time
+from turbotui.machine.tasks.slices import Ran
+from turbotui.machine.tasks.switch_times import SwitchTimes
+
+CPU_TIME: Final = "cpu-time"
+"""The name that it has among counts."""
+LOOK_NS: Final = 100_000_000  # between two looks at schedstat
+_EACH_LOOK: Final = 64  # threads that are read at such a look: 14 us each
+_AT_ONCE: Final = 4_000  # at the end of an interval: what has a row of its own
+_CLAIMED_LATER: Final = 4_096  # threads whose time comes before their first sample
+
+
+class CpuTime:
+    """Adds CPU time to entries that follow threads.
+
+    Args:
+        place: of CPU time among the totals of an entry.
+
+    Attributes:
+        place: likewise.
+    """
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self._bases: dict[int, int] = {}
+        self._unclaimed: dict[int, int] = {}
+        self._ran: Ran | None = None
+
+    @property
+    def until(self) -> int | None:
+        """Up to when the times of switches are booked; None where there are none."""
+        return None if self._ran is None else self._ran.until
+
+    def base(self, tid: int, spent: int) -> None:
+        """What a thread had used when its counters were opened; 0 of one that was made since."""
+        self._bases[tid] = spent
+
+    def open(self, entry: ThreadTotals) -> None:
+        """A thread has an entry from now on."""
+        entry.base = self._bases.pop(entry.tid, None)
+        entry.totals[self.place] += self._unclaimed.pop(entry.tid, 0)
+
+    def cover(self, ran: Ran | None) -> None:
+        """What the times of switches say, and of what they say nothing, before the samples of the same time."""
+        self._ran = ran
+
+    def book(self, entry: ThreadTotals, cpu: int, ran: int, time: int) -> None:
+        """A thread ran up to a time by perf's task clock: booked where nothing better is known."""
+        begin = max(time - ran, min(entry.read_ns, time))
+        spent = time - begin if self._ran is None else self._ran.uncovered(cpu, begin, time)
+        if spent > 0:
+            entry.totals[self.place] += spent
+            entry.guessed = True
+
+    def claim_later(self, tid: int, spent: int) -> None:
+        """A thread ran whose first sample is still to come."""
+        self._unclaimed[tid] = self._unclaimed.get(tid, 0) + spent
+        if len(self._unclaimed) > _CLAIMED_LATER:
+            del self._unclaimed[next(iter(self._unclaimed))]
+
+    def forget(self, tid: int) -> None:
+        """The number of a thread begins a new life, or its life is over."""
+        self._bases.pop(tid, None)
+        self._unclaimed.pop(tid, None)
+
+    def read(self, entry: ThreadTotals, spent: int, now: int) -> None:
+        """A thread's CPU time up to now, by its schedstat: more or less than was booked, but no less than was told."""
+        if entry.base is not None:
+            entry.totals[self.place] = max(entry.told(self.place), spent - entry.base)
+            entry.read_ns = now
+            entry.guessed = False
+
+
+@dataclass(slots=True)
+class SchedStats:
+    """Reads the CPU time of threads that live.
+
+    Args:
+        host: this machine.
+        switches: which has to know what is read; None where there is none.
+    """
+
+    host: Host
+    switches: SwitchTimes | None = None
+    looked_ns: int = 0
+
+    def due(self, now: int) -> bool:
+        """Whether it is time for a look between two ends of intervals."""
+        return now - self.looked_ns >= LOOK_NS
+
+    def look(self, entries: Iterable[ThreadTotals], time: CpuTime, children: Sequence[int], *, whole: bool) -> None:
+        """Read those that ran since they were read last, the latest first.
+
+        Args:
+            entries: of threads.
+            time: adds it.
+            children: processes that nobody else waits for: they can be read after their end.
+            whole: whether an interval ends: all that have a row are read.
+        """
+        since = self.looked_ns - 2 * LOOK_NS  # who has its CPU has no sample for a while
+        self.looked_ns = self.host.now_ns()
+        ran = [one for one in entries if one.base is not None and one.tid > 0
+               and (one.tid in children if one.ended else one.seen_ns > min(since, one.read_ns))]
+        ran.sort(key=_seen, reverse=True)
+        for one in ran[: _AT_ONCE if whole else _EACH_LOOK]:
+            spent = cpu_time(self.host, one.pid, one.tid)
+            if spent is not None:
+                now = self.host.now_ns()
+                time.read(one, spent, now)
+                if self.switches is not None:
+                    self.switches.known(one.tid, now)
+
+
+def _seen(entry: ThreadTotals) -> int:
+    return entry.seen_ns

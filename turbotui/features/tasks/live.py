@@ -1,0 +1,194 @@
+"""Watches on a thread of its own and hands out tables, so that whoever shows them never waits for a machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.timeline import Stretch
+from turbotui.features.tasks.watching import Watched, Watching
+from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError
+
+_FIRST: Final = 1  # rounds until the first table comes by itself
+_MOST_LINES: Final = 400  # of a timeline
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """What the next table is to show.
+
+    Attributes:
+        by: what a row stands for.
+        window: seconds of a timeline; 0 for none.
+        places: characters of its lines.
+        again: the interval before, in another light; it ends no interval.
+    """
+
+    by: Grouping = Grouping.THREAD
+    window: float = 0.0
+    places: int = 0
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A thread in a window of time.
+
+    Attributes:
+        row: which thread.
+        stretches: where it ran, place by place; None where it did not.
+        unwatched: places at the left that lie before watching began, by at least a half.
+        busy: share of the time in the window that was watched in which it ran; 0 to 1.
+    """
+
+    row: TaskRow
+    stretches: tuple[Stretch | None, ...]
+    unwatched: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSnapshot:
+    """Rows of every watched application since the snapshot before.
+
+    Attributes:
+        request: what was asked for.
+        reports: one an application.
+        lanes: of threads that ran in the window, busiest first; () unless a timeline was wished for.
+    """
+
+    request: SnapshotRequest
+    reports: tuple[Report, ...]
+    lanes: tuple[Lane, ...] = ()
+
+
+@dataclass(slots=True)
+class _State:
+    request: SnapshotRequest = field(default_factory=SnapshotRequest)
+    due: bool = False
+    over: bool = False
+
+
+class TaskWatcher:
+    """One watch: opened on `start`, closed on `stop`.
+
+    Args:
+        machine: whose tasks.
+        applications: what to watch; one that cannot be watched is reported with its reason, the others go on.
+        publish: called on the watcher's thread with every snapshot.
+    """
+
+    def __init__(self, machine: Machine, applications: Sequence[Application],
+                 publish: Callable[[TaskSnapshot], None]) -> None:
+        self._machine = machine
+        self._applications = tuple(applications)
+        self._publish = publish
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._watching: Watching | None = None
+        self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
+
+    def start(self, request: SnapshotRequest) -> None:
+        """Open everything and go on until `stop`; the first table comes by itself."""
+        self._state.request = request
+        self._thread.start()
+
+    def snapshot(self, request: SnapshotRequest) -> None:
+        """Ask for a table of what happened since the last one. Never waits; two requests give one table."""
+        with self._lock:
+            self._state.request, self._state.due = request, True
+            if self._watching is not None:
+                self._watching.waiting.wake()
+
+    def stop(self, wait_seconds: float = 5.0) -> None:
+        """Close every descriptor; waits for the thread."""
+        with self._lock:
+            self._state.over = True
+            if self._watching is not None:
+                self._watching.waiting.wake()
+        if self._thread.ident is not None:
+            self._thread.join(wait_seconds)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread lives, and with it its descriptors."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        refused: dict[str, str] = {}
+        try:
+            watching = Watching(self._machine, live=True)
+        except TurbotuiError as error:
+            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), str(error))))
+            return
+        with self._lock:
+            self._watching = watching
+        try:
+            for one in self._applications:
+                try:
+                    watching.add(one)
+                except (TurbotuiError, EventError, HostError) as error:
+                    refused[one.name] = str(error)
+            if not watching.watched:
+                self._publish(self._refusal(refused))
+                return
+            self._loop(watching, refused)
+        except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
+            why = f"internal error, watching has ended: {type(error).__name__}: {error}"
+            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), why)))
+        finally:
+            with self._lock:
+                self._watching = None
+            watching.close()
+
+    def _loop(self, watching: Watching, refused: Mapping[str, str]) -> None:
+        rounds, asked = 0, False
+        while True:
+            with self._lock:
+                if self._state.over:
+                    return
+                due, request = self._state.due or (rounds == _FIRST and not asked), self._state.request
+                asked |= due
+                self._state.due = False
+            watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
+            rounds += 1
+            if due:
+                self._publish(self._take(watching, request, refused))
+
+    def _take(self, watching: Watching, request: SnapshotRequest, refused: Mapping[str, str]) -> TaskSnapshot:
+        reports = [watching.report(one, request.by, again=request.again) for one in watching.watched]
+        reports += self._refusal(refused).reports
+        lanes: list[Lane] = []
+        if request.window > 0 and request.places > 0:
+            for one in watching.watched:
+                lanes += _lanes(one, request, one.opened_ns - (one.gap_ns or 0))
+        return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]))
+
+    def _refusal(self, refused: Mapping[str, str]) -> TaskSnapshot:
+        return TaskSnapshot(self._state.request, tuple(Report(one, error=refused[one.name])
+                                           for one in self._applications if one.name in refused))
+
+
+def _lanes(one: Watched, request: SnapshotRequest, opened: int) -> list[Lane]:
+    """Lanes of one application; `opened` is when watching began, by the clock of the samples."""
+    timeline = one.aggregate.timeline
+    end = timeline.end + 1
+    span = round(request.window * 1e9)
+    start = end - span
+    began = max(start, min(opened, timeline.start))
+    unwatched = round((began - start) * request.places / span)
+    found = []
+    for row in one.aggregate.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
+        line = timeline.line(row.serials, start, end, request.places)
+        if any(line):
+            ran = sum(one.share for one in line if one is not None) * span / request.places
+            found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
+    return sorted(found, key=lambda lane: -lane.busy)

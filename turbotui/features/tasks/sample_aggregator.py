@@ -1,0 +1,367 @@
+"""Totals of sampled threads: every difference of two samples is added once, and the final read completes them.
+
+Counters are cumulative, so a lost record loses time resolution and nothing else where counters belong to a thread. On
+whole CPUs (mode C) a lost switch would book two threads' counts on one: what was counted across a loss has a row of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from operator import add, itemgetter
+from sys import intern
+from typing import Final
+
+from turbotui.features.tasks.slices import Slices
+from turbotui.features.tasks.thread_totals import ThreadTotals
+from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, TotalsTable
+from turbotui.features.tasks.turns import Turns
+from turbotui.machine.perf_records import (
+    NOBODY,
+    Exited,
+    Forked,
+    GroupReading,
+    LastCounts,
+    Lost,
+    Named,
+    Record,
+    Reopened,
+    Sample,
+    Switched,
+    Throttled,
+)
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.sets import LONGEST_NS, Mode, TaskSampling, When
+from turbotui.machine.tasks.tracer import Closing
+
+_TIME: Final = itemgetter(0)
+_DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
+_CARRIED_NS: Final = 2 * LONGEST_NS
+"""Run time that a sample may bring into an interval from before it: what there may be between two samples."""
+
+
+class SampleAggregator(TotalsTable):
+    """Accounts of threads, fed with records.
+
+    Args:
+        choice: how the threads are sampled.
+        roots: by the identifier of a sample: the thread whose set took it (`TaskTracer.roots`, which grows).
+        timeline: where slices are drawn.
+        ended: how many threads that ended keep an entry of their own.
+        alive: how many that live do.
+        turns: what is shared with the aggregators of sets that take turns with this one; None where none does.
+        kept: of whole CPUs the threads that have entries from their exec(2) on, with all that they make; None: all.
+        scheduled: whether CPU time is booked beside perf's task clock; not with turns.
+
+    Attributes:
+        lost: samples that found no room.
+        throttled: times that the kernel held samples back.
+        forked: numbers of threads of mode A that came into being.
+        children: processes of mode A that came into being, whose threads are to be found.
+        timeline: where slices are drawn.
+        tail: what the final read showed and no entry has.
+        read: the final read; None before it.
+        newest: time of the latest record.
+        began: since when the interval is that records are booked in, by the perf clock; 0: nothing is too old.
+    """
+
+    def __init__(self, choice: TaskSampling, roots: Mapping[int, int], timeline: Timeline | None = None, *,
+                 ended: int = ENDED, alive: int = ALIVE, turns: Turns | None = None,
+                 kept: Iterable[int] | None = None, scheduled: bool = False) -> None:
+        super().__init__(choice, roots, timeline, ended=ended, alive=alive, turns=turns, scheduled=scheduled)
+        self.throttled = 0
+        self.forked: set[int] = set()
+        self.children: set[int] = set()
+        self.tail: tuple[int, ...] = (0,) * len(self.names)
+        self.read: tuple[int, ...] | None = None
+        self.began = 0
+        self._creators: set[int] = set()
+        self._width = choice.width
+        self._named = len(choice.names)
+        self._zero = (0,) * len(self.names)
+        self._load = self.names.index("cycles") if "cycles" in self.names else self._run
+        if turns is not None:
+            turns.aggregators.append(self)
+        self._heirs: dict[tuple[int, int], list[int]] = {}
+        self._dying: dict[int, deque[tuple[int, int]]] = {}
+        self._gaps: set[int] = set()
+        self._kept = None if kept is None else set()
+        self._awaited = frozenset(kept or ())
+        # a set that rests hears of no switch
+        self._slices = Slices() if choice.switch_records and turns is None else None
+
+    def feed(self, taken: Iterable[Taken]) -> None:
+        """Book what came, in the order of time across rings."""
+        rows: list[tuple[int, int, Record]] = [
+            (record.time, ring.cpu, record) for ring in taken for record in ring.records
+        ]
+        rows.sort(key=_TIME)
+        for _time, cpu, record in rows:
+            if type(record) is Sample:
+                self._sample(cpu, record)
+            elif type(record) is Switched:
+                if record.out:
+                    self._off(cpu, record)
+                elif self._slices is not None:
+                    self._slices.on((self._roots.get(record.event, record.tid), record.tid), record.time)
+            elif type(record) is LastCounts:
+                self._last_counts(cpu, record)
+            elif self._turns is not None and isinstance(record, (Named, Forked, Exited)):
+                for one in self._turns.aggregators:  # a set that rests does not hear of it
+                    one.book(cpu, record)
+            else:
+                self.book(cpu, record)
+        if rows:
+            self.newest = max(self.newest, rows[-1][0])
+
+    def close(self, closings: Sequence[Closing]) -> None:
+        """Book what was counted after the last samples.
+
+        A thread's own counters go to the thread. Where the kernel only gives the sum over all threads that inherited a
+        set, what these have not counted is the first thread's, if all of them are known to the end; else, and over a
+        CPU, it goes to `tail`: it is not known whose it is.
+        """
+        tail, total = [0] * len(self.names), [0] * len(self.names)
+        lost = 0
+        for closing in closings:
+            if closing.root in self._twice:
+                continue
+            values = self._values(closing.reading)
+            lost += sum(closing.reading.lost)
+            for number, value in enumerate(values):
+                total[number] += value
+            if self.choice.mode is Mode.THREADS or self._knows_heirs(closing.root):
+                entry = self._entry(closing.root, closing.root, closing.root)
+                cpu = closing.cpu if closing.cpu >= 0 else entry.last_cpu
+                heirs = self._heirs.get((closing.root, closing.cpu))
+                if heirs is not None:
+                    values = tuple(value - theirs for value, theirs in zip(values, heirs, strict=True))
+                else:
+                    self._note_window(entry, closing.cpu, closing.reading)
+                ran = self._book(entry, (closing.root, closing.root, closing.cpu), values, cpu,
+                                 entry.ended_ns or entry.read_ns or self.newest)
+                if ran > 0 and entry.ended and cpu >= 0:  # from its last sample to its end
+                    self.timeline.add(entry.serial, cpu, entry.ended_ns - ran, entry.ended_ns)
+        if self.choice.mode is not Mode.THREADS:
+            booked = self.sums()
+            tail = [value - known for value, known in zip(total, booked, strict=True)]
+            if self.time is not None:  # no counter has it
+                total[self.time.place], tail[self.time.place] = booked[self.time.place], 0
+        self.lost = max(self.lost, lost)
+        if self._kept is None:
+            self.tail, self.read = tuple(tail), tuple(total)
+
+    def _knows_heirs(self, root: int) -> bool:
+        """Whether all that a thread's set was handed on to is booked: nobody, or threads whose last counts have come.
+
+        Without such counts a lost FORK record, or one between two turns, would have hidden an heir.
+        """
+        if self.choice.mode is not Mode.INHERITED or self._turns is not None:
+            return False
+        if not self.choice.last:
+            return root not in self._creators and not self.lost
+        return (not any(one == root for one, _tid in (*self._unseen, *self._quiet))
+                and all(one.closed for one in self._entries.values() if one.root == root and one.tid != root))
+
+    def book(self, cpu: int, record: Record) -> None:
+        """Take note of a record that holds no counts, from the ring of a CPU."""
+        match record:
+            case Lost():
+                self.lost += record.count
+                self._gaps.add(cpu)
+                if self._slices is not None:
+                    self._slices.forget()
+            case Named():
+                self._known[record.tid] = intern(record.name)
+                for entry in self._by_tid.get(record.tid, ()):
+                    entry.name = self._known[record.tid]
+                if record.executed and self._kept is not None and record.tid in self._awaited:
+                    self._kept.add(record.tid)
+                if self._slices is not None and record.executed:
+                    thread = (self._roots.get(record.event, record.tid), record.tid)
+                    if not self._slices.knows(thread):  # its counters began with this exec
+                        self._slices.on(thread, record.time)
+            case Forked():
+                self._forked(record)
+            case Exited():
+                self._dying.setdefault(cpu, deque(maxlen=_DYING)).append((record.pid, record.tid))
+                self._off(cpu, record)
+                for entry in self._by_tid.get(record.tid, ()):
+                    entry.ended_ns = record.time
+                self._forget_names(record.tid)
+            case Throttled(on=True):
+                self.throttled += 1
+            case Reopened():
+                self._last.pop((-1, -1, cpu), None)
+                self._enabled.pop((cpu, -1), None)
+            case _:
+                return  # records that say nothing about tasks
+
+    def _forked(self, record: Forked) -> None:
+        """A thread number begins a new life: counts start at zero again.
+
+        Rings are taken one after the other, so that its first samples, and its end, may have come before.
+        """
+        for entry in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
+            self._finished.append(self._forget((entry.root, entry.tid)))
+        self._forget_quiet(record.tid)
+        name = self._known.get(record.parent_tid, "")
+        if record.tid not in self._by_tid:
+            self._known[record.tid] = name
+        elif record.tid not in self._known:
+            self.rename(record.tid, name)
+        root = self._roots.get(record.event)
+        if self.choice.mode is Mode.THREADS:
+            self.forked.add(record.tid)
+            self._begins(record.tid)
+            if record.pid == record.tid:
+                self.children.add(record.pid)
+        elif self.choice.mode is Mode.INHERITED:
+            if record.parent_tid == root or root is None:
+                self._creators.add(record.parent_tid)
+            self._begins(record.tid)
+            if self.choice.last and root is not None and (root, record.tid) not in self._entries:
+                self._unseen.add((root, record.tid))
+        elif self._kept is not None and record.parent_tid in self._kept:
+            self._kept.add(record.tid)
+
+    def _begins(self, tid: int) -> None:
+        if self.time is not None and tid not in self._by_tid:
+            self.time.base(tid, 0)
+
+    def _off(self, cpu: int, record: Switched | Exited) -> None:
+        """A thread left its CPU: by the time of its way onto it, this says how long it ran."""
+        if self._slices is None:
+            return
+        root = self._roots.get(record.event, record.tid)
+        since = self._slices.off((root, record.tid), record.time)
+        ran = record.time - since
+        if ran > 0:
+            entry = self._entry(root, record.pid, record.tid)
+            key = (root, record.tid, cpu)
+            values = list(self._last.get(key, self._zero))
+            values[self._run] += ran
+            self._place(entry, record.cpu)
+            entry.seen_ns = record.time
+            self._book(entry, key, tuple(values), record.cpu, record.time)
+            self.timeline.add(entry.serial, record.cpu, since, record.time)
+
+    def _sample(self, ring_cpu: int, sample: Sample) -> None:
+        reading = sample.reading
+        if len(reading.values) != self._width:
+            return  # a group is cut short while its events are being opened one by one
+        pid, tid, cpu = sample.pid, sample.tid, sample.cpu
+        if tid == NOBODY:
+            pid, tid = self._who_died(ring_cpu, pid)
+        if self.choice.mode is Mode.CPUS:
+            root, key = -1, (-1, -1, ring_cpu)
+            if ring_cpu in self._gaps:
+                self._gaps.discard(ring_cpu)
+                pid, tid = -1, LOST
+            elif self._kept is not None and tid and tid not in self._kept:
+                pid, tid = -1, OTHERS
+        else:
+            root = self._roots.get(sample.event, tid)
+            key = (root, tid, ring_cpu)
+        entry = self._entries.get((root, tid)) or self._entry(root, pid, tid)
+        entry.pid = pid
+        entry.samples += 1
+        entry.seen_ns = sample.time
+        if entry.samples == 1 and (pid, tid) in self._dying.get(ring_cpu, ()):  # its only slice ended with it
+            entry.ended_ns = sample.time
+        self._place(entry, cpu)
+        ran = self._add(entry, key, reading, cpu, sample.time)
+        if self._slices is not None:
+            self._slices.booked((root, tid), sample.time)
+        if ran > 0 and tid > 0:
+            self.timeline.add(entry.serial, cpu, sample.time - ran, sample.time)
+
+    def _last_counts(self, ring_cpu: int, record: LastCounts) -> None:
+        """What a thread counted on one CPU, when it ended."""
+        reading = record.reading
+        if len(reading.values) != self._width:
+            return
+        root = self._roots.get(record.event, record.tid)
+        entry = self._entry(root, record.pid, record.tid)
+        entry.closed = True
+        entry.ended_ns = entry.ended_ns or record.time
+        if self._slices is not None:
+            self._slices.off((root, record.tid), record.time)
+        if not reading.running and not any(reading.values):
+            return
+        ran = self._add(entry, (root, record.tid, ring_cpu), reading, ring_cpu, entry.ended_ns)
+        if ran > 0:
+            self._place(entry, ring_cpu)
+            self.timeline.add(entry.serial, ring_cpu, entry.ended_ns - ran, entry.ended_ns)
+
+    def _place(self, entry: ThreadTotals, cpu: int) -> None:
+        if self._turns is not None:
+            entry.migrations += self._turns.moved(entry.tid, cpu)
+        elif entry.last_cpu not in (cpu, -1):
+            entry.migrations += 1
+        if entry.last_cpu != cpu:
+            entry.last_cpu = cpu
+            entry.places |= 1 << cpu
+
+    def _who_died(self, ring_cpu: int, pid: int) -> tuple[int, int]:
+        """The process and thread that left this CPU for good: the latest that ended there, of this process if known."""
+        for owner, tid in reversed(self._dying.get(ring_cpu, ())):
+            if pid in (owner, NOBODY):
+                return owner, tid
+        return (-1 if pid == NOBODY else pid), -1
+
+    def _values(self, reading: GroupReading) -> tuple[int, ...]:
+        """Counts by `names`; run time is what the set was on its CPU for: its clock may rest (`machine.tasks.pace`)."""
+        values, run = reading.values, self._run
+        found = (*values[:run], reading.running, *values[run + 1 : self._named])
+        return found if self.time is None else (*found, 0)
+
+    def _add(self, entry: ThreadTotals, key: tuple[int, int, int], reading: GroupReading, cpu: int, time: int) -> int:
+        """Book the difference to the reading before, up to a time; returns the run time in it."""
+        before = list(entry.totals) if self.began else []
+        ran = self._book(entry, key, self._values(reading), cpu, time)
+        self._note_window(entry, key[2], reading)
+        if self.began and (over := ran - max(0, time - self.began)) > _CARRIED_NS:
+            early = self._early.setdefault(entry.serial, [0] * len(self.names))
+            for number, (new, old) in enumerate(zip(entry.totals, before, strict=True)):
+                early[number] += (new - old) * over // ran
+        return ran
+
+    def _note_window(self, entry: ThreadTotals, cpu: int, reading: GroupReading) -> None:
+        """Keep for how long a thread's counters were to count, beside its run time, for which they did.
+
+        A CPU's counters are everybody's: what was added to their time is the thread's. A thread's own set of one CPU
+        is enabled wherever the thread runs, so that the longest time is that of the thread.
+        """
+        if self.choice.when is not When.SWITCHES:
+            return  # ticks come too seldom for the sum over CPUs to be whole
+        key = (cpu, -1) if self.choice.mode is Mode.CPUS else (entry.root, entry.tid)
+        more = reading.enabled - self._enabled.get(key, 0)
+        if more > 0:
+            entry.enabled += more
+            self._enabled[key] = reading.enabled
+
+    def _book(self, entry: ThreadTotals, key: tuple[int, int, int], new: tuple[int, ...], cpu: int, time: int) -> int:
+        """Book counts up to a time that have grown since the ones before; returns the run time in them.
+
+        Counts do not fall, nor does anything that is told of them: rings may be taken a little out of order, and an
+        older reading has nothing to add. What is a thread's own after its heirs' is taken away begins at zero too.
+        """
+        old = self._last.get(key) or self._zero
+        more = tuple([value - before if value > before else 0 for value, before in zip(new, old, strict=True)])
+        self._last[key] = tuple(map(add, old, more))
+        totals = entry.totals
+        for number, value in enumerate(more):
+            totals[number] += value
+        if entry.tid != key[0] >= 0:
+            heirs = self._heirs.setdefault((key[0], key[2]), [0] * len(self.names))
+            for number, value in enumerate(more):
+                heirs[number] += value
+        if cpu >= 0:
+            entry.places |= 1 << cpu
+        entry.add_load(cpu, more[self._load])
+        if self.time is not None:
+            self.time.book(entry, cpu, more[self._run], time)
+        return more[self._run]

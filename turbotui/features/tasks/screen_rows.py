@@ -1,0 +1,139 @@
+"""From a snapshot of the watcher to the content of the tasks screen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
+from turbotui.features.tasks.energy import share_out, why_not
+from turbotui.features.tasks.lines import lane_head, lane_segments
+from turbotui.features.tasks.live import Lane, TaskSnapshot
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
+from turbotui.machine.topology import Topology
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.energy import Energy
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.content import Line
+from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList
+
+
+def _words(row: TaskRow) -> str:
+    return f"{row.application} {row.pid} {row.tid} {row.name}"
+
+
+def _said(row: TaskRow) -> str:
+    parts = [row.application, row.name or "(no name)", "" if row.pid is None else f"PID {row.pid}",
+             "" if row.tid is None else f"TID {row.tid}", "" if row.threads == 1 else f"{row.threads} threads"]
+    return " · ".join(part for part in parts if part)
+
+
+NAMING: Final = Naming[TaskInputs](lambda inputs: inputs.row.key, lambda inputs: _words(inputs.row),
+                                   lambda inputs: _said(inputs.row))
+
+
+class TaskContent(RowContent[TaskInputs]):
+    """The tasks of an interval, and the threads of its timeline, not all of which need have run in the interval.
+
+    Args:
+        table: of the tasks.
+        seq: number of the snapshot.
+        energy: why there is no share of the energy; None where there is.
+        lanes: of a timeline, busiest first; None for a table of numbers.
+    """
+
+    def __init__(self, table: RowTable[TaskInputs], seq: int = 0, energy: Unavailable | None = None,
+                 lanes: Sequence[Lane] | None = None) -> None:
+        super().__init__(table, NAMING, seq)
+        self.energy = energy
+        self.lanes = None if lanes is None else {lane.row.key: lane for lane in lanes}
+
+    def _lane(self, row: Hashable) -> Lane | None:
+        return (self.lanes or {}).get(str(row))
+
+    def words(self, row: Hashable) -> str:
+        """See `Content.words`."""
+        lane = self._lane(row)
+        return super().words(row) if lane is None else _words(lane.row).lower()
+
+    def name(self, column: TaskColumn, row: Hashable) -> str:
+        """See `Content.name`."""
+        lane = self._lane(row)
+        return super().name(column, row) if lane is None else _said(lane.row)
+
+
+def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
+    """Every column, and one for each counter that was asked for by name."""
+    live = [report for report in snapshot.reports if report.names]
+    names = tuple(dict.fromkeys(name for report in live for name in report.names))
+    definition = frozenset[str]().union(*(report.numerics.counters for report in live))
+    return (*TASK_COLUMNS, *extra_columns(names, definition))
+
+
+def content_of(snapshot: TaskSnapshot, energy: Energy, topology: Topology, seq: int) -> TaskContent:
+    """Rows and columns of a snapshot; the energy is that of about the same time."""
+    live = [report for report in snapshot.reports if report.names]
+    why = next(filter(None, (
+        why_not(energy, by_cycles="cycles" in report.names, everything=report.application.everything)
+        for report in live)), None)
+    columns = tuple(
+        column
+        for column in known_columns(snapshot)
+        if says_something(column, snapshot.request.by, snapshot.reports, why, several=len(snapshot.reports) > 1)
+    )
+    rows: list[TaskInputs] = []
+    for report in live:
+        joules = share_out(report.rows, energy.over(report.seconds), topology, by_cycles="cycles" in report.names,
+                           everything=report.application.everything)
+        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key))
+                 for row in report.rows if not row.ended or row.counts["run"]]
+    rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
+    table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why))
+    return TaskContent(table, seq, why, snapshot.lanes if snapshot.request.window else None)
+
+
+class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
+    """Tasks as they are sorted; the lanes of a timeline as they come, without those that surely fail the filter."""
+
+    def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
+        """See `RowList.arranged`."""
+        if not isinstance(content, TaskContent) or content.lanes is None:
+            return super().arranged(content, view)
+        return [Line(key) for key in content.lanes if view.filter.may_pass(content.words(key))]
+
+
+@dataclass(kw_only=True)
+class LanePainter(RowPainter[TaskInputs]):
+    """Paints where threads ran instead of numbers.
+
+    Attributes:
+        window: seconds of the timeline.
+        places: characters of a lane, by `cell`.
+        cell: characters of one place.
+    """
+
+    window: float
+    places: int
+    cell: int
+
+    def header(self, geometry: Geometry) -> list[TextSegment]:
+        """See `Painter.header`: the time scale."""
+        del geometry
+        return lane_head(self.window, self.places, self.cell)
+
+    def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], geometry: Geometry,
+              chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
+        """See `Painter.lines`."""
+        del geometry, chosen
+        lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
+        found = [lanes.get(str(line.row)) for line in lines]
+        return [
+            [(" did not run in this window", StyleRole.DIM)] if lane is None else list(lane_segments(lane, self.cell))
+            for lane in found
+        ]

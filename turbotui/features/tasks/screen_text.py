@@ -1,0 +1,202 @@
+"""What the tasks screen says around its table: what is watched, how, and what cannot be had."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.tasks.application_totals import turns_sentence
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import (
+    DOUBLE_FLOP,
+    NO_TURN,
+    TASK_COLUMNS,
+    TaskInputs,
+    extra_columns,
+    had_no_turn,
+    is_estimate,
+    why_missing,
+)
+from turbotui.features.tasks.live import TaskSnapshot
+from turbotui.features.tasks.report import Report, cpu_seconds
+from turbotui.features.tasks.tables import Grouping
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.painter import TextSegment
+
+PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
+_NOTES: Final = 6  # lines below the table on a screen that is high enough
+_WARNINGS: Final = 6  # lines that refusals may take
+_SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
+
+
+@dataclass(frozen=True, slots=True)
+class TasksView:
+    """How the table is shown.
+
+    Attributes:
+        by: what a row stands for.
+        timeline: where threads ran instead of numbers.
+        window: seconds of the timeline.
+    """
+
+    by: Grouping = Grouping.THREAD
+    timeline: bool = False
+    window: float = 10.0
+
+
+def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
+              watching: bool) -> list[TextSegment]:
+    """What is watched, how many rows, the mode, and what was lost."""
+    names = ", ".join(_short(one) for one in applications)
+    refused = snapshot is not None and all(report.error for report in snapshot.reports)
+    word = "cannot watch " if refused else "stopped; was watching "
+    state: TextSegment = ("watching ", StyleRole.KEY) if watching else (word, StyleRole.AMBER)
+    segments: list[TextSegment] = [(" ", StyleRole.PLAIN), state, (names, StyleRole.SUMMARY)]
+    if snapshot is None:
+        return [*segments, (" · opening counters", StyleRole.DIM)] if watching else segments
+    live = [report for report in snapshot.reports if not report.error]
+    if not live:
+        return segments
+    lost = sum(report.lost for report in live)
+    segments.append((f" · {lost:,} samples LOST", StyleRole.RED) if lost else (" · none lost", StyleRole.DIM))
+    modes = dict.fromkeys(report.choice.mode.value[0] for report in live if report.choice is not None)
+    seconds = max(report.seconds for report in live)
+    if view.timeline:
+        said = f" · {len(snapshot.lanes)} threads that ran"
+    else:
+        ran = sum(cpu_seconds(report.sums) for report in live)
+        rows = sum(len(report.rows) for report in live)
+        said = f" · {rows} {PLURAL[snapshot.request.by]} ran {ran:.2f} s in {seconds:.2f} s"
+    return [*segments, (f"{said} · mode {', '.join(modes)}", StyleRole.DIM)]
+
+
+def note_lines(
+    snapshot: TaskSnapshot, energy: Unavailable | None, width: int, height: int
+) -> list[tuple[str, StyleRole]]:
+    """Refusals first, then how it is sampled, then what is not there and why; as many lines as a screen can spare."""
+    room = max(20, width - 2)
+    warnings: list[tuple[str, StyleRole]] = []
+    for report in snapshot.reports:
+        if report.error:
+            warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.error, room)]
+        elif report.ended:
+            warnings.append((f"{report.application.name} has ended", StyleRole.AMBER))
+    spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
+    said = _wrapped(_facts(snapshot, energy), room)
+    if len(said) > spare:  # all of it is a key away
+        full, short = (_wrapped(_in_short(snapshot, energy, mode=mode), room) for mode in (True, False))
+        said = full if len(full) <= spare else short
+    return [*warnings[:_WARNINGS], *((line, StyleRole.DIM) for line in said[:spare])]
+
+
+def _wrapped(texts: Sequence[str], room: int) -> list[str]:
+    return [part for text in texts for part in textwrap.wrap(text, room, subsequent_indent="  ")]
+
+
+def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
+    live = [report for report in snapshot.reports if report.choice is not None]
+    if not live or live[0].choice is None:
+        return []
+    choice, numerics = live[0].choice, live[0].numerics
+    found = [f"mode {choice.mode.value} · sampled {choice.when.value}"]
+    if energy is None:
+        unit = "cycles" if "cycles" in live[0].names else "busy time"
+        found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
+    if numerics.has_flops and numerics.note:
+        found.append(f"FLOPs and bytes: {numerics.note}")
+    turns = max(report.turns for report in live)
+    if turns > 1:
+        found.append(turns_sentence(turns))
+    return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
+
+
+def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool) -> list[str]:
+    """The same where there is little room: what is missing, without why; the mode is named in the head as well."""
+    live = [report for report in snapshot.reports if report.choice is not None]
+    if not live or live[0].choice is None:
+        return []
+    choice = live[0].choice
+    how = f"mode {choice.mode.value} · sampled {choice.when.value}" if mode else (
+        f"sampled {choice.when.value.partition(':')[0]}")
+    ids = [name for names in _missing(live, energy).values() for name in names]
+    turns = max(report.turns for report in live)
+    first = f"not here: {', '.join(ids)} · e: why, what to do" if ids else "e: more"
+    return [f"~ estimate: {turns} sets of events take turns · {first}" if turns > 1 else first, how]
+
+
+def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
+    """Columns that no application has, by the sentence that says why."""
+    missing: dict[str, list[str]] = {}
+    for column in _SHOWN:
+        why = [why_missing(column, one.names, one.numerics, energy) for one in live]
+        if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
+            missing.setdefault(why[0].sentence(), []).append(column.id)
+    return missing
+
+
+def explanation(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None, width: int,
+                said: str = "") -> list[str]:
+    """Every number of a row with what it is, then how it was sampled, then what is not there and why.
+
+    Args:
+        snapshot: of the interval; None before the first.
+        energy: why there is no share of the energy; None where there is.
+        inputs: the row; None for what goes for all.
+        width: characters of a line.
+        said: id of a column that was explained already.
+    """
+    if snapshot is None:
+        return ["nothing has been sampled yet"]
+    found: list[str] = []
+    report = None if inputs is None else next(
+        (one for one in snapshot.reports if one.application.name == inputs.row.application), None)
+    if inputs is not None and report is not None:
+        row = inputs.row
+        for column in (*_SHOWN, *extra_columns(report.names, report.numerics.counters)):
+            if column.identity or column.id == said or (
+                    why_missing(column, report.names, report.numerics, energy) is not None):
+                continue
+            value = column.compute(inputs)
+            text = (UNKNOWN if value is None else value if isinstance(value, str)
+                    else f"{'~' * is_estimate(column, inputs)}{value:,.{max(0, column.decimals)}f}")
+            why = f" (unknown: {NO_TURN})" if had_no_turn(column, inputs) else ""
+            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}", width,
+                                   subsequent_indent=" " * 28)
+        if row.incomplete:
+            found.append("* counts are too low: another profiler held the counters for a part of the time")
+        found += ["", *textwrap.wrap(_how_counted(report, row.estimated), width, subsequent_indent="  ")]
+    sums = [f"{one.application.name}: {one.sums_sentence()}" for one in snapshot.reports if one.names]
+    for text in (*_facts(snapshot, energy), *sums):
+        found += ["", *textwrap.wrap(text, width, subsequent_indent="  ")]
+    return found[1:] if found[:1] == [""] else found
+
+
+def _how_counted(report: Report, estimated: frozenset[str]) -> str:
+    """Which events a row's numbers are made of, and for how long each was counted."""
+    always, turning = (", ".join(_SOURCES.get(name, name) for name in report.names if (name in estimated) is turns)
+                       for turns in (False, True))
+    if report.turns == 1:
+        return f"counted for {report.seconds:.2f} s, together in one group of perf_event_open(2): {always}"
+    return (f"counted for all of {report.seconds:.2f} s: {always}; the others take turns in {report.turns} sets, each "
+            f"counted for about 1/{report.turns} of the time, in one group of perf_event_open(2) with those: {turning}")
+
+
+_SOURCES: Final = {"switches": "context-switches", "run": "the time that the group was on a CPU, which is the run time"}
+
+
+def _short(one: Application) -> str:
+    if one.events:
+        return one.text
+    if one.everything:
+        return "everything"
+    if one.cgroup is not None:
+        return f"control group {one.cgroup}"
+    return f"process {one.name}" if one.name.isdecimal() else one.text
+
+
+def word_of(one: Application) -> str:
+    """As a person types it into the prompt."""
+    return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"

@@ -1,0 +1,157 @@
+"""Tables of sampled threads: one row a thread, a process, or a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
+from turbotui.features.tasks.totals_table import IN_NO_ROW
+
+
+class Grouping(Enum):
+    """What a row stands for."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One row, over an interval or since the beginning.
+
+    Attributes:
+        pid: of the process, None for a command that several processes ran.
+        tid: of the thread, None for a row of several.
+        name: the command's; of a process that of its first thread.
+        threads: how many are in the row.
+        cpus: that they were seen on.
+        last_cpu: where one of them was seen last, -1 if nowhere.
+        counts: by the names of the set; times in ns.
+        migrations: times that a thread went on on another CPU.
+        loads: by CPU: what its energy is shared by; see `ThreadTotals`.
+        whole_run: ns of CPU time since the beginning.
+        incomplete: the counters were shared with somebody else: counts are too low.
+        ended: whether all of its threads have ended.
+        serials: of the entries, for the timeline.
+        application: what it belongs to where several are watched, else "".
+        estimated: names of counts that were not counted all the time, and are joined by instructions; one of them that
+            cannot be known is missing in `counts`.
+        guessed: whether a part of its CPU time is perf's task clock, which is too low.
+    """
+
+    pid: int | None
+    tid: int | None
+    name: str
+    threads: int
+    cpus: tuple[int, ...]
+    last_cpu: int
+    counts: dict[str, int]
+    migrations: int
+    loads: Mapping[int, int]
+    whole_run: int
+    incomplete: bool
+    ended: bool = False
+    serials: frozenset[int] = field(default_factory=frozenset)
+    application: str = ""
+    estimated: frozenset[str] = frozenset()
+    guessed: bool = False
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Names of counts that cannot be known: the row did not run while the set that counts them was on."""
+        return self.estimated - self.counts.keys()
+
+    @property
+    def cpu_ns(self) -> int:
+        """CPU time: perf's task clock where there is nothing better."""
+        return self.counts[CPU_TIME] if CPU_TIME in self.counts else self.counts[RUN]
+
+    @property
+    def run_seconds(self) -> float:
+        """CPU time in seconds."""
+        return self.cpu_ns / 1e9
+
+    @property
+    def ipc(self) -> float | None:
+        """Instructions per cycle, None where they are not counted."""
+        instructions, cycles = self.counts.get("instructions"), self.counts.get("cycles")
+        return None if instructions is None or not cycles else instructions / cycles
+
+    @property
+    def key(self) -> str:
+        """The same row in another interval."""
+        return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
+
+
+_KEYS: Final[dict[Grouping, Callable[[ThreadTotals], object]]] = {
+    Grouping.THREAD: lambda one: one.serial,
+    Grouping.PROCESS: lambda one: one.pid if one.pid >= 0 else one.name,
+    Grouping.COMMAND: lambda one: one.name,
+}
+_NOTHING: Final = Mark((), 0)
+
+
+def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Mark] | None = None,
+              application: str = "", *, idle: bool = False) -> list[TaskRow]:
+    """Rows by falling run time; of whole CPUs without the idle task, and without others than a watched command's.
+
+    Args:
+        aggregator: of the samples.
+        by: what a row stands for.
+        since: marks of an instant before: count from there, without rows that did nothing; None: from the beginning.
+        application: goes into every row.
+        idle: keep rows that did nothing.
+    """
+    groups: dict[object, list[ThreadTotals]] = {}
+    for entry in aggregator.entries():
+        if entry.tid not in IN_NO_ROW:
+            groups.setdefault(_KEYS[by](entry), []).append(entry)
+    rows = [_row(aggregator.names, group, by, since or {}, application) for group in groups.values()]
+    if since is not None and not idle:
+        rows = [row for row in rows if any(row.counts.values())]
+    return sorted(rows, key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0))
+
+
+def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, since: Mapping[int, Mark],
+         application: str) -> TaskRow:
+    pids = {one.pid for one in group}
+    first = next((one for one in group if one.tid == one.pid), group[0])
+    counts = [0] * len(names)
+    loads: dict[int, int] = {}
+    migrations = whole = 0
+    run = names.index(RUN)
+    time = names.index(CPU_TIME) if CPU_TIME in names else run
+    for one in group:
+        mark = since.get(one.serial, _NOTHING)
+        for number, value in enumerate(one.totals):
+            counts[number] += value - (mark.totals[number] if mark.totals else 0)
+        had = mark.loads_by_cpu()
+        for cpu, load in () if one.loads is None else one.loads.by_cpu().items():
+            more = load - had.get(cpu, 0)
+            if more:
+                loads[cpu] = loads.get(cpu, 0) + more
+        migrations += one.migrations - mark.migrations
+        whole += one.totals[time]
+    return TaskRow(
+        pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
+        tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
+        name=first.name,
+        threads=sum(one.threads for one in group),
+        cpus=tuple(sorted(set().union(*(one.cpus for one in group)))),
+        last_cpu=first.last_cpu,
+        counts=dict(zip(names, counts, strict=True)),
+        migrations=migrations,
+        loads=loads,
+        whole_run=whole,
+        incomplete=any(one.is_incomplete(run) for one in group),
+        ended=all(one.ended for one in group),
+        serials=frozenset(one.serial for one in group),
+        application=application,
+        guessed=any(one.guessed for one in group),
+    )

@@ -1,0 +1,190 @@
+"""Tables of an application's tasks over one interval: its rows, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.tasks.application_totals import ApplicationTotals, Totals
+from turbotui.features.tasks.columns import (
+    ENERGY,
+    NO_TURN,
+    TASK_COLUMNS,
+    TIMES,
+    TaskColumn,
+    TaskInputs,
+    count_columns,
+    extra_columns,
+    had_no_turn,
+    is_estimate,
+    why_missing,
+)
+from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.thread_totals import RUN
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+TASKS: Final = "tasks"
+TOTALS: Final = "totals"
+"""Names of the two tables."""
+SUM: Final = "sum of the rows"
+FINAL: Final = "final read"
+AFTER: Final = "after the last samples"
+SINCE_START: Final = "sum since watching began"
+USED: Final = "wait4 of the command"
+"""What rows of totals say; parts that are in no row have the words of `ApplicationTotals.apart`."""
+
+
+def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], energy: Unavailable | None,
+                   *, several: bool) -> bool:
+    """Whether a column belongs in a table: ids that all rows of a grouping lack do not, nor what cannot be counted.
+
+    Args:
+        column: of `TASK_COLUMNS`, or one of a counter.
+        by: what a row stands for.
+        reports: of the applications in the table.
+        energy: why there is no share of the energy; None where there is.
+        several: whether several applications are watched.
+    """
+    match column.id:
+        case "App":
+            return several
+        case "TID":
+            return by is Grouping.THREAD
+        case "Thr":
+            return by is not Grouping.THREAD or any(row.threads != 1 for report in reports for row in report.rows)
+        case "PID":
+            return by is not Grouping.COMMAND
+    return any(why_missing(column, report.names, report.numerics, energy) is None
+               for report in reports if report.names)
+
+
+def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
+               energy: Unavailable | None) -> RowTable[TaskInputs]:
+    """A row for each thread, process or command.
+
+    Args:
+        report: of the interval.
+        by: what a row stands for.
+        joules: of rows, by their key.
+        energy: why there is no share of the energy; None where there is.
+    """
+    counts = count_columns(report.names)
+    columns = (*TASK_COLUMNS, *extra_columns(report.names, report.numerics.counters), *counts)
+    shown = tuple(column for column in columns
+                  if (joules or ENERGY not in column.needs)
+                  and says_something(column, by, (report,), energy, several=bool(report.application.name)))
+    rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)) for row in report.rows)
+    return RowTable(TASKS, by.value, shown, rows, judge_task(energy))
+
+
+def judge_task(energy: Unavailable | None) -> Callable[[TaskColumn, TaskInputs, Value], Cell]:
+    """Adds marks and reasons to values; `energy` is why there is no share of the energy."""
+    return lambda column, row, value: _judged(column, row, value, energy)
+
+
+def _judged(column: TaskColumn, inputs: TaskInputs, value: Value, energy: Unavailable | None) -> Cell:
+    if value is not None:
+        return Cell(value, estimated=is_estimate(column, inputs),
+                    partial=inputs.row.incomplete and not column.identity)
+    return Cell(None, _why(column, inputs, energy))
+
+
+def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> Unavailable:
+    if had_no_turn(column, inputs):
+        return Unavailable(Reason.NEVER_RAN, NO_TURN)
+    if column.identity:
+        return Unavailable(Reason.NO_HARDWARE, "the row is of several threads")
+    missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
+    return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What was counted in one part of an application's time.
+
+    Attributes:
+        what: the part.
+        counts: by name; None is unknown; what lacks was counted for a part of the time only.
+        estimated: names of counts that were brought to all instructions.
+    """
+
+    what: str
+    counts: Mapping[str, int | None]
+    estimated: frozenset[str] = frozenset()
+
+
+def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]:
+    """What the rows add up to, and what is in no row.
+
+    The sum of the rows, what is in no row and what came after the last samples are the final read together. What sets
+    that took turns counted is brought to all instructions once for the sum and once for each row, so that these add up
+    about.
+
+    Args:
+        report: of the interval.
+        aggregate: of the application.
+    """
+    whole = aggregate.totals()
+    totals = Totals(report.sets or whole.sets)
+    joined = frozenset(aggregate.names) - aggregate.always
+    sums = {name: value for name, value in report.sums.items() if name in aggregate.always}
+    rows = [Total(SUM, totals.brought_to(sums), joined)]
+    rows += [Total(what, counts) for what, counts in report.apart.items()]
+    if aggregate.read is not None:
+        rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),
+                 Total(FINAL, of_all_sets(aggregate, aggregate.read))]
+    if aggregate.turns > 1:
+        for number, (one, read) in enumerate(zip(totals.sets, aggregate.reads, strict=True), 1):
+            rows.append(Total(f"set {number}: {SUM}", one))
+            if read is not None:
+                rows.append(Total(f"set {number}: {FINAL}", read))
+    rows.append(Total(SINCE_START, whole.everything, joined))
+    time = CPU_TIME if CPU_TIME in aggregate.names else RUN
+    if report.used_ns is not None:
+        rows.append(Total(USED, {time: report.used_ns}))
+    names = tuple(name for name in aggregate.names if name not in TIMES)
+    columns = (
+        Column[Total]("what", "", -1, (), lambda one: one.what, help="the part that was counted", identity=True),
+        _seconds("Time_s", time, "CPU time"),
+        _seconds("Clock_s", RUN, "for how long counters counted, by perf's task clock"),
+        *(_count(name) for name in names),
+    )
+    return RowTable(TOTALS, "total", columns, tuple(rows), _judged_total)
+
+
+def of_all_sets(aggregate: ApplicationTotals, values: Sequence[int]) -> dict[str, int]:
+    """By name; without what only one of several sets counts, for that was counted for a part of the time.
+
+    Without CPU time too, which no counter counts.
+    """
+    return {name: value for name, value in zip(aggregate.names, values, strict=True)
+            if name in aggregate.always and name != CPU_TIME}
+
+
+def _seconds(name: str, count: str, meaning: str) -> Column[Total]:
+    def seconds(one: Total) -> Value:
+        spent = one.counts.get(count)
+        return None if spent is None else spent / 1e9
+
+    return Column(name, "s", 9, (count,), seconds, help=meaning, width=14)
+
+
+def _count(name: str) -> Column[Total]:
+    return Column(name, "", 0, (name,), lambda one: one.counts.get(name), help=name, width=12)
+
+
+def _judged_total(column: Column[Total], one: Total, value: Value) -> Cell:
+    if value is not None:
+        return Cell(value, estimated=not one.estimated.isdisjoint(column.needs))
+    if all(name in one.counts for name in column.needs):
+        return Cell(None, Unavailable(Reason.NEVER_RAN, NO_TURN))
+    if one.what == USED:
+        return Cell(None, Unavailable(Reason.NOT_READ, "wait4(2) tells CPU time alone"))
+    if column.needs == (CPU_TIME,):
+        return Cell(None, Unavailable(Reason.NOT_READ, "it is no counter: see Clock_s"))
+    return Cell(None, Unavailable(Reason.NOT_READ, "another set counts it, which took turns with this one"))

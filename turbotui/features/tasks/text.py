@@ -1,0 +1,268 @@
+"""Tables and timelines of tasks as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from turbotui.commands.formats import text_lines
+from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, turns_sentence
+from turbotui.features.tasks.columns import NO_TURN, TaskInputs
+from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.energy import METHOD, why_not
+from turbotui.features.tasks.report import Report, cpu_seconds
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.task_table import of_all_sets, task_table, total_table
+from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
+from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
+from turbotui.features.tasks.totals_table import ALIVE, ENDED
+from turbotui.machine.host import Host
+from turbotui.machine.tasks.sets import Mode, When
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import AnyTable, RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.energy import Energy
+from turbotui.tables.envelope import Envelope, envelope_now
+from turbotui.tables.text import UNKNOWN
+
+LANE_COLOURS: Final = (36, 33, 32, 35, 34, 31, 96, 93)
+"""SGR foreground colours of CPUs 0 to 7; further CPUs begin again (ECMA-48, 8.3.117)."""
+_IN_TEXT_TOO: Final = frozenset({"Time_s", "~J"})
+_HARM: Final = {
+    Mode.CPUS: "what was counted meanwhile is nobody's: it stands in the row (lost samples), and the others lack it",
+    Mode.INHERITED: "a thread's row lacks what it did since its last sample, until the next one or its end",
+    Mode.THREADS: "a thread's row lacks what it did since its last sample, until the next one or its end",
+}
+"""What a loss of samples does to rows."""
+_SHORT_SLICE_NS: Final = 1_000_000  # of run time a switch: below, what perf leaves out is 3 % and more
+_GUESSED: Final = ("by perf's task clock where no schedstat told it and whole CPUs may not be watched; it leaves out "
+                   "the way onto a CPU (0.4 us, up to 30 us from an idle one) and 50 us of a process's start and end. "
+                   "Else the way out of an idle CPU is taken to be as long as others are, where the kernel does not "
+                   "record it")
+_LONG_NS: Final = 10_000_000  # of run time, from which a row is spoken of
+_FULL: Final = 0.5  # share of a place from which it is drawn filled
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What was known when an interval began.
+
+    Attributes:
+        seconds: since watching began.
+        totals: counts; None when it began.
+        damaged: records that could not be understood.
+    """
+
+    seconds: float = 0.0
+    totals: Totals | None = None
+    damaged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInterval:
+    """What is printed at one time of one application.
+
+    Attributes:
+        report: its rows.
+        aggregate: of it.
+        number: of the interval; None for the whole run.
+        joules: of rows, by their key.
+        energy: what they were shared out of.
+        by: what a row stands for.
+        host: of the machine.
+        earlier: what was known when the interval began; of the whole run, nothing.
+    """
+
+    report: Report
+    aggregate: ApplicationTotals
+    number: int | None
+    joules: Mapping[str, float]
+    energy: Energy
+    by: Grouping
+    host: Host
+    earlier: SoFar = field(default_factory=SoFar)
+
+    @property
+    def no_energy(self) -> Unavailable | None:
+        """Why there is no share of the energy; None where there is."""
+        return why_not(self.energy, by_cycles="cycles" in self.aggregate.names,
+                       everything=self.report.application.everything)
+
+    @property
+    def tasks(self) -> RowTable[TaskInputs]:
+        """A row for each thread, process or command."""
+        return task_table(self.report, self.by, self.joules, self.no_energy)
+
+    @property
+    def tables(self) -> tuple[AnyTable, ...]:
+        """Tasks, and what they add up to."""
+        return self.tasks, total_table(self.report, self.aggregate)
+
+    @property
+    def envelope(self) -> Envelope:
+        """With how was sampled, and what was lost in the interval and since the start."""
+        report, aggregate, now = self.report, self.aggregate, self.so_far()
+        whole, earlier = aggregate.totals(), self.earlier.totals or Totals(())
+        name = report.application.name
+        facts: dict[str, Value] = {
+            **({"application": name} if name else {}),
+            **({} if self.number is None else {"interval": self.number}),
+            "mode": aggregate.choice.mode.name, "sampled": aggregate.choice.when.name, "sets": aggregate.turns,
+            "lost": whole.lost - earlier.lost, "throttled": whole.throttled - earlier.throttled,
+            "damaged": report.damaged - self.earlier.damaged,
+            "seconds_since_start": now.seconds, "lost_since_start": whole.lost,
+            "throttled_since_start": whole.throttled, "damaged_since_start": report.damaged,
+        }
+        return replace(envelope_now(self.host, facts, tuple(notes(self))), seconds=report.seconds)
+
+    def so_far(self) -> SoFar:
+        """What is known at its end."""
+        return SoFar(self.earlier.seconds + self.report.seconds, self.aggregate.totals(), self.report.damaged)
+
+
+def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = None) -> list[str]:
+    """Head, table with the columns that there is room for, and the notes that were not said before."""
+    report, aggregate = table.report, table.aggregate
+    title = f"{'whole run' if table.number is None else f'interval {table.number}'} of {report.seconds:.3f} s"
+    name = f"{report.application.name}: " if report.application.name else ""
+    label = table.envelope.label
+    lines = [f"# {label}"] if label else []
+    lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
+              *text_lines(table.envelope, _text_table(table), room=room), f"# {report.sums_sentence()}"]
+    if any(row.incomplete for row in report.rows):
+        lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
+    return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
+
+
+def notes(table: TaskInterval) -> list[str]:
+    """What has to be said of the numbers."""
+    return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table)]
+
+
+def _what_lacks(table: TaskInterval) -> Iterator[str]:
+    """What was lost, held back, left out or put together."""
+    report, aggregate = table.report, table.aggregate
+    so_far = "" if table.number is None else " so far"
+    if report.lost:
+        harm = _HARM[aggregate.choice.mode]
+        yield f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more"
+    if report.throttled:
+        yield (f"the kernel held samples back {report.throttled} times{so_far} "
+               "(kernel.perf_event_max_sample_rate)")
+    if report.damaged:
+        yield f"{report.damaged} records could not be understood{so_far}"
+    if report.early:
+        yield (f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
+               "whole run only")
+    if aggregate.together:
+        yield (f"{aggregate.together} threads have no row of their own{so_far} and are put together by name: such a "
+               f"row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
+               f"a row, of those that live the {ALIVE} that ran most)")
+    if report.missed:
+        yield (f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
+               f"not counted{so_far}")
+
+
+def _what_adds_up(table: TaskInterval) -> Iterator[str]:
+    """What the rows hold more or less than was counted in all."""
+    aggregate = table.aggregate
+    tail = of_all_sets(aggregate, aggregate.tail)
+    if any(value < 0 for value in tail.values()):
+        more = ", ".join(f"{name} {_plain(name, -value)}" for name, value in tail.items() if value < 0)
+        yield f"rows hold more than the final read, so some counts were booked twice: {more}"
+    if aggregate.read is not None and any(value > 0 for value in tail.values()):
+        rest = ", ".join(f"{name} {_plain(name, value)}" for name, value in tail.items() if value > 0)
+        yield f"after the last samples of threads, in the final read only: {rest}"
+    yield from _what_time_lacks(table)
+
+
+def _what_time_lacks(table: TaskInterval) -> Iterator[str]:
+    """How far CPU time is an estimate, or another one than the kernel's."""
+    report = table.report
+    guessed = sum(row.guessed for row in report.rows)
+    used = report.used_ns if table.number is None else None
+    if guessed:
+        share = "" if not used else (f"; the command and all that it waited for used {used / 1e9:.6f} s by wait4, of "
+                                     f"which the rows hold {1e9 * cpu_seconds(report.sums) / used:.1%}")
+        yield f"CPU time of {guessed} rows is an estimate (~): too low {_GUESSED}{share}"
+    elif used:
+        yield (f"the command and all that it waited for used {used / 1e9:.6f} s by wait4: "
+               f"the rows hold {1e9 * cpu_seconds(report.sums) / used:.1%}")
+    if CPU_TIME not in table.aggregate.names and any(
+            _LONG_NS < row.counts[RUN] < row.counts.get(SWITCHES, 0) * _SHORT_SLICE_NS for row in report.rows):
+        yield f"rows with many switches: CPU time is {RUN_MEANING}"
+
+
+def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
+    """Which columns cannot be had, and why."""
+    report, aggregate = table.report, table.aggregate
+    if not {"instructions", "cycles"} & set(aggregate.names):
+        yield "instructions, cycles and misses are not counted: no core PMU answers here, or others were chosen"
+    if report.numerics.why is not None:
+        yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
+               f"{report.numerics.why.sentence()}")
+    if table.no_energy is not None:
+        yield f"no energy: {table.no_energy.sentence()}"
+
+
+def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
+    """How numbers were made that were not simply counted."""
+    report, aggregate = table.report, table.aggregate
+    if report.turns > 1:
+        yield turns_sentence(report.turns)
+    if any(row.unseen for row in report.rows):
+        yield f"{UNKNOWN} {NO_TURN}"
+    if report.numerics.has_flops and report.numerics.note:
+        yield f"FLOPs and bytes: {report.numerics.note}"
+    if table.no_energy is None and table.joules:
+        yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in aggregate.names else 'busy time')}"
+    if aggregate.choice.when is When.SWITCHES:
+        yield "migrations: samples on another CPU than the sample before"
+
+
+def _plain(name: str, value: int) -> str:
+    return f"{value / 1e6:.3f} ms" if name == RUN else str(value)
+
+
+def _text_table(table: TaskInterval) -> RowTable[TaskInputs]:
+    """The screen's columns, with the time and the energy of the interval."""
+    whole = table.tasks
+    return replace(whole, columns=tuple(column for column in whole.columns
+                                        if column.default or column.id in _IN_TEXT_TOO))
+
+
+def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str]:
+    """Where each thread ran over the whole time that was watched.
+
+    A place shows the CPU where the thread ran longest: on a terminal filled with the CPU's colour where it ran at least
+    half of the time, written in it where less; a point where it did not run, and a line while it stays where numbers
+    have several digits.
+    """
+    timeline = table.aggregate.timeline
+    rows = [row for row in table.report.rows if row.tid is not None]
+    names = max([len(_name(row)) for row in rows], default=0)
+    cell = place_width(max([cpu for row in rows for cpu in row.cpus], default=0))
+    places = max(1, (width - names - 2) // cell)
+    if not timeline.end:
+        return ["# no thread ran yet"]
+    seconds = (timeline.end - timeline.start) / 1e9
+    head = (f"# where each thread ran: {seconds:.3f} s from left to right, {seconds / places * 1e3:.3g} ms a place; "
+            f"the CPU by number, {f'{STAYS} while it stays, ' * (cell > 1)}{IDLE} where it did not run")
+    lines = [head]
+    for row in rows:
+        line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
+        lines.append(f"{_name(row):<{names}}  " + "".join(
+            _place(one, text, colour=colour) for one, text in zip(line, place_texts(line, cell), strict=True)))
+    return lines
+
+
+def _name(row: TaskRow) -> str:
+    return f"{row.tid} {row.name}"
+
+
+def _place(stretch: Stretch | None, text: str, *, colour: bool) -> str:
+    if stretch is None or not colour:
+        return text
+    shade = LANE_COLOURS[stretch.cpu % len(LANE_COLOURS)]
+    return f"\x1b[{shade}{';7' if stretch.share >= _FULL else ''}m{text}\x1b[0m"  # 7: filled

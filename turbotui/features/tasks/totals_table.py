@@ -1,0 +1,337 @@
+"""The entries of sampled threads: found by number, named, added up, and put together by name where there are many."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from turbotui.features.tasks.cpu_time import CPU_TIME, CpuTime
+from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals, places_of
+from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.turns import Turns
+from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.machine.tasks.slices import Ran
+
+ENDED: Final = 4_000
+"""Threads that ended and keep a row of their own; older ones are put together by name."""
+ALIVE: Final = 4_000
+"""Threads that live and keep a row of their own; those that ran least are put together by name."""
+_NAMES: Final = 1_000  # names that those are put together by; the rest is one row
+_LATE_NS: Final = 2_000_000_000  # after a thread's end by which its last counts have come, or never will
+_SILENT_NS: Final = 60_000_000_000  # after which a thread without samples has ended, where records were lost
+LOST: Final = -2
+"""What nobody can be named for."""
+OTHERS: Final = -3
+"""Who is no descendant of what is watched."""
+IN_NO_ROW: Final = {0: "idle", OTHERS: "others"}
+"""Accounts of whole CPUs that are no row: nobody's work, or that of others than a watched command, by thread number."""
+_UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)"}
+_MANY: Final = "(many names)"
+_GONE: Final = 4_096  # threads whose names are remembered after their end
+
+
+class Quiet(NamedTuple):
+    """What is kept of a thread that lives and is put together with others.
+
+    Attributes:
+        owner: the entry that it is part of.
+        places: where it was seen.
+    """
+
+    owner: ThreadTotals
+    places: int
+
+
+class TotalsTable:
+    """Entries of threads, which an aggregator fills.
+
+    Args:
+        choice: how the threads are sampled.
+        roots: by the identifier of a sample: the thread whose set took it (`TaskTracer.roots`, which grows).
+        timeline: where slices are drawn.
+        ended: how many threads that ended keep an entry of their own.
+        alive: how many that live do.
+        turns: what is shared with the aggregators of sets that take turns; None where none does.
+        scheduled: whether CPU time is booked beside perf's task clock.
+
+    Attributes:
+        names: of what is counted.
+        time: adds CPU time; None where that is perf's task clock.
+        lost: samples that found no room.
+        timeline: where slices are drawn.
+        newest: time of the latest record.
+    """
+
+    def __init__(self, choice: TaskSampling, roots: Mapping[int, int], timeline: Timeline | None, *, ended: int,
+                 alive: int, turns: Turns | None, scheduled: bool = False) -> None:
+        self.choice = choice
+        self.names = (*choice.names, CPU_TIME) if scheduled else choice.names
+        self.time = CpuTime(len(choice.names)) if scheduled else None
+        self.lost = 0
+        self.timeline = timeline or Timeline()
+        self.newest = 0
+        self._run = self.names.index(RUN)
+        self._early: dict[int, list[int]] = {}
+        self._keep, self._keep_alive = ended, alive
+        self._crowd = min(ended, alive)
+        self._turns = turns
+        self._serials = itertools.count() if turns is None else turns.serials
+        self._entries: dict[tuple[int, int], ThreadTotals] = {}
+        self._by_tid: dict[int, list[ThreadTotals]] = {}
+        self._finished: list[ThreadTotals] = []
+        self._together: dict[str, ThreadTotals] = {}
+        self._quiet: dict[tuple[int, int], Quiet] = {}
+        self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
+        # by root and thread, or by whole CPU and -1: ns for which the counters were to count
+        self._enabled: dict[tuple[int, int], int] = {}
+        self._unseen: set[tuple[int, int]] = set()
+        self._known: dict[int, str] = {}
+        self._gone: deque[int] = deque()
+        self._twice: set[int] = set()
+        self._roots = roots
+        self._roots_seen, self._with_sets = 0, frozenset[int]()
+        self._kept: set[int] | None = None
+
+    def name(self, tid: int, name: str) -> None:
+        """A thread's name as /proc has it."""
+        if name:
+            self._known[tid] = name
+
+    def rename(self, tid: int, name: str) -> None:
+        """A thread's name as /proc has it now, where none was known."""
+        self.name(tid, name)
+        for entry in self._by_tid.get(tid, ()):
+            entry.name = entry.name or name
+
+    def spend(self, ran: Ran) -> None:
+        """Book how long threads ran by the times of switches, after the samples of the same time."""
+        if self.time is None:
+            return
+        for tid, spent in ran.threads.items():
+            owners = self._by_tid.get(tid)
+            if owners:
+                owner = next((one for one in owners if one.root not in self._twice), owners[0])
+                owner.totals[self.time.place] += spent
+                owner.guessed = owner.guessed or tid in ran.guessed
+            elif (quiet := self._quiet_of(tid)) is not None:
+                quiet.owner.totals[self.time.place] += spent
+            elif tid in self._known:
+                self.time.claim_later(tid, spent)
+
+    def _quiet_of(self, tid: int) -> Quiet | None:
+        if not self._quiet:
+            return None
+        self._look_at_roots()
+        return next((one for root in (-1, *self._with_sets) if (one := self._quiet.get((root, tid))) is not None), None)
+
+    def of_threads(self) -> list[ThreadTotals]:
+        """Accounts of threads that live, or ended a little while ago."""
+        return [one for one in self._entries.values() if one.root not in self._twice]
+
+    def nameless(self) -> list[tuple[int, int]]:
+        """Processes and threads that live and whose names are not known."""
+        return [(one.pid, one.tid) for one in self._entries.values() if not one.name and not one.ended and one.pid > 0]
+
+    def entries(self) -> list[ThreadTotals]:
+        """One for each thread; a number that was used again has several.
+
+        Left out are sets that another root's set counts already: of threads made between the open of one and the look
+        for others. They saw the same counts again.
+        """
+        everyone = (*self._together.values(), *self._finished, *self._entries.values())
+        if not self._twice:
+            return list(everyone)
+        return [one for one in everyone if one.root not in self._twice]
+
+    def sums(self) -> tuple[int, ...]:
+        """Over all entries, those that are no row too."""
+        totals = [0] * len(self.names)
+        for entry in self.entries():
+            for number, value in enumerate(entry.totals):
+                totals[number] += value
+        return tuple(totals)
+
+    def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
+        """Over all entries that are rows, what was counted since marks; of an entry without one, all."""
+        totals = [0] * len(self.names)
+        for entry in self.entries():
+            if entry.tid not in IN_NO_ROW:
+                mark = since.get(entry.serial)
+                for number, value in enumerate(entry.totals):
+                    totals[number] += value - (0 if mark is None else mark.totals[number])
+        return tuple(totals)
+
+    def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, tuple[int, ...]]:
+        """Of the entries that are no row, by what they are: what was counted since marks, or since the beginning."""
+        found = {}
+        for tid, what in IN_NO_ROW.items():
+            entry = self._entries.get((-1, tid))
+            if entry is not None:
+                mark = (since or {}).get(entry.serial)
+                old = (0,) * len(self.names) if mark is None else mark.totals
+                found[what] = tuple(new - before for new, before in zip(entry.totals, old, strict=True))
+        return found
+
+    def marks(self) -> dict[int, Mark]:
+        """What every entry has now, by its serial number."""
+        self._early.clear()
+        return {one.serial: one.mark() for one in self.entries()}
+
+    def early(self) -> Mapping[int, Sequence[int]]:
+        """By the serial number of an entry: what was booked since `marks` and happened before the interval began."""
+        return self._early
+
+    @property
+    def together(self) -> int:
+        """How many threads are put together with others, and have no row of their own."""
+        return sum(one.threads for one in self._together.values())
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it is time to `tidy`."""
+        return len(self._entries) + len(self._finished) > self._crowd
+
+    def tidy(self) -> dict[int, int]:
+        """Put the oldest of very many ended threads together by name, and forget old parts of the timeline.
+
+        A thread that has a set of its own keeps its entry, for the last read of that set is still to come; so does
+        one whose last counts are still to come.
+
+        Returns:
+            The serial number of each entry that is no more, and of the one that it is part of now: differences to
+            earlier marks need it.
+        """
+        self.timeline.forget()
+        ended: list[tuple[int, int]] = []
+        alive: list[tuple[int, int]] = []
+        for key, entry in self._entries.items():
+            # who is no thread goes on for ever, and would be one among those put together
+            if entry.root != entry.tid and entry.tid not in _UNNAMED and entry.root not in self._twice:
+                (ended if self._over(entry) else alive).append(key)
+        moved: dict[int, int] = {}
+        surplus = len(ended) + len(self._finished) - self._keep
+        if surplus > 0:
+            old, self._finished = self._finished[:surplus], self._finished[surplus:]
+            for key in ended[: surplus - len(old)]:
+                old.append(self._forget(key))
+            for entry in old:
+                if entry.root not in self._twice:  # it may have become so since it ended
+                    self._join(entry, moved)
+        if len(alive) > self._keep_alive:
+            least = heapq.nsmallest(len(alive) - self._keep_alive, alive,
+                                    key=lambda key: self._entries[key].totals[self._run])
+            for key in least:
+                self._silence(key, moved)
+        if moved and self._turns is not None:
+            places = self._turns.places
+            for tid in [tid for tid in places if tid not in self._by_tid]:
+                del places[tid]
+        self._crowd = len(self._entries) + len(self._finished) + max(1, min(self._keep, self._keep_alive) // 8)
+        return moved
+
+    def _over(self, entry: ThreadTotals) -> bool:
+        """Whether nothing more of it is to come."""
+        if not entry.ended:  # its end may have been lost
+            return bool(self.lost) and 0 < entry.seen_ns < self.newest - _SILENT_NS
+        if self.time is not None and (self.time.until or self.newest) < entry.ended_ns + _LATE_NS // 1_000:
+            return False  # its last switch is still to come
+        return entry.closed or not self.choice.last or self.newest - entry.ended_ns > _LATE_NS
+
+    def _join(self, entry: ThreadTotals, moved: dict[int, int]) -> ThreadTotals:
+        """Put an entry together with others of its name; returns what it is part of now."""
+        name = entry.name if entry.name in self._together or len(self._together) < _NAMES else _MANY
+        owner = self._together.get(name)
+        self.timeline.drop(entry.serial)
+        if owner is None:
+            entry.shrink(name)
+            self._together[name] = entry
+            return entry
+        owner.swallow(entry, self._run)
+        moved[entry.serial] = owner.serial
+        early = self._early.pop(entry.serial, None)
+        if early is not None:
+            before = self._early.get(owner.serial, [0] * len(early))
+            self._early[owner.serial] = [one + more for one, more in zip(before, early, strict=True)]
+        return owner
+
+    def _silence(self, key: tuple[int, int], moved: dict[int, int]) -> None:
+        """Put a thread that lives together with others; what it counted last is kept, so that it can go on."""
+        entry = self._entries.pop(key)
+        self._leave(entry)
+        places = entry.places
+        self._quiet[key] = Quiet(self._join(entry, moved), places)
+
+    def _speak(self, entry: ThreadTotals) -> None:
+        """A thread that was put together with others has an entry again, from now on."""
+        quiet = self._quiet.pop((entry.root, entry.tid), None)
+        if quiet is not None:
+            quiet.owner.threads -= 1
+            entry.places = quiet.places
+
+    def _forget_names(self, tid: int) -> None:
+        """Bound what is known of threads that have ended and never had an entry."""
+        self._gone.append(tid)
+        if len(self._gone) > _GONE:
+            old = self._gone.popleft()
+            if old not in self._by_tid:
+                self._known.pop(old, None)
+                self._forget_quiet(old)
+                if self.time is not None:
+                    self.time.forget(old)
+            if self._kept is not None:
+                self._kept.discard(old)
+
+    def _forget(self, key: tuple[int, int]) -> ThreadTotals:
+        entry = self._entries.pop(key)
+        if self._leave(entry) and entry.ended:
+            self._known.pop(entry.tid, None)
+        self._forget_last(key, entry.places)
+        return entry
+
+    def _leave(self, entry: ThreadTotals) -> bool:
+        """It is not found by its number any more; returns whether nobody is."""
+        same = self._by_tid[entry.tid]
+        same.remove(entry)
+        if not same:
+            del self._by_tid[entry.tid]
+        return not same
+
+    def _forget_quiet(self, tid: int) -> None:
+        """A thread that was put together with others has ended, or its number begins a new life."""
+        if self._quiet:
+            self._look_at_roots()
+            for root in (-1, *self._with_sets):
+                quiet = self._quiet.pop((root, tid), None)
+                if quiet is not None:
+                    self._forget_last((root, tid), quiet.places)
+
+    def _forget_last(self, key: tuple[int, int], places: int) -> None:
+        self._enabled.pop(key, None)
+        for cpu in (*places_of(places), -1):
+            self._last.pop((*key, cpu), None)
+
+    def _entry(self, root: int, pid: int, tid: int) -> ThreadTotals:
+        entry = self._entries.get((root, tid))
+        if entry is None:
+            name = self._known.get(tid) or _UNNAMED.get(tid, "")
+            entry = ThreadTotals(next(self._serials), pid, tid, root, name, [0] * len(self.names))
+            self._entries[root, tid] = entry
+            self._by_tid.setdefault(tid, []).append(entry)
+            self._unseen.discard((root, tid))
+            self._speak(entry)
+            if self.time is not None:
+                self.time.open(entry)
+            if root not in (tid, -1) and self._has_set(tid):
+                self._twice.add(tid)
+        return entry
+
+    def _has_set(self, tid: int) -> bool:
+        self._look_at_roots()
+        return tid in self._with_sets
+
+    def _look_at_roots(self) -> None:
+        if len(self._roots) != self._roots_seen:
+            self._roots_seen, self._with_sets = len(self._roots), frozenset(self._roots.values())

@@ -1,0 +1,32 @@
+"""What the aggregators of sets of events that take turns share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turbotui.features.tasks.sample_aggregator import SampleAggregator
+
+
+@dataclass(slots=True)
+class Turns:
+    """What the aggregators of sets that take turns share.
+
+    Attributes:
+        aggregators: these.
+        serials: gives entries their numbers.
+        places: by thread the CPU where it was seen last.
+    """
+
+    aggregators: list[SampleAggregator] = field(default_factory=list)
+    serials: Iterator[int] = field(default_factory=itertools.count)
+    places: dict[int, int] = field(default_factory=dict)
+
+    def moved(self, tid: int, cpu: int) -> bool:
+        """Take note of a sample; says whether the thread has come from another CPU."""
+        last = self.places.get(tid, cpu)
+        self.places[tid] = cpu
+        return last != cpu

@@ -1,0 +1,216 @@
+"""`turbotui tasks`: what each thread, process or command did, sampled at its switches, without a kernel patch."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from functools import partial
+
+from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.watching import named_host, parse_interval
+from turbotui.errors import UsageError
+from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
+from turbotui.features.tasks.energy import share_out
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_table import TASKS, TOTALS
+from turbotui.features.tasks.text import SoFar, TaskInterval, as_text, notes, timeline_lines
+from turbotui.features.tasks.thread_totals import RUN_MEANING
+from turbotui.features.tasks.watching import Watching
+from turbotui.machine.host import HostKind
+from turbotui.machine.launching import Held
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.observing import Observation, observe
+from turbotui.sampling.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+
+_FIRST = 0.05  # seconds of the first interval of the energy's session, and its shortest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = f"CPU time is {RUN_MEANING}."
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--pid", metavar="N", type=int, action="append", help="this process; may be given several times")
+    what.add_argument("--cgroup", metavar="PATH", help="the threads of a control group (cgroup2, or perf_event)")
+    what.add_argument("--all", action="store_true", help="every thread, by watching whole CPUs (mode C)")
+    what.add_argument("--app", metavar="APP", action="append", default=[],
+                      help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
+                           "events stand last; may be given several times")
+    parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", help="a table for every interval, not only at the end")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
+    parser.add_argument(
+        "-e",
+        "--event",
+        metavar="EVENT",
+        action="append",
+        default=[],
+        help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
+        "flops stands for what this processor's metric definition makes FLOPs and bytes of, double for those "
+        "of double precision; sets that do not fit together take turns, and say so",
+    )
+    parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
+                        help="what a row stands for (default thread)")
+    parser.add_argument("--timeline", action="store_true",
+                        help="where each thread ran: time from left to right, CPU as number and colour")
+    add_format_arguments(parser, (TASKS, TOTALS))
+    parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
+    parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Watch until the command or process ends, the intervals are over, or SIGINT, SIGTERM or SIGHUP.
+
+    Commands get the signal too. The exit status is theirs, or 128 and the signal's number if they go on.
+    """
+    applications = _applications(arguments)
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    if arguments.pages is not None and (arguments.pages < 1 or arguments.pages & (arguments.pages - 1)):
+        raise UsageError(f"--pages {arguments.pages}: a ring has a power of two of pages")
+    return _Watch(arguments, applications).run()
+
+
+def _applications(arguments: argparse.Namespace) -> list[Application]:
+    targets = (bool(arguments.pid), arguments.cgroup is not None, arguments.all, bool(arguments.app),
+               bool(arguments.command))
+    if sum(targets) != 1:
+        raise UsageError("say what to watch: --pid N, --cgroup PATH, --all, --app APP, or a command after --")
+    if arguments.app:
+        if arguments.event:
+            raise UsageError("--event belongs to --pid, --cgroup, --all and a command: an --app has its own events=")
+        found = [parse_application(text) for text in arguments.app]
+        refuse_twins(found)
+    else:
+        found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
+                             ",".join(arguments.event))]
+    if arguments.machine is not None and any(one.command for one in found):
+        raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
+    return found
+
+
+class _Watch:
+    """One run of the command."""
+
+    def __init__(self, arguments: argparse.Namespace, applications: list[Application]) -> None:
+        self._arguments = arguments
+        self._applications = applications
+        host = named_host(arguments.machine, "/")
+        self._machine = read_machine(host)
+        listed = arguments.interval is not None or arguments.intervals is not None or host.kind is not HostKind.REAL
+        self._interval = parse_interval(arguments.interval or "1") if listed else None
+        self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
+        self._ended = False
+        self._signal = 0
+        self._said: dict[str, set[str]] = {}
+        self._spent = Energy({}, {}, {})
+        self._so_far: dict[str, SoFar] = {}
+        once = (not listed or arguments.intervals == 1) and len(applications) == 1
+        self._writer = make_writer(arguments, 1 if once else None, marks=True)
+
+    def run(self) -> int:
+        commands = {one.name: one.command for one in self._applications if one.command}
+        watching = Watching(self._machine, self._arguments.pages, drawn=self._arguments.timeline)
+        try:
+            with observe(*commands.values()) as seen:
+                return self._run(watching, seen, dict(zip(commands, seen.commands, strict=True)))
+        finally:
+            watching.close()
+
+    def _run(self, watching: Watching, seen: Observation, held: Mapping[str, Held]) -> int:
+        for application in self._applications:
+            watching.add(application, child=held[application.name].pid if application.command else None)
+        sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
+        session = Session(self._machine, sources, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
+        meter = EnergyMeter(session.capabilities)
+        signals = energy_signals(session.capabilities)
+        session.want((), signals)
+        if signals:
+            session.start(meter.feed, first=_FIRST)
+        try:
+            for one in seen.commands:
+                watching.waiting.add(one.descriptor)
+            seen.run(partial(self._end_by, watching))
+            return self._watch(watching, meter, seen, held)
+        finally:
+            if signals:
+                session.stop()
+
+    def _end_by(self, watching: Watching, number: int) -> None:
+        """SIGINT, SIGTERM and SIGHUP end the watching, and the last table is still printed."""
+        self._signal = number
+        watching.waiting.wake()
+
+    def _watch(self, watching: Watching, meter: EnergyMeter, seen: Observation, held: Mapping[str, Held]) -> int:
+        def rounds(seconds: float) -> None:
+            watching.round(min(seconds, watching.pause))
+            note_ends()
+
+        def note_ends() -> None:
+            for one in watching.watched:
+                command = held.get(one.application.name)
+                if command is not None and command.poll() is not None:
+                    one.used_ns = command.used_ns
+                    watching.waiting.remove(command.descriptor)
+
+        number = 0
+        slot = 1  # an interval that a stall has eaten is not caught up: the one before is that much longer
+        began = time.monotonic()
+        while not self._ended and not self._signal:
+            due = None if self._interval is None else began + slot * self._interval
+            rounds(math.inf if due is None else max(0.0, due - time.monotonic()))
+            self._ended |= all(watching.gone(one) if one.application.name not in held
+                               else held[one.application.name].poll() is not None for one in watching.watched)
+            if due is not None and (time.monotonic() >= due or self._ended):
+                number += 1
+                if self._interval is not None:
+                    slot = max(slot, int((time.monotonic() - began) / self._interval)) + 1
+                last = number == self._arguments.intervals
+                # one interval alone is the whole run; one that was cut by the end is in the whole only
+                if not self._ended and not self._signal and not (last and number == 1):
+                    self._show(watching, meter, number)
+                self._ended |= last
+        if self._signal:
+            seen.end(self._signal, rounds)
+        note_ends()
+        watching.finish()
+        self._show(watching, meter, None)
+        if self._writer is not None:
+            self._writer.end()
+        for one in seen.running if self._signal else ():
+            print(f"turbotui: {one.name} (process {one.pid}) goes on: it did not end by "
+                  f"{signal.Signals(self._signal).name}", file=sys.stderr)
+        if self._signal and seen.running:
+            return 128 + self._signal
+        return next((status for one in seen.commands if (status := one.status) is not None), 0)
+
+    def _show(self, watching: Watching, meter: EnergyMeter, number: int | None) -> None:
+        energy = meter.take()
+        self._spent = self._spent.plus(energy)
+        energy = self._spent if number is None else energy
+        for one in watching.watched:
+            report: Report = watching.report(one, self._by, whole=number is None)
+            joules = share_out(report.rows, energy.over(report.seconds), self._machine.topology,
+                               by_cycles="cycles" in report.names, everything=one.application.everything)
+            earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
+            shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier)
+            self._so_far[one.application.name] = shown.so_far()
+            if self._writer is not None:
+                self._writer.write(shown.envelope, shown.tables)
+                continue
+            said = self._said.setdefault(one.application.name, set())
+            room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+            print("\n".join(as_text(shown, said, room)))
+            said.update(notes(shown))
+            if self._arguments.timeline:
+                width = shutil.get_terminal_size((100, 24)).columns
+                print("\n".join(timeline_lines(shown, width, colour=sys.stdout.isatty())))
+            print(end="" if number is None else "\n", flush=True)

@@ -1,0 +1,213 @@
+"""The board: which panels are shown, what is counted for them, with which filters, and the values of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.events.encoded import EncodedEvent
+from turbotui.events.encoder import EventEncoder
+from turbotui.events.uncore.corrections import right_scale
+from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.events.uncore.fields import settings_said
+from turbotui.features.uncore.panels import Row, UncoreUnits, find_panels
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.uncore import CLOCKS, ELAPSED, Metric
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.reasons import problem
+from turbotui.sources.uncore import Order, UncoreSource
+
+_EMPTY = "a divisor is zero: nothing of it happened in this interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One cell.
+
+    Attributes:
+        value: in the metric's unit; None where it is unknown.
+        why: why it is None.
+        estimated: a counter ran only part of the interval and was scaled.
+        partial: some units of a sum are unknown, so that it is too small.
+        inputs: what went into the formula: increases, and the interval in ns.
+        ran: the part of the interval in which the counters ran, 0 to 1.
+    """
+
+    value: float | None = None
+    why: Unavailable | None = None
+    estimated: bool = False
+    partial: bool = False
+    inputs: Mapping[str, float | None] = field(default_factory=dict)
+    ran: float | None = None
+
+
+def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
+    """Which events must be counted in the same time: those of each metric, less what is part of another one's."""
+    sets = sorted({frozenset(one.needs) for one in metrics if one.needs}, key=lambda one: (-len(one), sorted(one)))
+    kept: list[frozenset[str]] = []
+    for each in sets:
+        if not any(each <= other for other in kept):
+            kept.append(each)
+    names = dict.fromkeys(name for one in metrics for name in one.needs)
+    # no clock leads a group: filters are not for clocks, and those of a group are compared with its leader's
+    order = {name: (name in CLOCKS, place) for place, name in enumerate(names)}
+    return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
+
+
+class Board:
+    """What a person has chosen to see of a machine's uncore.
+
+    Attributes:
+        panels: one for each kind of PMU.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.panels: tuple[UncoreUnits, ...] = find_panels(machine)
+        self._encoder = EventEncoder(machine.host)
+        self._model = machine.model
+        self._shown: dict[str, tuple[Metric, ...]] = {panel.kind.id: panel.starting for panel in self.panels}
+        self._settings: dict[str, Mapping[str, int]] = {}
+        self._sources: dict[str, UncoreSource] = {}
+        self._made = 0
+        self._names: dict[tuple[int, str, tuple[str, ...]], tuple[tuple[str, SignalId], ...]] = {}
+
+    # What is shown
+
+    def shown(self, panel: UncoreUnits) -> tuple[Metric, ...]:
+        """The columns of a panel."""
+        return self._shown[panel.kind.id]
+
+    def show(self, panel: UncoreUnits, metrics: Sequence[Metric]) -> None:
+        """Show these, in the panel's order; what was typed comes last."""
+        known = (*panel.metrics, *panel.raw)
+        chosen = [one for one in known if one in metrics]
+        self._shown[panel.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
+
+    def keep(self, panels: Sequence[UncoreUnits]) -> None:
+        """Drop all other panels."""
+        self.panels = tuple(panels)
+
+    def settings(self, pmu: str) -> Mapping[str, int]:
+        """The filters of a PMU that are not left at their defaults."""
+        return self._settings.get(pmu, {})
+
+    def filters_said(self, panel: UncoreUnits, row: Row) -> str:
+        """What a row leaves out; "" where it counts everything."""
+        if not row.is_sum:
+            return settings_said(panel.pmu, self.settings(row.units[0].pmu.name))
+        filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
+        return f"{filtered} of {len(row.units)} filtered" if filtered else ""
+
+    def set_filters(self, pmus: Sequence[str], settings: Mapping[str, int]) -> None:
+        """Count with these filters from now on; check them first (`machine.uncore.filters`)."""
+        for pmu in pmus:
+            self._settings[pmu] = {name: value for name, value in settings.items() if value}
+
+    # What is read
+
+    def sources(self) -> tuple[UncoreSource, ...]:
+        """One for each PMU of which something is shown; the same one as before where nothing about it has changed."""
+        found: list[UncoreSource] = []
+        for panel in self.panels:
+            bundles = bundles_of(self.shown(panel))
+            by_pmu: dict[str, list[UncoreUnit]] = {}
+            for unit in panel.units:
+                by_pmu.setdefault(unit.pmu.name, []).append(unit)
+            if bundles:
+                found += [self._source(tuple(units), bundles) for units in by_pmu.values()]
+        return tuple(found)
+
+    def _source(self, units: tuple[UncoreUnit, ...], bundles: tuple[tuple[str, ...], ...]) -> UncoreSource:
+        name = units[0].pmu.name
+        settings = tuple(self.settings(name).items())
+        known = self._sources.get(name)
+        if known is None or (known.order.bundles, known.order.settings) != (bundles, settings):
+            self._made += 1
+            self._names.clear()
+            known = self._sources[name] = UncoreSource(Order(units, bundles, settings, self._made))
+        return known
+
+    def signals(self) -> frozenset[SignalId]:
+        """What has to be read for everything that is shown."""
+        return frozenset(name for source in self.sources() for name in source.order.signals())
+
+    def encoded(self, unit: UncoreUnit, event: str) -> EncodedEvent | str:
+        """An event of a unit with its filters as the kernel gets it, or why it is none."""
+        order = self._sources[unit.pmu.name].order
+        try:
+            return self._encoder.encode(order.written(event))[0]
+        except EventError as error:
+            return str(error)
+
+    def scale(self, unit: UncoreUnit, event: str) -> float:
+        """The factor from counts of an event to its unit."""
+        encoded = self.encoded(unit, event)
+        if isinstance(encoded, str):
+            return 1.0
+        return right_scale(unit.pmu.name, encoded.unit, encoded.scale, self._model)
+
+    # What a frame says
+
+    def reading(self, frame: Frame, panel: UncoreUnits, row: Row, metric: Metric) -> Reading:
+        """One cell. In a sum the increases are added and clocks averaged before the formula is computed."""
+        parts = [self._increases(frame, unit, metric) for unit in row.units]
+        known = [part for part in parts if isinstance(part, dict)]
+        if not known:
+            why = next((part for part in parts if isinstance(part, Unavailable)), None)
+            return Reading(why=why or Unavailable(Reason.NOT_READ, f"{panel.kind.title} is not read yet"))
+        inputs: dict[str, float | None] = {}
+        for name in known[0]:
+            values = [part[name] for part in known]
+            mean = name in (ELAPSED, _RAN) or metric.is_clock(name)
+            inputs[name] = sum(values) / len(values) if mean else sum(values)
+        ran = inputs.pop(_RAN)
+        value = metric.expression.evaluate(inputs)
+        why = None if value is not None else Unavailable(Reason.OUT_OF_RANGE, f"{metric.formula}: {_EMPTY}")
+        estimated = any(part[_RAN] < 1.0 for part in known)
+        return Reading(value, why, estimated, len(known) < len(parts), inputs, ran)
+
+    def _signals_of(self, order: Order, unit: UncoreUnit, metric: Metric) -> tuple[tuple[str, SignalId], ...] | None:
+        """Names in a formula and the signals behind them; None where they are not counted."""
+        key = (order.number, unit.key, metric.needs)
+        if key not in self._names:
+            bundle = next((at for at, events in enumerate(order.bundles) if set(metric.needs) <= set(events)), None)
+            if bundle is None:
+                return None
+            times = order.times(unit, bundle)
+            self._names[key] = (
+                *((event, order.signal(unit, bundle, event)) for event in metric.needs),
+                (ELAPSED, times.enabled),
+                (_RAN, times.running),
+            )
+        return self._names[key]
+
+    def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
+        """Increases of a metric's events, the interval by the counters' own clock, and the part of it they ran."""
+        source = self._sources.get(unit.pmu.name)
+        names = None if source is None else self._signals_of(source.order, unit, metric)
+        if names is None:
+            return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on")
+        found: dict[str, float] = {}
+        for name, signal in names:
+            known = frame.capabilities.signals.get(signal)
+            if known is None:
+                return frame.capabilities.missing.get(signal) or Unavailable(
+                    Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on"
+                )
+            delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
+            if delta is None:
+                return problem(frame, known, frame.topology.cpus[:1]) or Unavailable(
+                    Reason.NEVER_RAN, f"{known.origin} never got a hardware counter in this interval"
+                )
+            found[name] = delta
+        if not found[ELAPSED]:
+            return Unavailable(Reason.NEVER_RAN, f"{unit.pmu.name}: its counters were not enabled in this interval")
+        found[_RAN] /= found[ELAPSED]
+        found[ELAPSED] *= 1e9
+        return found
+
+
+_RAN = "the part of the interval in which the counters ran"

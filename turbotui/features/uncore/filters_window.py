@@ -1,0 +1,268 @@
+"""f on the uncore screen: the filters of one PMU, or of all of its kind, set live after a check."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from turbotui.app.list_window import SearchField
+from turbotui.app.modal import Window
+from turbotui.errors import UsageError
+from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_said
+from turbotui.events.uncore.filters import bdf_value, check
+from turbotui.features.uncore.board import Board
+from turbotui.features.uncore.panels import Row, UncoreUnits
+from turbotui.features.uncore.ports import UNTOLD, PortMap
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+_DEVICE = ("src_bdf", "src_bdf_en")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A line below a field that sets it; what chooses a device drops the root ports, and the other way round."""
+
+    key: str
+    set: bool
+    text: str
+    after: Mapping[str, int]
+
+
+class FilterForm(Window[None]):
+    """A switch changes with Space, a number is typed and taken with Enter. What is valid counts at once.
+
+    Args:
+        board: whose counters are filtered.
+        ports: root ports and devices, for hints.
+        panel, row: what the cursor was on; a sum stands for all its units.
+        changed: called when filters changed.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", priority=True, show=False),
+        Binding("down", "move(1)", "down", priority=True, show=False),
+        Binding("space", "switch", "switch", priority=True),
+        Binding("tab", "widen", "this or all", priority=True),
+        Binding("delete", "reset", "default", priority=True),
+        Binding("f10", "close", "close", priority=True, show=False),
+    ]
+
+    DEFAULT_CSS = """
+    FilterForm > .window { width: 96; max-width: 100%; height: 80%; }
+    FilterForm #said { height: auto; max-height: 5; }
+    """
+
+    def __init__(self, board: Board, ports: PortMap, panel: UncoreUnits, row: Row, changed: Callable[[], None]) -> None:
+        super().__init__()
+        self._board = board
+        self._ports = ports
+        self._panel = panel
+        self._row = row
+        self._changed = changed
+        self._fields = {field.name: field for field in fields_of(panel.pmu)}
+        self._mine = tuple(dict.fromkeys(unit.pmu.name for unit in row.units))
+        self._every = tuple(dict.fromkeys(unit.pmu.name for unit in panel.units))
+        self._pmus = self._mine
+        self._draft: dict[str, int] = dict(board.settings(self._mine[0]))
+
+    def compose(self) -> ComposeResult:
+        """A field for numbers, what was said of the last change, and the filters."""
+        with Vertical(classes="window") as window:
+            window.border_subtitle = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
+            yield SearchField(placeholder="value", select_on_focus=False)
+            yield Static("", id="said", markup=False)
+            yield Listing()
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+        self._say("what is not set passes")
+        self._fill()
+
+    def _choices(self, field: Field) -> list[_Choice]:
+        """The values that a field offers: each bit of a mask, each device below the root complex."""
+        ports = () if self._row.is_sum else self._ports.of(self._row.units[0])
+        value = self._draft.get(field.name, 0)
+        if field.meaning.bits:
+            known = {port.number: port.name for port in ports}
+            numbers = sorted(known) if "_rp_" in field.name else range(field.width)
+            without = {name: old for name, old in self._draft.items() if name not in _DEVICE}
+            return [
+                _Choice(
+                    f"{field.name}#{bit}", bool(value >> bit & 1),
+                    f"{field.meaning.bits} {bit}  {known.get(bit, '')}",
+                    {**without, field.name: value ^ 1 << bit},
+                )
+                for bit in numbers
+            ]  # fmt: skip
+        if field.name != "src_bdf":
+            return []
+        without = {name: old for name, old in self._draft.items() if name not in {"src_rp_mask", *_DEVICE}}
+        found: list[_Choice] = []
+        for address, text in ((address, text) for port in ports for address, text in port.devices.items()):
+            number = bdf_value(address)
+            here = value == number and bool(self._draft.get("src_bdf_en"))
+            after = without if here else {**without, "src_bdf": number, "src_bdf_en": 1}
+            found.append(_Choice(f"src_bdf={address}", here, text, after))
+        return found
+
+    def _fill(self) -> None:
+        count = len(self._pmus)
+        name = self._pmus[0] if count == 1 else f"all {count} {self._panel.kind.title} units"
+        self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
+        part = ""
+        items: list[Item] = []
+        for field in self._fields.values():
+            meaning = field.meaning
+            if meaning.part != part:
+                part = meaning.part
+                parted = any(self._draft.get(one.name) for one in self._fields.values() if one.meaning.part == part)
+                default = "" if parted else f"  (default: {meaning.default})"
+                items.append(Item(((f"{part}{default}", StyleRole.TITLE),)))
+            value = self._draft.get(field.name, 0)
+            mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
+            shown = "" if field.is_switch else f"{field.said(value):<18} "
+            bits = "" if field.is_switch else f" ({field.width} bits)"
+            segments = (
+                (f" {mark} ", StyleRole.KEY if value else StyleRole.DIM),
+                (f"{field.name:<17}", StyleRole.PLAIN),
+                (shown, StyleRole.SORTED if value else StyleRole.DIM),
+                (f"{meaning.what}{bits}", StyleRole.DIM),
+            )
+            items.append(Item(segments, field.name))
+            for choice in self._choices(field):
+                box = "[x]" if choice.set else "[ ]"
+                items.append(
+                    Item(
+                        (
+                            (f"     {box} ", StyleRole.KEY if choice.set else StyleRole.DIM),
+                            (choice.text, StyleRole.PLAIN),
+                        ),
+                        choice.key,
+                    )
+                )
+        if self._ports.untold and "src_bdf" in self._fields:
+            items.append(Item(((UNTOLD, StyleRole.DIM),)))
+        self.query_one(Listing).show(items)
+
+    def _field(self) -> Field | None:
+        """The one under the cursor, or the one that a choice under the cursor is of."""
+        return self._fields.get(re.split("[#=]", self.query_one(Listing).key)[0])
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(text)
+
+    # Changing
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take a value for the field under the cursor."""
+        field = self._field()
+        if field is None or not event.value.strip():
+            return
+        if ":" in event.value and "src_bdf" in self._fields:
+            field = self._fields["src_bdf"]  # nothing else is written with a colon
+            self.query_one(Listing).select(field.name)
+        try:
+            value = read_value(self._panel.pmu, field, event.value)
+        except UsageError as error:
+            self._say(f"{error}{self._near(event.value) if field.name == 'src_bdf' else ''}")
+            return
+        draft = {**self._draft, field.name: value}
+        if field.name == "src_bdf" and value and "src_bdf_en" in self._fields:
+            draft["src_bdf_en"] = 1  # a device without it would count nothing
+        if field.name in ("dst_addr_base", "dst_addr_mask") and value and "dst_addr_en" in self._fields:
+            draft["dst_addr_en"] = 1
+        self.query_one(Input).value = ""
+        hint = self._hint(event.value, value) if field.name == "src_bdf" else ""
+        self._take(draft, hint)
+
+    def _hint(self, text: str, value: int) -> str:
+        """A warning that a device to filter by is not below this root complex, as far as is known."""
+        elsewhere = self._ports.elsewhere(text, self._mine)
+        if elsewhere:
+            return f"{text.strip()} is below {elsewhere}: nothing of it passes here"
+        known = {bdf_value(address) for address in self._addresses()}
+        if value and known and value not in known:
+            return f"{text.strip()} = {value:#06x} is no device below this root complex now.{self._near(text)}"
+        return ""
+
+    def _addresses(self) -> list[str]:
+        """The devices below this root complex, as far as they are known."""
+        if self._row.is_sum:
+            return []
+        return [address for port in self._ports.of(self._row.units[0]) for address in (port.address, *port.devices)]
+
+    def _near(self, text: str) -> str:
+        """The most alike devices of this root complex, for an address that was mistyped."""
+        found = difflib.get_close_matches(text, self._addresses(), n=3, cutoff=0.3)
+        return f" Near it: {', '.join(f'{one} = {bdf_value(one):#06x}' for one in found)}." if found else ""
+
+    def action_switch(self) -> None:
+        """Turn the switch under the cursor on or off."""
+        field, key = self._field(), self.query_one(Listing).key
+        if field is None:
+            return
+        choice = next((one for one in self._choices(field) if one.key == key), None)
+        if choice is not None:
+            self._take(choice.after)
+        elif not field.is_switch:
+            self._say(f"{field.name} takes a number of {field.width} bits: type it, then Enter")
+        else:
+            self._take({**self._draft, field.name: int(not self._draft.get(field.name))})
+
+    def action_reset(self) -> None:
+        """Put the field under the cursor back to its default."""
+        field = self._field()
+        if field is not None:
+            self._take({name: value for name, value in self._draft.items() if name != field.name})
+
+    def action_widen(self) -> None:
+        """These filters for this PMU, or for all of its kind."""
+        self._pmus = self._every if self._pmus == self._mine else self._mine
+        self._take(self._draft)
+
+    def _take(self, draft: Mapping[str, int], hint: str = "") -> None:
+        """Count with these filters if they can be together; else say what excludes what, and count on as before.
+
+        Args:
+            draft: values by field.
+            hint: what is odd about it although it can be.
+        """
+        self._draft = {name: value for name, value in draft.items() if value}
+        try:
+            check(self._panel.pmu, self._draft)
+        except UsageError as error:
+            self._say(f"! {error} Not taken yet: the counters go on as before.")
+            self._fill()
+            return
+        words = settings_said(self._panel.pmu, self._draft)
+        one = len(self._pmus) == 1
+        whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._panel.kind.title} units"
+        self._board.set_filters(self._pmus, self._draft)
+        self._changed()
+        counted = f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}"
+        self._say(f"{counted}. ! {hint}" if hint else counted)
+        self._fill()
+
+    # Moving
+
+    def on_listing_chosen(self) -> None:
+        """A click switches too."""
+        key = self.query_one(Listing).key
+        if key not in self._fields or self._fields[key].is_switch:
+            self.action_switch()
+
+    def action_move(self, by: int) -> None:
+        """Move in the list."""
+        self.query_one(Listing).move(by)

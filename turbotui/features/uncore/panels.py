@@ -1,0 +1,169 @@
+"""Panels: all units of one kind of PMU, what can be shown of them, and the rows that sum them by package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from turbotui.events.terms import read_number
+from turbotui.events.uncore.corrections import is_meaningless
+from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit, find_units
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError, Pmu
+from turbotui.quantities.uncore import BYTES, Metric, UncoreKind, kind_of, kind_order, metric_of, metrics_of
+
+_FIRST_EVENTS = 4
+"""Events shown of a kind of PMU of which nothing is derived, until a person chooses."""
+_CLOCK = "GHz"
+_SYSFS = "the PMU's events in sysfs"
+_COUNTS = ("M/s", " * 1000")  # a count in a ns is a thousand million a second
+
+
+@dataclass(frozen=True)
+class UncoreUnits:
+    """One kind of PMU.
+
+    Attributes:
+        units: by package, die and number.
+        metrics: what can be derived here: all its events are there.
+        raw: the events that the kernel names, as rates.
+    """
+
+    kind: UncoreKind
+    units: tuple[UncoreUnit, ...]
+    metrics: tuple[Metric, ...]
+    raw: tuple[Metric, ...]
+
+    @property
+    def pmu(self) -> Pmu:
+        """One of them; all of a kind have the same events and fields."""
+        return self.units[0].pmu
+
+    @property
+    def starting(self) -> tuple[Metric, ...]:
+        """What is shown until a person chooses."""
+        return self.metrics or self.raw[:_FIRST_EVENTS]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """A sum for each package that has several units, and its units after it."""
+        found: list[Row] = []
+        for package in dict.fromkeys(unit.package for unit in self.units):
+            members = tuple(unit for unit in self.units if unit.package == package)
+            where = "" if package == UNKNOWN else f"pkg {package}"
+            if len(members) > 1:
+                found.append(Row(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
+            found += [Row(unit.key, label_of(unit, members), (unit,), package) for unit in members]
+        return tuple(found)
+
+    def find(self, package: int) -> tuple[UncoreUnit, ...]:
+        """The units of one package."""
+        return tuple(unit for unit in self.units if unit.package == package)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a panel: a unit, or the units of a package together."""
+
+    key: str
+    label: str
+    units: tuple[UncoreUnit, ...]
+    package: int
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it stands for several units."""
+        return len(self.units) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One cell of one panel."""
+
+    panel: UncoreUnits
+    row: Row
+    metric: Metric
+
+
+def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
+    """A unit in a few characters: its package where it is alone there, else its number, die or CPU too."""
+    where = "" if unit.package == UNKNOWN else f"pkg {unit.package}"
+    if len(around) == 1:
+        return where or unit.pmu.name
+    parts = [where] if where else []
+    if len({other.die for other in around}) > 1 and unit.die != UNKNOWN:
+        parts.append(f"die {unit.die}")
+    if "_rc_" in unit.pmu.name:
+        parts.append(f"rc {unit.numbers[-1]}")
+    elif unit.numbers and len({other.numbers for other in around}) > 1:
+        parts.append(f"#{'.'.join(map(str, unit.numbers))}")
+    if len({(other.die, other.numbers) for other in around}) < len(around):
+        parts.append(f"cpu {unit.cpu}")
+    return " ".join(parts)
+
+
+def find_panels(machine: Machine) -> tuple[UncoreUnits, ...]:
+    """The panels of a machine, in the order of `kind_order` and then of the names of what is not there."""
+    by_kind: dict[str, list[UncoreUnit]] = {}
+    for unit in find_units(machine):
+        by_kind.setdefault(unit.kind, []).append(unit)
+    order = kind_order()
+    names = sorted(by_kind, key=lambda name: (order.get(name, len(order)), name))
+    return tuple(_panel(kind_of(name), tuple(by_kind[name])) for name in names)
+
+
+def _panel(kind: UncoreKind, units: tuple[UncoreUnit, ...]) -> UncoreUnits:
+    pmu = units[0].pmu
+    fitting = [one for one in metrics_of(kind.id) if all(can_count(pmu, name) for name in one.needs)]
+    fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
+    raw = tuple(raw_metric(kind.id, pmu, name) for name in pmu.events if _is_count(pmu, name))
+    return UncoreUnits(kind, units, tuple(fitting), raw)
+
+
+def _is_count(pmu: Pmu, event: str) -> bool:
+    """Whether an event is a running count of known scale that needs no parameter."""
+    found = pmu.events[event]
+    known = math.isfinite(found.scale) and not is_meaningless(pmu.name, event)
+    return known and not found.snapshot and "?" not in found.text
+
+
+def can_count(pmu: Pmu, event: str) -> bool:
+    """Whether a PMU has an event: by its name, or every field of its terms."""
+    if event in pmu.events:
+        return _is_count(pmu, event)
+    return "=" in event and all(name in pmu.formats for name in terms_of(event))
+
+
+def terms_of(event: str) -> Mapping[str, str]:
+    """The fields of an event written as terms."""
+    return {part.partition("=")[0]: part.partition("=")[2] for part in event.split(",")}
+
+
+def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
+    """One event as a rate: in GB/s where its unit file says bytes, in that file's unit, else in millions a second."""
+    known = pmu.events.get(event)
+    unit, factor = _COUNTS
+    if known is not None and known.unit:
+        unit, factor = ("GB/s", "") if known.unit in BYTES else (f"{known.unit}/s", " * 1000000000")
+    return metric_of(kind, event, unit, f"'{event}' / dt{factor}", document=_SYSFS)
+
+
+def typed_metric(panel: UncoreUnits, text: str) -> Metric:
+    """An event that a person typed: a name, or terms such as event=0x35,umask=0x1.
+
+    Raises:
+        EventError: the PMU has no such event or field, or a value is no number or too large.
+    """
+    pmu = panel.pmu
+    event = text.strip().strip("/").rpartition("/")[2]
+    if event in pmu.events and _is_count(pmu, event):
+        return raw_metric(panel.kind.id, pmu, event)
+    terms = terms_of(event)
+    for name, value in terms.items():
+        if name not in pmu.formats:
+            fields = ", ".join(sorted(pmu.formats))
+            raise EventError(f"{pmu.name} has no event and no field {name!r}; it has the fields {fields}.")
+        pmu.formats[name].place(read_number(value, f"the field {name}"))
+    return raw_metric(panel.kind.id, pmu, event)

@@ -1,0 +1,72 @@
+"""Which PCI devices a root complex's PMU counts, as far as the machine tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.events.uncore.pci_names import names_of
+from turbotui.events.uncore.root_ports import RootPort, read_root_ports
+from turbotui.machine.host import Host
+
+UNTOLD = "root ports unknown: only root reads the configuration space that names their complex"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A root port of a PMU: its number in the masks, its line of lspci, and those of the devices below it."""
+
+    number: int
+    address: str
+    name: str
+    devices: Mapping[str, str]
+
+
+class PortMap:
+    """The root ports of a machine by the PMUs that count them. Looked up once."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._ports: Sequence[RootPort] = read_root_ports(host)
+
+    @property
+    def untold(self) -> bool:
+        """Whether there are root ports, but not one says where it is."""
+        return bool(self._ports) and all(port.place is None for port in self._ports)
+
+    def of(self, unit: UncoreUnit) -> tuple[Port, ...]:
+        """The root ports of a unit, by number; none for what is no PMU of a root complex, and where it is unknown."""
+        mine = [
+            (port.place.port, port)
+            for port in self._ports
+            if port.place is not None and unit.pmu.name in port.place.pmus
+        ]
+        mine.sort(key=lambda pair: pair[0])
+        names = names_of(self._host, [name for _, port in mine for name in (port.address, *port.devices)])
+        return tuple(
+            Port(
+                number, port.address, names.get(port.address, port.address),
+                {name: names.get(name, name) for name in port.devices},
+            )
+            for number, port in mine
+        )  # fmt: skip
+
+    def elsewhere(self, address: str, pmus: Sequence[str]) -> str:
+        """The PMU that counts a device given with its domain, if it is none of these; "" where it is not known."""
+        for port in self._ports:
+            if port.place is not None and address.strip().lower() in (port.address, *port.devices):
+                return "" if set(port.place.pmus) & set(pmus) else port.place.pmus[0]
+        return ""
+
+    def note(self, unit: UncoreUnit) -> str:
+        """The addresses of a unit's root ports on one line; "" for what has none."""
+        if "_rc_" not in unit.pmu.name:
+            return ""
+        if self.untold:
+            return UNTOLD
+        return " ".join(
+            port.address
+            for port in sorted(self._ports, key=lambda port: -1 if port.place is None else port.place.port)
+            if port.place is not None and unit.pmu.name in port.place.pmus
+        )

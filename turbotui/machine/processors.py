@@ -1,0 +1,110 @@
+"""What is known of a processor by its number: rows of `data/intel.toml`, `amd.toml` and `arm.toml`.
+
+A row is read when its processor is met. Other tables are named by it, each by the header of its row.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.rows import WrongKindError, text
+
+INTEL: Final = FactFile("machine/data/intel.toml")
+AMD: Final = FactFile("machine/data/amd.toml")
+ARM: Final = FactFile("machine/data/arm.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """One row: an Intel model, a range of AMD's models, or an Arm core.
+
+    Attributes:
+        key: "GenuineIntel-6-8F", "AuthenticAMD-25-10-1F" (first and last model), "0x41-0xd4f".
+        symbol: the kernel's symbol without "INTEL_" (arch/x86/include/asm/intel-family.h).
+        name: microarchitectures of the cores, or the core's own name; may be empty.
+        features: name of its feature set.
+        kernel: name of the events of the kernel's drivers; "" if they do not know the model.
+        l2: names of L2 events by core PMU: cpu_core (or cpu), cpu_atom, cpu_lowpower.
+        kinds: "one" or "several" kinds of core; "" if not known.
+        memory: largest configuration of a package, "8 x DDR5-4800"; "" if not known.
+        memory_rate: bytes per second of a package, where only that is known; `memory_text` says it to people.
+        memory_file: is there only where the cores are in the chip that the rate is of.
+        metrics, metrics_e, metrics_lp: how floating-point operations are counted, on E and LP cores.
+        sheet, sheet_e, sheet_lp: design limits of the cores, likewise.
+        amx: whether the cores have matrix tiles.
+    """
+
+    key: str
+    symbol: str = ""
+    name: str = ""
+    features: str = ""
+    kernel: str = ""
+    l2: tuple[str, ...] = ()
+    kinds: str = ""
+    memory: str = ""
+    memory_rate: float = 0.0
+    memory_text: str = ""
+    memory_document: str = ""
+    memory_file: str = ""
+    metrics: str = ""
+    metrics_e: str = ""
+    metrics_lp: str = ""
+    sheet: str = ""
+    sheet_e: str = ""
+    sheet_lp: str = ""
+    amx: bool = False
+
+
+@functools.cache
+def intel_processor(family: int, model: int) -> Processor | None:
+    """The row of an Intel model."""
+    return _found(INTEL, f"GenuineIntel-{family}-{model:02X}")
+
+
+@functools.cache
+def amd_processor(vendor: str, family: int, model: int) -> Processor | None:
+    """The row of the models of AMD or Hygon that one is among."""
+    start = f"{vendor}-{family}-"
+    for key in AMD.names():
+        if key.startswith(start):
+            first, _, last = key.removeprefix(start).partition("-")
+            if int(first, 16) <= model <= int(last, 16):
+                return _found(AMD, key)
+    return None
+
+
+@functools.cache
+def arm_core(implementer: int, part: int) -> Processor | None:
+    """The row of an Arm core by MIDR_EL1[31:24] and [15:4]."""
+    return _found(ARM, f"0x{implementer:02x}-0x{part:03x}")
+
+
+@functools.cache
+def arm_implementer(implementer: int) -> str:
+    """Who made a core by MIDR_EL1[31:24]; the number where it is not known."""
+    found = _found(ARM, f"0x{implementer:02x}")
+    return f"implementer {implementer:#04x}" if found is None else found.name
+
+
+def processors(file: FactFile) -> Mapping[str, Processor]:
+    """Every row of a file, by key."""
+    return {key: _row(file, key, values) for key, values in file.tables()}
+
+
+def _found(file: FactFile, key: str) -> Processor | None:
+    values = file.find(key)
+    return None if values is None else _row(file, key, values)
+
+
+def _row(file: FactFile, key: str, values: dict[str, object]) -> Processor:
+    return file.row(Processor, key, {"key": key, **values}, kinds=_kinds)
+
+
+def _kinds(value: object) -> str:
+    if value not in ("one", "several"):
+        raise WrongKindError('"one" or "several"')
+    return text(value)

@@ -1,0 +1,140 @@
+"""The times of all switches of a machine, from rings of their own: what threads' CPU time is made of, by those who may.
+
+A record is 32 bytes and holds no counts, so that many more fit into a ring, and are read many times faster, than
+samples of counters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.perf_abi import ENABLE, control
+from turbotui.machine.perf_ring import SET_OUTPUT, Ring
+from turbotui.machine.tasks.memory import pages_for
+from turbotui.machine.tasks.sets import timed
+from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, KnownUntil, Ran, Span, WayOutOfIdle, added
+from turbotui.machine.tasks.waiting import Waiting
+
+_SHARE: Final = 8  # how much larger the rings of samples are
+_TICK_NS: Final = 50_000_000  # between two records of a CPU that does not switch
+_SILENT_NS: Final = 1_000_000_000  # after which a CPU without records has gone, and its counters with it
+_LOOK_NS: Final = 1_000_000_000  # between two looks at which CPUs are online
+_ONLINE: Final = "/sys/devices/system/cpu/online"
+_SOFTWARE, _CPU_CLOCK, _DUMMY = 1, 0, 9  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_{CPU_CLOCK,DUMMY}
+_DISABLED, _TASK, _SAMPLE_ID_ALL, _CONTEXT_SWITCH = 1 << 0, 1 << 13, 1 << 18, 1 << 26
+_SWITCH: Final = PerfAttr(_SOFTWARE, _DUMMY, flags=_DISABLED | _TASK | _SAMPLE_ID_ALL | _CONTEXT_SWITCH,
+                          sample_type=int(SAMPLE_TYPE))
+_CLOCK: Final = PerfAttr(_SOFTWARE, _CPU_CLOCK, flags=_DISABLED | _SAMPLE_ID_ALL, sample_period=_TICK_NS,
+                         sample_type=int(SAMPLE_TYPE))
+
+
+class _Cpu:
+    """The events of one CPU, and their ring."""
+
+    def __init__(self, host: Host, cpu: int, pages: int, waiting: Waiting, way: WayOutOfIdle) -> None:
+        self._host = host
+        self._waiting = waiting
+        self._descriptors = [host.perf_event_open(timed(_SWITCH), -1, cpu, -1)]
+        try:
+            self._descriptors.append(host.perf_event_open(timed(_CLOCK), -1, cpu, -1))
+            self.ring = Ring(self._descriptors[0], pages)
+        except HostError:
+            self._close_descriptors()
+            raise
+        control(self._descriptors[1], SET_OUTPUT, self._descriptors[0], "sending ticks to another ring")
+        waiting.add(self._descriptors[0])
+        self.slices = CpuSlices(host.now_ns(), way)
+        for descriptor in self._descriptors:
+            control(descriptor, ENABLE, 0, "times of switches")
+
+    def close(self) -> None:
+        self._waiting.remove(self._descriptors[0])
+        self.ring.close()
+        self._close_descriptors()
+
+    def _close_descriptors(self) -> None:
+        for descriptor in reversed(self._descriptors):
+            self._host.close(descriptor)
+
+
+class SwitchTimes:
+    """Records the switches of all CPUs, and gives the CPU time of every thread.
+
+    Args:
+        host: this machine.
+        cpus: online ones.
+        waiting: ends its wait when a ring is half full.
+
+    Raises:
+        HostError: EACCES where whole CPUs may not be watched, EMFILE, EPERM beyond the memory that may be locked.
+    """
+
+    def __init__(self, host: Host, cpus: Sequence[int], waiting: Waiting) -> None:
+        self._host = host
+        self._waiting = waiting
+        self._pages = max(1, pages_for(len(cpus)) // _SHARE)
+        self._cpus: dict[int, _Cpu] = {}
+        self._known_until = KnownUntil()
+        self._way = WayOutOfIdle()
+        self._damaged = 0
+        self._looked_ns = host.now_ns()
+        try:
+            for cpu in cpus:
+                self._cpus[cpu] = _Cpu(host, cpu, self._pages, waiting, self._way)
+        except HostError:
+            self.close()
+            raise
+
+    @property
+    def damaged(self) -> int:
+        """Records that could not be understood."""
+        return self._damaged + sum(one.slices.damaged for one in self._cpus.values())
+
+    def known(self, tid: int, now: int) -> None:
+        """The thread's CPU time is known otherwise up to now: only what comes after is to be told."""
+        self._known_until.known(tid, now)
+
+    def take(self) -> Ran:
+        """Drain the rings: the CPU time of threads since the last call."""
+        now = self._host.now_ns()
+        parts = []
+        unknown: dict[int, tuple[Span, ...]] = {}
+        for cpu, one in self._cpus.items():
+            parts.append(one.slices.read(one.ring.take(), self._known_until))
+            if one.slices.unknown:
+                unknown[cpu] = tuple(one.slices.unknown)
+        guessed = frozenset[int]().union(*(one.slices.guessed for one in self._cpus.values()))
+        if self._cpus:
+            self._known_until.forget(min(one.slices.last for one in self._cpus.values()))
+        cpus = frozenset(self._cpus)
+        if now - self._looked_ns >= _LOOK_NS:
+            self._looked_ns = now
+            cpus &= self._replug(now)
+        return Ran(added(parts), unknown, cpus, now, guessed)
+
+    def _replug(self, now: int) -> frozenset[int]:
+        """Close CPUs that went and open those that came; returns those that were there all the time."""
+        with contextlib.suppress(HostError, ValueError):  # without the list silence alone says who has gone
+            online = set(parse_cpulist(self._host.read_text(_ONLINE)))
+            for cpu, one in list(self._cpus.items()):
+                if cpu not in online or now - one.slices.last > _SILENT_NS:
+                    self._damaged += one.slices.damaged
+                    one.close()
+                    del self._cpus[cpu]
+            there = frozenset(self._cpus)
+            for cpu in online - there:
+                with contextlib.suppress(HostError, MachineError):  # it has gone again: tried at the next look
+                    self._cpus[cpu] = _Cpu(self._host, cpu, self._pages, self._waiting, self._way)
+            return there
+        return frozenset(self._cpus)
+
+    def close(self) -> None:
+        """Give every descriptor back."""
+        for one in self._cpus.values():
+            one.close()
+        self._cpus.clear()

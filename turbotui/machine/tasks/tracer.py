@@ -1,0 +1,390 @@
+"""The tracer of threads: opens their counters, maps the rings, finds new threads, and returns records."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.perf_blocks import Decoder
+from turbotui.machine.perf_records import GroupReading, Reopened, parse_reading
+from turbotui.machine.perf_ring import WHOLE_GROUP, Ring, event_id
+from turbotui.machine.tasks.clock_throttle import POLL_NS, ClockThrottle
+from turbotui.machine.tasks.draining import Draining, Taken, in_order
+from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
+from turbotui.machine.tasks.processes import threads_of
+from turbotui.machine.tasks.sets import CounterSet, Mode, TaskSampling, When, open_set
+from turbotui.machine.tasks.waiting import Waiting
+
+_PAGES_THREAD: Final = 16  # many threads share the memory that may be locked
+_SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mode A)
+_TAKE: Final = 0.2  # seconds between two polls at rings that wake their reader when they are half full
+_REPLUG_NS: Final = 1_000_000_000  # between two polls at which CPUs are online
+_ONLINE: Final = "/sys/devices/system/cpu/online"
+_SCANS: Final = 20  # a process that makes threads faster than they can be listed is taken as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A set's counters read one last time: the thread's own, or in mode B the sum over all that inherited it."""
+
+    root: int
+    cpu: int
+    reading: GroupReading
+
+
+class TaskTracer:
+    """Samples the threads of processes, of a control group, or of whole CPUs.
+
+    Args:
+        host: this machine.
+        choice: what `sets.choose` found.
+        cpus: online CPUs.
+        pages: of each ring; a power of two, None for the default.
+        waiting: shared with other tracers, and closed by whoever made it; None for one of its own.
+    """
+
+    def __init__(self, host: Host, choice: TaskSampling, cpus: Sequence[int], pages: int | None = None,
+                 waiting: Waiting | None = None) -> None:
+        self._host = host
+        self._cpus = tuple(cpus)
+        self._pages = pages or (_PAGES_THREAD if choice.mode is Mode.THREADS else
+                                affordable(host, pages_for(len(self._cpus)), len(self._cpus), ends=choice.last))
+        self._sets: list[CounterSet] = []
+        self._rings: dict[int, Ring] = {}  # by the descriptor that it is mapped on
+        self._ring_cpu: dict[int, int] = {}
+        self._decoders: dict[int, Decoder] = {}
+        self._ends: dict[int, Ring] = {}  # of those that end, by the descriptor that reports them
+        self._ends_cpu: dict[int, int] = {}
+        self._rings_of_ends = 0  # that there may be
+        self._cgroup: int | None = None
+        self._heard: set[int] = set()  # CPUs whose rings had something since the last look at who is online
+        self._replug_ns = 0
+        self._throttles: dict[int, ClockThrottle] = {}  # by the descriptor of the ring; of sets that trace threads
+        self._waiting = Waiting() if waiting is None else waiting
+        self._own_waiting = self._waiting if waiting is None else None
+        self._known: set[int] = set()
+        self._closed: list[Closing] = []
+        self._resting = False
+        self.choice = choice
+        self.roots: dict[int, int] = {}
+        """By the identifier that a sample carries: the thread whose set took it."""
+
+    @property
+    def damaged(self) -> int:
+        """Records that could not be understood."""
+        return sum(one.damaged for one in self._decoders.values())
+
+    @property
+    def followed(self) -> frozenset[int]:
+        """Threads with sets of their own."""
+        return frozenset(self._known)
+
+    @property
+    def pause(self) -> float:
+        """Seconds that may pass before the next `take`: the samples lie in the rings meanwhile."""
+        if any(throttle.close for throttle in self._throttles.values()):
+            return POLL_NS / 1e9
+        return _SEARCH if self.choice.mode is Mode.THREADS else _TAKE
+
+    @property
+    def resting(self) -> frozenset[int]:
+        """CPUs on which the clock rests, for switches come often enough; -1 for that of a thread's own set."""
+        return frozenset(self._ring_cpu[ring] for ring, throttle in self._throttles.items() if throttle.resting)
+
+    def add_process(self, pid: int, *, on_exec: bool = False) -> int:
+        """Follow all threads that a process has now; new ones are inherited, or found by `find_threads`.
+
+        Returns:
+            How many were new.
+
+        Raises:
+            MachineError: there is no such process, it may not be watched, or descriptors or memory do not suffice.
+        """
+        added = 0
+        seen = False
+        for _ in range(_SCANS):
+            threads = threads_of(self._host, pid)
+            fresh = sorted(threads - self._known)
+            self._rings_of_ends = max(self._rings_of_ends, len(threads) * len(self._cpus))
+            seen |= bool(threads & self._known)
+            if not fresh:
+                break
+            for tid in fresh:
+                added += self._add_thread(tid, on_exec=on_exec)
+        if not added and not seen:
+            raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+        return added
+
+    def add_cpus(self, cgroup: str | None = None) -> None:
+        """Watch all switches on the CPUs; with the folder of a cgroup only those of its threads.
+
+        Raises:
+            MachineError: not permitted, or descriptors or memory do not suffice.
+        """
+        self._cgroup = None if cgroup is None else self._host.open_file(cgroup)
+        self._replug_ns = self._host.now_ns() + _REPLUG_NS
+        for cpu in self._cpus:
+            self._add_cpu(cpu)
+
+    def _add_cpu(self, cpu: int) -> None:
+        cgroup = self._cgroup
+        self._keep([self._open(-1 if cgroup is None else cgroup, cpu, cgroup=cgroup is not None)], enable=True)
+
+    def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
+        """Mode A: find threads that came since the last call.
+
+        Returns:
+            Processes that have ended.
+        """
+        over: set[int] = set()
+        if self.choice.mode is Mode.THREADS:
+            for pid in pids:
+                threads = threads_of(self._host, pid)
+                if not threads:
+                    over.add(pid)
+                try:
+                    for tid in sorted(threads - self._known):
+                        self._add_thread(tid, on_exec=False)
+                except MachineError:  # another user's, or no descriptor is left: it is among those that were missed
+                    over.add(pid)
+        return frozenset(over)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until a ring is half full or a target ended, at most so long."""
+        self._waiting.wait(seconds)
+
+    def watch(self, descriptor: int) -> None:
+        """Have `wait` end when this descriptor becomes readable too."""
+        self._waiting.add(descriptor)
+
+    def take(self) -> Iterator[list[Taken]]:
+        """Drain the rings: records since the last call, in batches with one entry per ring.
+
+        Last counts are looked at first: what was written before them, the thread's birth and its end, is then there.
+        """
+        now = self._host.now_ns()
+        ends = [Draining(ring, self._decoders[descriptor], self._ends_cpu[descriptor])
+                for descriptor, ring in self._ends.items()]
+        samples = {descriptor: Draining(ring, self._decoders[descriptor], self._ring_cpu[descriptor])
+                   for descriptor, ring in self._rings.items()}
+        for descriptor, one in samples.items():
+            throttle = self._throttles.get(descriptor)
+            if throttle is not None and throttle.update(now, one.size // self._decoders[descriptor].sample_bytes):
+                self._rest(descriptor, throttle)
+            if one.size:
+                self._heard.add(self._ring_cpu[descriptor])
+        yield from in_order([*ends, *samples.values()])
+        self._release()
+        if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
+            yield self._replug(now)
+
+    def _replug(self, now: int) -> list[Taken]:
+        """Open the counters of CPUs that came, and close those of CPUs that went.
+
+        The kernel takes a CPU's events off for good when the CPU goes (perf_event_exit_cpu()), and breaks their group
+        up. One that went and came between two polls has a silent ring.
+        """
+        online = parse_cpulist(self._host.read_text(_ONLINE))
+        have = {one.cpu for one in self._sets}
+        news = []
+        for cpu in sorted(set(online) - have):
+            try:
+                self._add_cpu(cpu)
+            except HostError:  # ENODEV: it has gone again
+                continue
+            news.append(Taken(cpu, (Reopened(0),)))
+        gone = [one for one in self._sets if one.cpu not in online
+                or (one.cpu not in self._heard and one.cpu in have and self._is_cut(one))]
+        for one in gone:
+            self._closed.append(self._last_read(one))
+            self._drop(one)
+        self._heard.clear()
+        self._replug_ns = now if gone else now + _REPLUG_NS  # what came back is opened by the next look
+        return news
+
+    def _is_cut(self, one: CounterSet) -> bool:
+        data = self._host.read_counter(one.leader, self._bytes)
+        return len(parse_reading(data, self.choice.read_format)[0].values) < self.choice.width
+
+    def rest(self) -> None:
+        """Count nothing until `wake`; sets that threads hand on rest in those too."""
+        self._resting = True
+        for one in self._sets:
+            control(one.leader, DISABLE, 0, "a set of counters whose time slice is over")
+
+    def wake(self) -> None:
+        """Go on counting.
+
+        The leaders alone are switched: a group counts while its leader does, and a clock that rests stays at rest.
+        """
+        self._resting = False
+        for one in self._sets:
+            control(one.leader, ENABLE, 0, "a set of counters whose time slice begins")
+
+    def stop(self) -> None:
+        """Stop counting; what was counted stays readable."""
+        for one in self._sets:
+            control(one.leader, DISABLE, WHOLE_GROUP, "stopping counters")
+
+    def final_readings(self) -> list[Closing]:
+        """The last read of every set.
+
+        Raises:
+            HostError: a counter cannot be read.
+        """
+        return [*self._closed, *map(self._last_read, self._sets)]
+
+    def close(self) -> None:
+        """Unmap the rings and give every descriptor back."""
+        for descriptor, ring in (*self._rings.items(), *self._ends.items()):
+            self._waiting.remove(descriptor)
+            ring.close()
+        self._rings.clear()
+        self._ends.clear()
+        if self._cgroup is not None:
+            self._host.close(self._cgroup)
+            self._cgroup = None
+        for one in self._sets:
+            one.close(self._host)
+        self._sets.clear()
+        if self._own_waiting is not None:
+            self._own_waiting.close()
+            self._own_waiting = None
+
+    @property
+    def _bytes(self) -> int:
+        """Bytes of the largest reading: three words, then at most three for each event."""
+        return 24 + 24 * self.choice.width
+
+    def _last_read(self, one: CounterSet) -> Closing:
+        """The whole set; event by event where the kernel has broken the group up, for its CPU went offline."""
+        reading = self._read(one.leader)
+        if len(reading.values) < self.choice.width:
+            parts = [reading, *map(self._read, one.descriptors[1:])]
+            reading = GroupReading(reading.enabled, reading.running, tuple(part.values[0] for part in parts),
+                              tuple(lost for part in parts for lost in part.lost[:1]))
+        return Closing(one.root, one.cpu, reading)
+
+    def _read(self, descriptor: int) -> GroupReading:
+        data = self._host.read_counter(descriptor, self._bytes)
+        return parse_reading(data, self.choice.read_format)[0]
+
+    def _release(self) -> None:
+        """Mode A: a thread that ended is read for good, and its descriptors serve others."""
+        if self.choice.mode is Mode.THREADS:
+            for one in [one for one in self._sets if self._waiting.has_hung_up(one.leader)]:
+                if self._rings[one.leader].waiting:
+                    continue  # the next round takes what came in between
+                self._closed.append(self._last_read(one))
+                self._known.discard(one.root)  # its number may be given to another
+                self._drop(one)
+
+    def _drop(self, one: CounterSet) -> None:
+        """Give the descriptors of a set with a ring of its own back."""
+        self._waiting.remove(one.leader)
+        self._rings.pop(one.leader).close()
+        del self._ring_cpu[one.leader]
+        self._throttles.pop(one.leader, None)
+        self._sets.remove(one)
+        one.close(self._host)
+
+    def _rest(self, ring: int, throttle: ClockThrottle) -> None:
+        cpu = self._ring_cpu[ring]
+        for one in self._sets:
+            if one.leader == ring or (cpu >= 0 and one.cpu == cpu):
+                one.rest(throttle.resting)
+
+    def _add_thread(self, tid: int, *, on_exec: bool) -> int:
+        per_cpu = self._cpus if self.choice.mode is Mode.INHERITED else (-1,)
+        opened: list[CounterSet] = []
+        try:
+            opened.extend(self._open(tid, cpu, on_exec=on_exec) for cpu in per_cpu)
+        except MachineError:
+            for one in opened:
+                one.close(self._host)
+            raise
+        except HostError as error:
+            for one in opened:
+                one.close(self._host)
+            if error.errno not in (errno.ESRCH, errno.ENODEV):
+                raise
+            return 0  # it ended between the look at /proc and the open
+        self._known.add(tid)
+        self._keep(opened, enable=not on_exec)
+        return 1
+
+    def _open(self, target: int, cpu: int, *, on_exec: bool = False, cgroup: bool = False) -> CounterSet:
+        try:
+            return open_set(self._host, self.choice, target, cpu, on_exec=on_exec, cgroup=cgroup)
+        except HostError as error:
+            if error.errno in (errno.ESRCH, errno.ENODEV):
+                raise
+            raise MachineError(sentence(error, f"thread {target}" if target > 0 and not cgroup else f"CPU {cpu}",
+                                        len(self.choice.names))) from error
+
+    def _keep(self, sets: list[CounterSet], *, enable: bool) -> None:
+        self._sets += sets
+        for one in sets:
+            if one.reporter >= 0:
+                self._ends[one.reporter] = self._mapped(one.reporter, pages_of_ends(self._pages, self._rings_of_ends))
+                self._ends_cpu[one.reporter] = one.cpu
+            shared_ring = next((fd for fd, cpu in self._ring_cpu.items() if cpu == one.cpu and cpu >= 0), None)
+            if shared_ring is None:
+                self._map(one)
+                shared_ring = one.leader
+            one.write_into(shared_ring)
+            self.roots.update({event_id(descriptor): one.root for descriptor in (*one.samplers, one.reporter)
+                               if descriptor >= 0})
+        if enable and not self._resting:
+            for one in sets:
+                control(one.leader, ENABLE, WHOLE_GROUP, "starting counters")
+
+    def _mapped(self, descriptor: int, pages: int) -> Ring:
+        while True:
+            try:
+                ring = Ring(descriptor, pages)
+                break
+            except HostError as error:
+                # EPERM: beyond kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; a smaller ring may still do
+                if error.errno != errno.EPERM or pages == 1:
+                    raise MachineError(
+                        f"no memory for one more ring of samples ({error.name}): "
+                        "raise ulimit -l or kernel.perf_event_mlock_kb, or watch fewer threads"
+                    ) from error
+                pages //= 2
+        self._decoders[descriptor] = Decoder(self.choice.read_format, self.choice.width,
+                                             shared=self.choice.mode is Mode.CPUS)
+        self._waiting.add(descriptor)
+        return ring
+
+    def _map(self, one: CounterSet) -> None:
+        self._rings[one.leader] = self._mapped(one.leader, self._pages)
+        self._ring_cpu[one.leader] = one.cpu
+        if self.choice.mode is not Mode.CPUS and self.choice.when is When.SWITCHES:
+            self._throttles[one.leader] = ClockThrottle(self._host.now_ns())
+
+
+def sentence(error: HostError, what: str, counters: int) -> str:
+    """Why threads cannot be sampled, and what to do about it."""
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return (f"{what} may not be sampled by this user: it belongs to somebody else, or "
+                "kernel.perf_event_paranoid forbids it; run as root, or with CAP_PERFMON")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return (f"{what}: no file descriptor left for its {counters} counters; raise ulimit -n, "
+                "watch fewer threads, or use --all")
+    if error.errno == errno.ENOENT:
+        return f"{what}: one of the {counters} counters does not exist here; turbotui events says which do"
+    if error.errno == errno.EOPNOTSUPP:
+        return (f"{what}: before Linux 6.12 the kernel counts no events for each thread of a command for this user; "
+                "run as root, or watch it by --pid")
+    if error.errno == errno.E2BIG:
+        return f"{what}: {counters} counters are too many events for one group; ask for fewer with --event"
+    if error.errno == errno.EINVAL:
+        return f"{what}: the kernel refuses this set of {counters} counters; ask for fewer with --event"
+    return f"{what} cannot be sampled: {error}"

@@ -1,0 +1,140 @@
+"""Tables of facts that come with the program: TOML files beside the code, read a table at a time.
+
+tomllib takes 4 ms to import and 5 us a key, which every start would pay. These files keep to what is read a line at a
+time: `key = value` with values that end on their line, strings without escapes, and lists over several lines of which
+each line is one item. A test reads every file with tomllib too and compares.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from turbotui.errors import InternalError
+from turbotui.quantities.rows import Reader, RowError, make_row
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    _RowT = TypeVar("_RowT", bound=DataclassInstance)
+
+_PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
+_TOKENS: Final = r'"[^"]*"|[\[\]{},=]|[^\s\[\]{},="]+'
+_WORDS: Final = {"true": True, "false": False}
+
+
+class FactFile:
+    """One file of tables: `[NAME]` for what is looked up by name, `[[NAME]]` for what is walked in order.
+
+    Args:
+        path: below the package, with slashes.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"FactFile({self.path!r})"
+
+    def names(self) -> tuple[str, ...]:
+        """The headers in the order of the file; that of `[[NAME]]` once for each of its tables."""
+        return tuple(name for name, _ in self._sections())
+
+    def find(self, name: str) -> dict[str, object] | None:
+        """The table `[NAME]`, the only one that is parsed; None where there is none."""
+        header = name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else f'"{name}"'
+        _, found, rest = f"\n{self._text()}".partition(f"\n[{header}]\n")
+        return self._parsed(name, rest.partition("\n[")[0].splitlines()) if found else None
+
+    def tables(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Every table with its name, in the order of the file."""
+        for name, lines in self._sections():
+            yield name, self._parsed(name, lines)
+
+    def row(self, kind: type[_RowT], name: str, values: dict[str, object], /, **readers: Reader) -> _RowT:
+        """A table as a dataclass (`make_row`).
+
+        Raises:
+            InternalError: it does not fit, with file, table and key.
+        """
+        try:
+            return make_row(kind, values, **readers)
+        except RowError as error:
+            raise self.wrong(name, str(error)) from error
+
+    def wrong(self, name: str, why: str) -> InternalError:
+        """The error for a table of this file."""
+        return InternalError(f"turbotui/{self.path}, [{name}]: {why}")
+
+    def _text(self) -> str:
+        with open(os.path.join(_PACKAGE, self.path), encoding="utf-8") as file:
+            return file.read()
+
+    def _sections(self) -> Iterator[tuple[str, list[str]]]:
+        name, lines = "", list[str]()
+        for line in self._text().splitlines():
+            if line.startswith("["):
+                if name:
+                    yield name, lines
+                name, lines = line.strip('[]"'), []
+            else:
+                lines.append(line)
+        if name:
+            yield name, lines
+
+    def _parsed(self, name: str, lines: Sequence[str]) -> dict[str, object]:
+        table: dict[str, object] = {}
+        listed: list[object] | None = None
+        for line in lines:
+            if not line or line[0] == "#":
+                continue
+            if listed is not None:
+                if line == "]":
+                    listed = None
+                elif not line.lstrip().startswith("#"):
+                    listed.append(self._value(name, line.strip().removesuffix(",")))
+            else:
+                key, equals, value = line.partition(" = ")
+                if not equals or key in table:
+                    raise self.wrong(name, f"{line!r} is no line of the form key = value with a new key")
+                if value == "[":
+                    table[key] = listed = []
+                else:
+                    table[key] = self._value(name, value)
+        return table
+
+    def _value(self, name: str, written: str) -> object:
+        """A value: most are one word or one string, which need no tokens."""
+        first = written[:1]
+        if first == '"' and written.find('"', 1) == len(written) - 1 and "\\" not in written:
+            return written[1:-1]
+        if first in ("[", "{"):
+            return self._collected(name, written)
+        if written in _WORDS:
+            return _WORDS[written]
+        try:
+            return int(written, 0)
+        except ValueError:
+            pass
+        try:
+            return float(written)
+        except ValueError:
+            raise self.wrong(name, f"{written!r} is no value") from None
+
+    def _collected(self, name: str, written: str) -> object:
+        """A list or an inline table, of any depth."""
+        stack: list[list[object]] = [[]]
+        for word in re.findall(_TOKENS, written):
+            if word in ("[", "{"):
+                stack.append([])
+            elif word in ("]", "}"):
+                done = stack.pop()
+                stack[-1].append(done if word == "]" else dict(zip(done[::2], done[1::2], strict=True)))
+            elif word not in (",", "="):
+                key = word.isidentifier() and word not in _WORDS
+                stack[-1].append(word if key else self._value(name, word))
+        if len(stack) != 1 or len(stack[0]) != 1:
+            raise self.wrong(name, f"{written!r} is no value")
+        return stack[0][0]

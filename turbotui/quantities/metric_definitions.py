@@ -1,0 +1,148 @@
+"""Metric definitions: how one family of cores counts floating-point operations and memory accesses.
+
+The definitions themselves are in `metric_definitions.toml`, which `metric_table` reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.signals import SignalId
+
+
+@dataclass(frozen=True, slots=True)
+class MetricEvent:
+    """One event of a core PMU.
+
+    Attributes:
+        key: the word that terms and deltas use.
+        config: raw code.
+        name: the maker's name.
+        counters: general counters it takes: two where the kernel pairs them (AMD's wide increments).
+        config1: second word (Intel OFFCORE_RESPONSE).
+        optional: whether a machine of this definition may lack it (ENOENT, or 0 for ever).
+    """
+
+    key: str
+    config: int
+    name: str
+    counters: int = 1
+    config1: int = 0
+    optional: bool = False
+
+    @property
+    def perf(self) -> str:
+        """As `perf stat -e` takes it, without the PMU: "config=0x1c7"."""
+        return f"config={self.config:#x}" + (f",config1={self.config1:#x}" if self.config1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A share of a sum: weight times the event's count.
+
+    Attributes:
+        event: key of a `MetricEvent`.
+        weight: flops, accesses or bytes of one count.
+        precision: of the flops, None where the event does not tell.
+        per_vector: whether the weight is for 128 bits of vector length and grows with it (Arm SCALE events).
+    """
+
+    event: str
+    weight: float
+    precision: Precision | None = None
+    per_vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """Instructions of one width, for the mean width of an access.
+
+    Attributes:
+        event: key of a `MetricEvent`.
+        bytes: of a register; 0 for scalars of unknown precision.
+        name: "scalar", "SSE", "AVX", "AVX-512", "NEON".
+        per_vector: whether bytes is for 128 bits of vector length.
+    """
+
+    event: str
+    bytes: int
+    name: str
+    per_vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDefinition:
+    """The events of one family of cores, and how FLOPs and bytes are made of their counts.
+
+    Attributes:
+        slug: the word of its signals: "roofline.SLUG.EVENT".
+        name: microarchitectures.
+        pmu: sysfs names of the core PMU, the first that exists.
+        events: in the order in which they are put into sets.
+        flops: terms of the floating-point operations; empty where the core has no such event.
+        accesses: terms of loads and stores.
+        widths: instructions by width.
+        exact_bytes: terms of bytes, where the core counts them (optional events first to be tried).
+        counters: general counters that all machines of the definition have with SMT on.
+        overlap: whether instructions and cycles need a general counter each.
+        note: what the numbers are not.
+        source: the document.
+        instructions: raw code of the retired instructions, by which multiplexed sets are joined.
+        unverified: what of it no document here confirms; "" where all of it is confirmed. No definition was run on its
+            hardware yet.
+        shares: instructions by precision, where the events of the operations do not tell it.
+        reduced_note: the note of `without_half`.
+        signals: key and signal of each event.
+        optional: keys of the events that a machine of this definition may lack.
+    """
+
+    slug: str
+    name: str
+    pmu: tuple[str, ...]
+    events: tuple[MetricEvent, ...]
+    flops: tuple[Term, ...]
+    accesses: tuple[Term, ...]
+    widths: tuple[Width, ...]
+    counters: int
+    note: str
+    source: str
+    exact_bytes: tuple[Term, ...] = ()
+    overlap: bool = False
+    unverified: str = ""
+    instructions: int = 0x00C0
+    shares: tuple[Term, ...] = ()
+    reduced_note: str = ""
+    signals: tuple[tuple[str, SignalId], ...] = field(init=False, repr=False, compare=False)
+    optional: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # asked for every CPU in every interval
+        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}") for event in self.events)
+        object.__setattr__(self, "signals", names)
+        object.__setattr__(self, "optional", frozenset(event.key for event in self.events if event.optional))
+
+    @property
+    def separates_precision(self) -> bool:
+        """Whether flops can be told apart by precision."""
+        return bool(self.flops) and all(term.precision is not None for term in self.flops)
+
+
+def without_half(definition: MetricDefinition) -> MetricDefinition:
+    """The definition without the events that only half precision, matrices and shares of precisions need.
+
+    Where sets of events take turns over every thread, each further set makes more threads too short-lived to be known.
+    """
+    half = {term.event for term in definition.flops if term.precision is Precision.HALF}
+    dropped = half | {term.event for term in definition.shares}
+    if not dropped:
+        return definition
+    return replace(
+        definition,
+        events=tuple(event for event in definition.events if event.key not in dropped),
+        flops=tuple(term for term in definition.flops if term.event not in dropped),
+        widths=tuple(width for width in definition.widths if width.event not in dropped),
+        shares=(),
+        note=definition.reduced_note or definition.note,
+        unverified="" if half else definition.unverified,
+    )

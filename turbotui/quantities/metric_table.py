@@ -1,0 +1,103 @@
+"""The metric definitions by microarchitecture, as `metric_definitions.toml` has them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import InternalError
+from turbotui.quantities.facts import FactFile
+from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width
+from turbotui.quantities.precision import Precision
+from turbotui.quantities.rows import make_row, named, tables
+from turbotui.quantities.signals import SignalId
+
+METRIC_DEFINITIONS: Final = FactFile("quantities/metric_definitions.toml")
+_FORM: Final = "{ key = ..., config = ..., name = ... }"
+_SIGNALS: Final = "roofline."
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of `events`: the event, and what its count contributes to."""
+
+    key: str
+    config: int
+    name: str
+    counters: int = 1
+    config1: int = 0
+    optional: bool = False
+    flops: int = 0
+    precision: Precision | None = None
+    accesses: int = 0
+    bytes: int = 0
+    share: int = 0
+    width: int = 0
+    register: str = ""
+    per_vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of the file."""
+
+    name: str
+    pmu: tuple[str, ...]
+    counters: int
+    document: str
+    events: tuple[_Line, ...]
+    overlap: bool = False
+    instructions: int = 0xC0
+    note: str = ""
+    reduced_note: str = ""
+    unverified: str = ""
+
+
+@functools.cache
+def definition(slug: str) -> MetricDefinition:
+    """The definition of that name.
+
+    Raises:
+        InternalError: there is none.
+    """
+    values = METRIC_DEFINITIONS.find(slug)
+    if values is None:
+        raise InternalError(f"turbotui/{METRIC_DEFINITIONS.path} has no [{slug}], which a processor's row names")
+    table = METRIC_DEFINITIONS.row(_Table, slug, values, events=tables(_FORM, _line))
+    lines = table.events
+    return MetricDefinition(
+        slug=slug,
+        name=table.name,
+        pmu=table.pmu,
+        events=tuple(
+            MetricEvent(line.key, line.config, line.name, line.counters, line.config1, line.optional) for line in lines
+        ),
+        flops=_terms(lines, lambda line: line.flops),
+        accesses=_terms(lines, lambda line: line.accesses),
+        widths=tuple(Width(line.key, line.width, line.register, line.per_vector) for line in lines if line.register),
+        counters=table.counters,
+        note=table.note,
+        source=table.document,
+        exact_bytes=_terms(lines, lambda line: line.bytes),
+        overlap=table.overlap,
+        unverified=table.unverified,
+        instructions=table.instructions,
+        shares=_terms(lines, lambda line: line.share),
+        reduced_note=table.reduced_note,
+    )
+
+
+def definitions_of(signals: Iterable[SignalId]) -> tuple[MetricDefinition, ...]:
+    """The definitions that have signals among these, in the order of the file."""
+    slugs = {signal.split(".")[1] for signal in signals if signal.startswith(_SIGNALS)}
+    return tuple(definition(slug) for slug in METRIC_DEFINITIONS.names() if slug in slugs) if slugs else ()
+
+
+def _terms(lines: Iterable[_Line], weight: Callable[[_Line], int]) -> tuple[Term, ...]:
+    return tuple(Term(line.key, weight(line), line.precision, line.per_vector) for line in lines if weight(line))
+
+
+def _line(values: Mapping[str, object]) -> _Line:
+    return make_row(_Line, values, precision=named(Precision))

@@ -1,0 +1,134 @@
+"""The energy meter: joules of each package over any number of frames, what they are shared out by, or why not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+
+_ENERGY: Final = "energy.pkg"
+_CYCLES: Final = "aperf"
+_TIMES: Final = ("stat.user", "stat.nice", "stat.system", "stat.irq", "stat.softirq")
+"""Fields of /proc/stat in which a CPU runs something (proc(5))."""
+_CLOSE: Final = 1e-9  # seconds
+_TOO_SOON: Final = Unavailable(Reason.FIRST_TICK, "the packages' energy has not been read twice")
+_PARTLY: Final = Unavailable(Reason.NOT_READ, "the energy of some packages could not be read")
+ENERGY_SOURCES: Final = frozenset({
+    "clock-start", "perf-msr", "perf-power", "platform-constants", "msr", "amd-energy", "powercap", "proc-stat",
+    "clock-end",
+})
+"""Ids of the sources that can give what energy is shared out by: who wants nothing else need not ask the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energy of packages over some time, with the CPU times by which it can be shared among tasks.
+
+    Attributes:
+        joules: by package (position in the topology).
+        cycles: unhalted ones by CPU; empty where they are not counted.
+        busy_ns: ns that each CPU ran something.
+        seconds: over which.
+        why: the reason where there is no energy.
+        spans: seconds between the readings of a package's own counter, where they are not `seconds`.
+    """
+
+    joules: Mapping[int, float]
+    cycles: Mapping[int, float]
+    busy_ns: Mapping[int, float]
+    seconds: float = 0.0
+    why: Unavailable | None = None
+    spans: Mapping[int, float] = field(default_factory=dict)
+
+    def over(self, seconds: float) -> Energy:
+        """Scale the energy to another length of time, since two readers never stop at the same instant."""
+        if self.seconds <= _CLOSE:
+            return self
+        factor = seconds / self.seconds
+        joules = {package: used * seconds / span if span > _CLOSE else used
+                  for (package, used), span in zip(self.joules.items(), self._spans().values(), strict=True)}
+        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()},
+                      {cpu: used * factor for cpu, used in self.busy_ns.items()}, seconds, self.why)
+
+    def total(self, packages: int) -> float | None:
+        """Joules of a machine of so many packages over `span`; None unless each of them is known."""
+        return sum(self.over(self.span).joules.values()) if len(self.joules) == packages else None
+
+    @property
+    def span(self) -> float:
+        """Seconds between the readings of the package that was known for longest."""
+        return max(self._spans().values(), default=0.0)
+
+    def reason(self, total: float | None) -> Unavailable | None:
+        """Why there is no total; None where there is one."""
+        return None if total is not None else self.why or _PARTLY
+
+    def plus(self, other: Energy) -> Energy:
+        """Both together; what has no energy adds nothing to what has."""
+        joules = _plus(self.joules, other.joules)
+        spans = _plus(self._spans(), other._spans())
+        return Energy(joules, _plus(self.cycles, other.cycles), _plus(self.busy_ns, other.busy_ns),
+                      self.seconds + other.seconds, None if joules else other.why, spans)
+
+    def _spans(self) -> dict[int, float]:
+        return {package: self.spans.get(package, self.seconds) for package in self.joules}
+
+
+class EnergyMeter:
+    """Adds up frames until somebody takes the sum; frames and takers may be on different threads."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._lock = threading.Lock()
+        self._absent = None if _ENERGY in capabilities.signals else capabilities.why_missing(_ENERGY)
+        self._energy = self._empty(_TOO_SOON)
+
+    def feed(self, frame: Frame) -> None:
+        """Add an interval."""
+        if frame.older is None or self._absent is not None:
+            return
+        known = frame.capabilities.signals
+        if _ENERGY not in known:
+            self._absent = frame.capabilities.why_missing(_ENERGY)
+            return
+        joules = _known(enumerate(frame.deltas(_ENERGY)))
+        spans = {package: span for package, span in enumerate(frame.spans(_ENERGY)) if package in joules and span}
+        doubted = next(iter(frame.unbelieved(_ENERGY).values()), None)
+        cycles = _known(zip(frame.topology.cpus, frame.deltas(_CYCLES), strict=True)) if _CYCLES in known else {}
+        busy: dict[int, float] = {}
+        for name in _TIMES:
+            if name in known:
+                for cpu, spent in _known(zip(frame.topology.cpus, frame.deltas(name), strict=True)).items():
+                    busy[cpu] = busy.get(cpu, 0.0) + spent * 1e9
+        more = Energy(joules, cycles, busy, frame.seconds or 0.0, None if joules else doubted or _TOO_SOON, spans)
+        with self._lock:
+            self._energy = self._energy.plus(more)
+
+    def take(self) -> Energy:
+        """Energy that accumulated since the last call."""
+        with self._lock:
+            found, self._energy = self._energy, self._empty(_TOO_SOON)
+        return found if found.joules or self._absent is None else replace(found, why=self._absent)
+
+    def _empty(self, why: Unavailable) -> Energy:
+        return Energy({}, {}, {}, why=self._absent or why)
+
+
+def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
+    """The signals that `EnergyMeter` reads; empty where there is no energy."""
+    if _ENERGY not in capabilities.signals:
+        return frozenset()
+    return frozenset(name for name in (_ENERGY, _CYCLES, *_TIMES) if name in capabilities.signals)
+
+
+def _known(pairs: Iterable[tuple[int, float | None]]) -> dict[int, float]:
+    return {key: value for key, value in pairs if value is not None}
+
+
+def _plus(old: Mapping[int, float], more: Mapping[int, float]) -> dict[int, float]:
+    return {**old, **{key: old.get(key, 0.0) + value for key, value in more.items()}}

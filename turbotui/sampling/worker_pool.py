@@ -1,0 +1,171 @@
+"""The pool of workers of one machine: it asks them to read and waits for their answers until a deadline."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from turbotui.errors import InternalError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.sampling.answers import SHARED, Answer, Work
+from turbotui.sampling.collector import Collector, WakeUp
+from turbotui.sampling.plan import Plan
+from turbotui.sampling.semaphore import WorkerSemaphore
+from turbotui.sampling.unheard import Unheard
+from turbotui.sampling.workers import Worker
+
+_STUCK_SECONDS = 0.1  # how often workers that hang are looked for, to let others go on in their place
+_CLOSE_SECONDS = 1.0  # for the workers to close what they have open; one that hangs in a read is left alone
+_TOGETHER = 16  # workers that may read by their own clocks: more of them at one time would wait for each other
+_APART = 0.001  # seconds between their readings of one tick: at once they would wait for the interpreter's lock
+_APART_SHARE = 0.25  # of the time between two ticks, in which all have read
+
+
+class WorkerPool:
+    """Workers, started when they first have something to read: one for each CPU, one for files that hold all CPUs.
+
+    A simulated machine has no CPUs to be pinned to: one worker reads them all.
+
+    Args:
+        cut: whether ticks that were asked for are to end now.
+        grace: seconds that answers under way still have; infinite as long as nobody is in a hurry.
+
+    Attributes:
+        wake_up: requested when all have answered, and whenever `cut` or `grace` may have changed.
+        by_cpu: the workers by CPU, SHARED for the one of shared files.
+    """
+
+    def __init__(self, cut: Callable[[], bool], grace: Callable[[], float]) -> None:
+        self.wake_up = WakeUp()
+        self.by_cpu: dict[int, Worker] = {}
+        self._cut = cut
+        self._grace = grace
+        self._semaphore = WorkerSemaphore()
+        self._holding: set[int] = set()
+        self._unheard = Unheard()
+
+    def follow(self, machine: Machine, plan: Plan, signals: Mapping[SignalId, Signal]) -> None:
+        """Read this from the next request on; workers of CPUs that are gone end."""
+        self._machine = machine
+        self._plan = plan
+        self._unheard.forget_readings()
+        self._signals = signals
+        self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
+        if machine.host.pins:
+            for cpu in self.by_cpu.keys() - {SHARED, *machine.topology.cpus}:
+                self.by_cpu.pop(cpu).end()
+                self._holding.discard(cpu)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether they can read several ticks by their own clocks."""
+        return self._machine.host.pins and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER
+
+    async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
+                  ticks: tuple[float, ...] = ()) -> tuple[list[Answer], frozenset[int]]:
+        """Ask every worker that is free, and wait this long.
+
+        Args:
+            now: the loop's clock.
+            seconds: how long.
+            wrap_check: read counters that wrap, and nothing else.
+            ticks: when to read; none: once, at once.
+
+        Returns:
+            The answers, and the CPUs whose workers did not answer in time (SHARED for the one of shared files).
+
+        Raises:
+            InternalError: a source broke its contract.
+        """
+        collector = Collector(self.wake_up, None if wrap_check else self._unheard.take)
+        asked: dict[Worker, tuple[int, Work]] = {}
+        late: set[int] = set()
+        for cpu, worker, work in (
+            self._wrap_checks(collector.receive) if wrap_check else self._requests(collector.receive, ticks)
+        ):
+            if worker.busy:
+                late |= work.cpus or {cpu}
+                continue
+            asked[worker] = (cpu, work)
+            collector.expect(worker)
+            worker.ask(work)
+            if work.tasks:
+                self._holding.add(cpu)
+            else:
+                self._holding.discard(cpu)
+        until, whole = now() + seconds, bool(ticks)
+        while not collector.complete() and now() < until:
+            if whole and self._cut():
+                whole = False
+                for worker in asked:
+                    worker.cut()
+            until = min(until, now() + self._grace())
+            if not await self.wake_up.sleep_until(until if ticks else min(until, now() + _STUCK_SECONDS)):
+                self._semaphore.admit()
+        answers = collector.close()
+        self._raise_crashes()
+        answered = {answer.worker for answer in answers}
+        for worker, (cpu, work) in asked.items():
+            if worker not in answered:
+                late |= work.cpus or {cpu}
+        return answers if wrap_check else self._unheard.with_answers(answers, ticks=bool(ticks)), frozenset(late)
+
+    def end(self) -> None:
+        """Have all of them close what they have open, and wait for those that can be waited for."""
+        for worker in self.by_cpu.values():
+            worker.end()
+        until = time.monotonic() + _CLOSE_SECONDS
+        for worker in self.by_cpu.values():
+            if not worker.busy:
+                worker.join(max(0.0, until - time.monotonic()))
+
+    def _raise_crashes(self) -> None:
+        for worker in self.by_cpu.values():
+            if worker.crash is not None:
+                raise InternalError(
+                    f"reading on {worker.name} failed unexpectedly: {type(worker.crash).__name__}: {worker.crash}"
+                ) from worker.crash
+
+    def _requests(self, reply: Callable[[Answer], None],
+                  ticks: tuple[float, ...] = ()) -> Sequence[tuple[int, Worker, Work]]:
+        machine = self._machine
+        requests: list[tuple[int, Worker, Work]] = []
+        if machine.host.pins:
+            for cpu, tasks in self._plan.tasks.items():
+                if tasks or cpu in self._holding:  # without tasks it is asked once more, to close what it has open
+                    requests.append((cpu, self._worker(cpu, (cpu,)), Work(tasks, (), machine, reply, ticks=ticks)))
+        else:
+            requests.append((0, self._worker(0, ()), Work(self._every_task, (), machine, reply, ticks=ticks)))
+        if self._plan.shared or SHARED in self.by_cpu:
+            work = Work((), self._plan.shared, machine, reply, ticks=ticks)
+            requests.append((SHARED, self._worker(SHARED, ()), work))
+        if not ticks or not requests:  # where nothing is counted any more there is nobody to ask
+            return requests
+        apart = min(_APART, _APART_SHARE * (ticks[1] - ticks[0]) / len(requests)) if len(ticks) > 1 else _APART
+        return [(cpu, worker, replace(work, after=number * apart))
+                for number, (cpu, worker, work) in enumerate(requests)]
+
+    def _wrap_checks(self, reply: Callable[[Answer], None]) -> Sequence[tuple[int, Worker, Work]]:
+        """Requests to read nothing but open counters that wrap."""
+        checks: list[tuple[int, Worker, Work]] = []
+        for cpu, worker, work in self._requests(reply):
+            tasks = tuple(task for task in work.tasks if any(self._signals[name].wrap_seconds for name in task.wanted))
+            if tasks:
+                checks.append((cpu, worker, replace(work, tasks=tasks, shared=(), wrap_check=True)))
+        return checks
+
+    def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
+        worker = self.by_cpu.get(cpu)
+        if worker is None:
+            worker = self.by_cpu[cpu] = Worker(
+                "shared" if cpu == SHARED else f"cpu{cpu}", pin_to, None if cpu == SHARED else self._semaphore
+            )
+            worker.start()
+        return worker
+
+
+NO_HURRY = math.inf
+"""The grace of answers that nobody is in a hurry for."""

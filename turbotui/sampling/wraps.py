@@ -1,0 +1,67 @@
+"""WrapCounter: how often counters that wrap have passed zero, as seen by every reading, published or not.
+
+A 32-bit energy counter may wrap within a minute (docs/specs/turbostat.md 2.5). The sampler looks at such counters in
+between when the interval is longer; the count of wraps carries what it saw into the next snapshot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.quantities.scope import RowId
+from turbotui.quantities.signals import Raw, Signal, SignalId
+
+
+@dataclass(slots=True)
+class _Counter:
+    """The last reading of one instance and its wraps so far.
+
+    Attributes:
+        bits: the field of the raw word.
+        at_ns: host monotonic time of the reading.
+        wraps: wraps seen so far.
+        unsure: a gap since the last snapshot was longer than the counter needs to wrap.
+    """
+
+    bits: int
+    at_ns: int
+    wraps: int = 0
+    unsure: bool = False
+
+
+class WrapCounter:
+    """Counts wraps by row, so that hot-plug and changes of the plan do not disturb them."""
+
+    def __init__(self) -> None:
+        self._counters: dict[tuple[SignalId, RowId], _Counter] = {}
+
+    def see(self, signal: Signal, row: RowId, raw: Raw, at_ns: int) -> None:
+        """Take note of one reading of one instance.
+
+        A counter that began anew may look as if it had wrapped; nobody takes a difference across its beginning, so the
+        wrap that is then counted too much is never seen.
+
+        Args:
+            signal: a counter narrower than 64 bits with `wrap_seconds`.
+            row: the instance.
+            raw: as read; None says nothing.
+            at_ns: host monotonic time of the reading.
+        """
+        if not isinstance(raw, int):
+            return
+        bits = signal.bits(raw)
+        known = self._counters.get((signal.id, row))
+        if known is None:
+            self._counters[signal.id, row] = _Counter(bits, at_ns)
+            return
+        known.wraps += bits < known.bits
+        known.unsure |= at_ns - known.at_ns > signal.wrap_seconds * 1e9
+        known.bits, known.at_ns = bits, at_ns
+
+    def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
+        """Wraps of an instance so far, and whether one may have been missed since the last `take`."""
+        known = self._counters.get((signal, row))
+        if known is None:
+            return 0, False
+        unsure, known.unsure = known.unsure, False
+        return known.wraps, unsure

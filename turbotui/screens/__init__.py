@@ -1,1 +1,0 @@
-"""Screens, modals, and the tables of keys and themes that they are made from."""

@@ -1,0 +1,8 @@
+"""Simulated machines: a physical model behind the `Host` protocol, with exact known answers."""
+
+from turbotui.simulated.clock import ManualClock, RealClock, SimulatedClock
+from turbotui.simulated.host import SimulatedHost, simulated_host
+from turbotui.simulated.shape_table import SHAPES
+from turbotui.simulated.shapes import MachineShape
+
+__all__ = ["SHAPES", "MachineShape", "ManualClock", "RealClock", "SimulatedClock", "SimulatedHost", "simulated_host"]

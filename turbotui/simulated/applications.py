@@ -1,0 +1,100 @@
+"""Simulated applications with known floating-point work: phases of two behaviours that take turns on every CPU.
+
+They are named after the applications of Antao et al. in whose rooflines such phases are seen; their figures are our
+own. Every access is as wide as the floating-point instructions beside it, so that the width model tells the truth.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.simulated.shapes import LoadPhase, MachineShape, Programme, Role
+from turbotui.simulated.workloads import COMPUTE, MEMORY, WORKLOADS, Workload
+
+_BASE_LEVEL: Final = 0.96  # a phase takes a CPU over that wants less than it does
+_FOR_EVER: Final = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedApplication:
+    """Two behaviours in turn.
+
+    Attributes:
+        name: the word after "+" or "--".
+        summary: one line for people.
+        first, second: what it does.
+        seconds: length of the first and of the second behaviour.
+    """
+
+    name: str
+    summary: str
+    first: Workload
+    second: Workload
+    seconds: tuple[float, float]
+
+
+def _numerical(name: str, ipc: float, memory: tuple[float, float, float], scalar: float, wide: float) -> Workload:
+    """Double-precision work; `memory` is loads, stores and misses of the last cache per instruction."""
+    loads, stores, misses = memory
+    return replace(
+        WORKLOADS[COMPUTE], name=name, ipc=ipc, loads=loads, stores=stores, llc_misses=misses, scalar=scalar, wide=wide,
+        single=0.0, activity=0.9 if wide else 0.6,
+    )
+
+
+APPLICATIONS: Final[Mapping[str, SimulatedApplication]] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            SimulatedApplication(
+                "calculix", "two behaviours of one width: low and high arithmetic intensity, scalar double",
+                _numerical("calculix, matrix set-up", 1.4, (0.42, 0.13, 0.002), scalar=0.20, wide=0.0),
+                _numerical("calculix, solver", 2.2, (0.17, 0.02, 0.0002), scalar=0.50, wide=0.0),
+                (6.0, 4.0),
+            ),
+            SimulatedApplication(
+                "tonto", "two widths of one intensity: scalar double, then full vectors",
+                _numerical("tonto, scalar integrals", 1.8, (0.30, 0.10, 0.0004), scalar=0.30, wide=0.0),
+                _numerical("tonto, vector integrals", 1.6, (0.30, 0.10, 0.0008), scalar=0.0, wide=0.30),
+                (5.0, 5.0),
+            ),
+        )
+    }
+)
+"""The applications that simulated machines can run instead of their own load."""
+
+
+def running(shape: MachineShape, application: str) -> MachineShape:
+    """A machine on all of whose CPUs an application runs.
+
+    Raises:
+        UsageError: there is no such application.
+    """
+    found = APPLICATIONS.get(application)
+    if found is None:
+        alike = difflib.get_close_matches(application, APPLICATIONS, n=len(APPLICATIONS), cutoff=0.0)
+        raise UsageError(f"simulated machines cannot run {application!r}; there are {', '.join(alike)}")
+    works = tuple(
+        found.first if kind == COMPUTE else found.second if kind == MEMORY else work
+        for kind, work in enumerate(WORKLOADS)
+    )
+    first, second = found.seconds
+    level = (_BASE_LEVEL, _BASE_LEVEL)
+    programme = Programme(
+        roles=(Role(COMPUTE, level, (_FOR_EVER, _FOR_EVER), level, (0.0, 0.0), both=True, share=1.1),),
+        phases=(LoadPhase(MEMORY, 1.0, first=first, every=first + second, length=second, stagger=0.0),),
+        hot_kind=COMPUTE,
+        hot_stay=(0.0, 0.0),
+    )
+    return replace(
+        shape,
+        name=f"{shape.name}+{application}",
+        summary=f"{shape.summary}, running {application}",
+        programme=programme,
+        core_types=tuple(replace(kind, works=works) for kind in shape.core_types),
+    )

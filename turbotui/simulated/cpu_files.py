@@ -1,0 +1,272 @@
+"""/sys/devices/system/cpu: which CPUs there are, how they are wired, what their idle states and frequencies do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.simulated import basis as b
+from turbotui.simulated.cpu_power_files import cppc_files, low_power_idle, throttle_files, uncore_files
+from turbotui.simulated.kernel_counts import idle_usage
+from turbotui.simulated.layout import SimulatedCpu, cpu_mask
+from turbotui.simulated.model import Model
+from turbotui.simulated.shapes import CoreType, IdleState, Isa
+from turbotui.simulated.tree import File, Folder, Node, Visits, fixed, folder, whole
+
+_REMEMBERED = 8  # folders of CPUs and of policies: what is read is read CPU by CPU
+
+
+class CpuFiles:
+    """The folders below /sys/devices/system/cpu."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._shape = model.shape
+        self._plugs = 0
+        self._texts: dict[tuple[bool, tuple[int, ...]], str] = {}
+        self.root = Folder(self._system)
+
+    def _system(self) -> dict[str, Node]:
+        model, shape = self._model, self._shape
+        total = len(model.layout.places)
+        everyone = fixed(format_cpulist(range(total)))
+        visits = Visits(_REMEMBERED)
+        children: dict[str, Node] = {
+            f"cpu{cpu}": visits.folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)  # type: ignore[misc]
+        }
+        children["present"] = children["possible"] = everyone
+        children["online"] = File(lambda _now: f"{format_cpulist(self._up(range(total)))}\n")
+        children["offline"] = File(
+            lambda _now: f"{format_cpulist(cpu for cpu in range(total) if not model.online[cpu])}\n"
+        )
+        children["kernel_max"] = fixed(8191)
+        children["isolated"] = fixed("")
+        children["smt"] = folder(
+            {"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))), "control": fixed("on")}
+        )
+        children["cpuidle"] = folder(
+            {
+                **(low_power_idle(model) if shape.client else {}),
+                "current_driver": fixed(shape.idle_driver),
+                "current_governor": fixed(shape.idle_governor),
+                "current_governor_ro": fixed(shape.idle_governor),
+                "available_governors": fixed("ladder menu teo haltpoll"),
+            }
+        )
+        if shape.driver:
+            policies = {
+                f"policy{cpus[0]}": visits.folder(lambda cpu=cpus[0]: self._cpufreq(cpu))  # type: ignore[misc]
+                for cpus in model.layout.core_cpus
+                if shape.isa is Isa.ARM
+            } or {
+                f"policy{cpu}": visits.folder(lambda cpu=cpu: self._cpufreq(cpu))  # type: ignore[misc]
+                for cpu in range(total)
+            }
+            if shape.isa is not Isa.INTEL:
+                policies["boost"] = fixed(1)  # type: ignore[assignment]
+            children["cpufreq"] = folder(policies)
+        if shape.driver == "intel_pstate":
+            children["intel_pstate"] = folder(
+                {
+                    "no_turbo": fixed(0),
+                    "status": fixed("active"),
+                    "max_perf_pct": fixed(100),
+                    "min_perf_pct": fixed(21),
+                    "turbo_pct": fixed(48),
+                    "num_pstates": fixed(31),
+                    "hwp_dynamic_boost": fixed(0),
+                }
+            )
+        if shape.driver == "amd-pstate-epp":
+            children["amd_pstate"] = folder({"status": fixed("active"), "prefcore": fixed("enabled")})
+        if shape.isa is Isa.INTEL:
+            children["intel_uncore_frequency"] = Folder(lambda: uncore_files(model))
+        return children
+
+    def _up(self, cpus: Iterable[int]) -> list[int]:
+        return [cpu for cpu in cpus if self._model.online[cpu]]
+
+    def _cpu(self, cpu: int) -> dict[str, Node]:
+        model, shape = self._model, self._shape
+        place = model.layout.places[cpu]
+        online = model.online
+        children: dict[str, Node] = {
+            "uevent": fixed(f"DRIVER=processor\nOF_NAME=cpu{cpu}"),
+            "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")}),
+        }
+        if cpu:  # CPU 0 cannot be unplugged (kernel Documentation/core-api/cpu_hotplug.rst)
+            children["online"] = File(lambda _now: f"{int(online[cpu])}\n")
+        if not online[cpu]:
+            return children
+        kind = shape.core_types[place.type]
+        children["topology"] = Folder(lambda: self._topology(place))
+        children["cache"] = Folder(lambda: self._caches(place, kind))
+        if kind.idle:
+            children["cpuidle"] = Folder(
+                lambda: {
+                    f"state{n}": Folder(lambda n=n, state=state: self._idle(cpu, kind, n, state))  # type: ignore[misc]
+                    for n, state in enumerate(kind.idle)
+                }
+            )
+        children[f"node{place.node}"] = folder({"cpulist": self._list(self._model.layout.node_cpus[place.node])})
+        if shape.driver:
+            children["cpufreq"] = Folder(lambda: self._cpufreq(cpu))
+        if shape.isa is Isa.ARM:
+            children["cpu_capacity"] = fixed(kind.capacity)
+            children["regs"] = folder(
+                {
+                    "identification": folder(
+                        {"midr_el1": fixed(f"0x{shape.family << 24 | 0xF0000 | shape.model << 4:016x}")}
+                    )
+                }
+            )
+        if shape.driver in ("cppc_cpufreq", "amd-pstate-epp"):
+            children["acpi_cppc"] = Folder(lambda: cppc_files(model, place))
+        if shape.isa is Isa.INTEL:
+            children["thermal_throttle"] = Folder(lambda: throttle_files(model, place))
+            children["power"] = folder({"control": fixed("auto"), "energy_perf_bias": fixed(6)})
+        if shape.hybrid:
+            children["cpu_capacity"] = fixed(kind.capacity)
+        if shape.driver == "intel_pstate" and cpu == 0:
+            children["microcode"] = folder({"version": fixed(f"0x{shape.microcode:x}")})
+        return children
+
+    def _text(self, cpus: tuple[int, ...], mask: bool) -> str:
+        """The online ones of some CPUs as list or mask; kept until a CPU comes or goes: many files say the same."""
+        if self._plugs != self._model.plugs:
+            self._plugs = self._model.plugs
+            self._texts.clear()
+        text = self._texts.get((mask, cpus))
+        if text is None:
+            up = self._up(cpus)
+            text = f"{cpu_mask(up, len(self._model.online)) if mask else format_cpulist(up)}\n"
+            self._texts[mask, cpus] = text
+        return text
+
+    def _list(self, cpus: Iterable[int]) -> File:
+        known = tuple(cpus)
+        return File(lambda _now: self._text(known, mask=False))
+
+    def _both(self, name: str, cpus: Iterable[int]) -> dict[str, Node]:
+        """A mask file and its _list twin."""
+        known = tuple(cpus)
+        return {name: File(lambda _now: self._text(known, mask=True)), f"{name}_list": self._list(known)}
+
+    def _topology(self, place: SimulatedCpu) -> dict[str, Node]:
+        """Kernel Documentation/ABI/stable/sysfs-devices-system-cpu."""
+        layout, shape = self._model.layout, self._shape
+        siblings = layout.core_cpus[place.core]
+        package = layout.package_cpus[place.package]
+        module = [cpu for core in layout.module_cores[place.module] for cpu in layout.core_cpus[core]]
+        children: dict[str, Node] = {
+            "physical_package_id": fixed(place.package),
+            "core_id": fixed(place.core_id),
+            "cluster_id": fixed(self._cluster_id(place)),
+            **self._both("core_cpus", siblings),
+            **self._both("thread_siblings", siblings),
+            **self._both("core_siblings", package),
+            **self._both("package_cpus", package),
+            **self._both("cluster_cpus", module if place.shared_module else siblings),
+        }
+        if shape.isa is not Isa.ARM:  # only architectures that define them show dies (drivers/base/topology.c)
+            # AMD numbers dies through the machine, Intel within the package.
+            children["die_id"] = fixed(place.package if shape.isa is Isa.AMD else 0)
+            children.update(self._both("die_cpus", package))
+        return children
+
+    def _cluster_id(self, place: SimulatedCpu) -> int:
+        if self._shape.isa is Isa.AMD:
+            return 65535  # no cluster: BAD_APICID as 16 bits
+        if self._shape.isa is Isa.ARM:
+            return place.core - self._model.layout.package_cores[place.package][0]
+        first = self._model.layout.core_cpus[self._model.layout.module_cores[place.module][0]][0]
+        return self._model.layout.places[first].apic
+
+    def _caches(self, place: SimulatedCpu, kind: CoreType) -> dict[str, Node]:
+        layout, shape = self._model.layout, self._shape
+        siblings = layout.core_cpus[place.core]
+        module = [cpu for core in layout.module_cores[place.module] for cpu in layout.core_cpus[core]]
+        rows: list[tuple[int, str, int, Iterable[int], int]] = [
+            (1, "Data", kind.l1d, siblings, place.core),
+            (1, "Instruction", kind.l1i, siblings, place.core),
+            (2, "Unified", kind.l2, module if place.shared_module else siblings, place.module),
+        ]
+        if place.l3 >= 0 and shape.l3_kib:
+            rows.append((3, "Unified", shape.l3_kib, layout.l3_cpus[place.l3], place.l3))
+        return {
+            f"index{index}": folder(
+                {
+                    "level": fixed(level),
+                    "type": fixed(what),
+                    "size": fixed(f"{size}K"),
+                    "id": fixed(identity),
+                    "coherency_line_size": fixed(64),
+                    "ways_of_associativity": fixed(16 if level == 3 else 8),
+                    **{
+                        name.replace("shared_cpu_map_list", "shared_cpu_list"): node
+                        for name, node in self._both("shared_cpu_map", cpus).items()
+                    },
+                }
+            )
+            for index, (level, what, size, cpus, identity) in enumerate(rows)
+        }
+
+    def _idle(self, cpu: int, kind: CoreType, number: int, state: IdleState) -> dict[str, Node]:
+        """Kernel Documentation/ABI/testing/sysfs-devices-system-cpu, cpuidle; time in microseconds."""
+        one = self._model.cpu[cpu]
+        usage = idle_usage(kind, number)
+        depth = number + b.CPU_IDLE
+
+        def entered(share: float) -> Callable[[float], int]:
+            return lambda now: int(one.value(usage, now) * share)
+
+        return {
+            "name": fixed(state.name),
+            "desc": fixed(state.description),
+            "latency": fixed(state.latency_us),
+            "residency": fixed(state.residency_us),
+            "power": fixed(0),
+            "disable": fixed(0),
+            "default_status": fixed("enabled"),
+            "usage": whole(entered(1.0), cpu=cpu),
+            "time": whole(lambda now: int(one.at(depth, now) * 1e6), cpu=cpu),
+            "above": whole(entered(state.above), cpu=cpu),
+            "below": whole(entered(state.below), cpu=cpu),
+            "rejected": whole(entered(0.002 if state.depth > 1 else 0.0), cpu=cpu),
+        }
+
+    def _cpufreq(self, cpu: int) -> dict[str, Node]:
+        model, shape = self._model, self._shape
+        place = model.layout.places[cpu]
+        if not model.online[cpu]:
+            return {}
+        kind = shape.core_types[place.type]
+        related = model.layout.core_cpus[place.core] if shape.isa is Isa.ARM else (cpu,)
+        core = place.core
+        children: dict[str, Node] = {
+            "scaling_driver": fixed(shape.driver),
+            "scaling_governor": fixed(shape.governor),
+            "scaling_available_governors": fixed(shape.governors),
+            "scaling_cur_freq": whole(lambda _now: int(model.mhz[core] * 1000), cpu=cpu),
+            "scaling_min_freq": fixed(kind.min_mhz * 1000),
+            "scaling_max_freq": fixed(kind.max_mhz * 1000),
+            "scaling_setspeed": fixed("<unsupported>"),
+            "cpuinfo_min_freq": fixed(kind.min_mhz * 1000),
+            "cpuinfo_max_freq": fixed(kind.max_mhz * 1000),
+            "cpuinfo_transition_latency": fixed(0),
+            "affected_cpus": fixed(" ".join(map(str, related))),
+            "related_cpus": fixed(" ".join(map(str, related))),
+        }
+        if shape.driver == "intel_pstate":
+            children["base_frequency"] = fixed(kind.base_mhz * 1000)
+        if shape.isa is Isa.ARM or shape.driver == "amd-pstate-epp":
+            children["cpuinfo_cur_freq"] = whole(lambda _now: int(model.mhz[core] * 1000), mode=0o400, cpu=cpu)
+        if shape.driver == "amd-pstate-epp":
+            children["amd_pstate_max_freq"] = fixed(kind.max_mhz * 1000)
+            children["amd_pstate_lowest_nonlinear_freq"] = fixed(kind.min_mhz * 1000)
+        if shape.epp:
+            children["energy_performance_preference"] = fixed(shape.epp)
+            children["energy_performance_available_preferences"] = fixed(
+                "default performance balance_performance balance_power power"
+            )
+        return children

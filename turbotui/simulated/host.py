@@ -1,0 +1,393 @@
+"""The simulated machine behind the `Host` protocol: files, registers and counters of one model."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import itertools
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.simulated.applications import running
+from turbotui.simulated.clock import RealClock, SimulatedClock
+from turbotui.simulated.filesystem import machine_tree
+from turbotui.simulated.model import Model
+from turbotui.simulated.perf import OpenEvent, PerfEvents
+from turbotui.simulated.pmus import machine_pmus
+from turbotui.simulated.registers import encoded, register_map
+from turbotui.simulated.shape_table import SHAPES
+from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.tasks import SimulatedTasks
+from turbotui.simulated.threads import Threads
+from turbotui.simulated.tree import Device, File, Folder, find
+from turbotui.simulated.truth import Truth
+from turbotui.untrusted import decoded, visible
+
+_FULL: Final = (1 << 41) - 1
+"""Every capability there is (linux/capability.h: 0 to 40)."""
+_CAP_DAC_OVERRIDE: Final = 1
+_CAP_DAC_READ_SEARCH: Final = 2
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """A descriptor on a file."""
+
+    path: str
+    file: File
+
+
+@dataclass(slots=True)
+class OpenMsr:
+    """A descriptor on the register device of one CPU."""
+
+    cpu: int
+
+
+@dataclass(slots=True)
+class _Rights:
+    """The privileges of the process, as tests set them."""
+
+    privileges: Privileges
+    paranoid: dict[str, int] = field(default_factory=lambda: {"level": 2})
+
+
+class SimulatedHost:
+    """A machine that exists only as a model. Everything it says carries the word SIMULATED."""
+
+    def __init__(self, shape: MachineShape, clock: SimulatedClock, seed: int) -> None:
+        self._clock = clock
+        self._model = Model(shape, clock, seed)
+        self._rights = _Rights(Privileges(0, _FULL, 2, (1_048_576, 1_048_576)))
+        self._perf = PerfEvents(self._model, machine_pmus(self._model))
+        self._threads = Threads(self._model)
+        self._registers = register_map(shape)
+        self._root, self._cpu_root = machine_tree(self._model, self._perf.pmus, self._rights.paranoid)
+        self._open: dict[int, OpenFile | OpenMsr | OpenEvent] = {}
+        self._numbers = itertools.count(3)
+        self._failures: dict[str | tuple[str, int, int], int] = {}
+        self._start_ns = clock.now_ns()
+        self.model = Truth(self._model)
+
+    @property
+    def kind(self) -> HostKind:
+        """Always SIMULATED."""
+        return HostKind.SIMULATED
+
+    @property
+    def name(self) -> str:
+        """The shape's name."""
+        return self._model.shape.name
+
+    @property
+    def shape(self) -> MachineShape:
+        """The shape of the machine."""
+        return self._model.shape
+
+    @property
+    def pins(self) -> bool:
+        """False: there are no CPUs to visit."""
+        return False
+
+    def _file(self, path: str) -> File:
+        failure = self._failures.get(path)
+        if failure:
+            raise HostError(failure, path)
+        node = find(self._root, path)
+        if isinstance(node, Folder):
+            raise HostError(errno.EISDIR, path)
+        rights = self._rights.privileges
+        if (
+            not node.mode & stat.S_IROTH
+            and rights.uid != 0
+            and not rights.has(_CAP_DAC_OVERRIDE)
+            and not rights.has(_CAP_DAC_READ_SEARCH)
+        ):
+            raise HostError(errno.EACCES, path)
+        return node
+
+    def _content(self, file: File, path: str) -> str | bytes:
+        now = self._model.now()
+        if file.cpu >= 0 and not self._model.online[file.cpu]:
+            raise HostError(errno.ENODEV, path)
+        content = file.content(now)
+        if file.public >= 0 and not self._rights.privileges.has(CAP_SYS_ADMIN):
+            return content[: file.public]
+        return content
+
+    def read_text(self, path: str) -> str:
+        """The whole of a text file.
+
+        Raises:
+            HostError: ENOENT, EACCES, EISDIR, or what `fail` asked for.
+        """
+        with self._model.lock:
+            content = self._content(self._file(path), path)
+        return visible(content) if isinstance(content, str) else decoded(content)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted.
+
+        Raises:
+            HostError: ENOENT, ENOTDIR, or what `fail` asked for.
+        """
+        with self._model.lock:
+            failure = self._failures.get(path)
+            if failure:
+                raise HostError(failure, path)
+            node = find(self._root, path)
+            if isinstance(node, File):
+                raise HostError(errno.ENOTDIR, path)
+            return tuple(sorted(node.children))
+
+    def exists(self, path: str) -> bool:
+        """Whether the path is there, readable or not."""
+        with self._model.lock:
+            try:
+                find(self._root, path)
+            except HostError:
+                return False
+            return True
+
+    def open_file(self, path: str) -> int:
+        """Open a file to be read with `read_at`. The path of a register device opens that device.
+
+        Raises:
+            HostError: as `read_text`, and EMFILE.
+        """
+        with self._model.lock:
+            parts = path.split("/")
+            if path.startswith("/dev/cpu/") and parts[-1] == "msr" and len(parts) == 5 and parts[3].isdigit():
+                return self.open_msr(int(parts[3]))
+            file = self._file(path)
+            return self._take(OpenFile(path, file))
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """Pread on a file or register device.
+
+        Raises:
+            HostError: EBADF; ENODEV for a file of a CPU that went away; EIO for an unknown register, ENXIO for one of
+                a CPU that is offline.
+        """
+        with self._model.lock:
+            opened = self._open.get(descriptor)
+            if isinstance(opened, OpenMsr):
+                return self._read_register(opened.cpu, size, offset)
+            if not isinstance(opened, OpenFile):
+                raise HostError(errno.EBADF, f"descriptor {descriptor}")
+            if self._failures:
+                failure = self._failures.get(opened.path)
+                if failure:
+                    raise HostError(failure, opened.path)
+            content = self._content(opened.file, opened.path)
+            if isinstance(opened.file, Device):
+                return opened.file.answer(offset)[:size]
+        data = content.encode() if isinstance(content, str) else content
+        return data[offset : offset + size]
+
+    def open_msr(self, cpu: int) -> int:
+        """Open the register device of a CPU.
+
+        Raises:
+            HostError: ENOENT where there is no driver, EPERM without CAP_SYS_RAWIO, EACCES for the device node's mode,
+                ENXIO for an offline CPU.
+        """
+        what = f"/dev/cpu/{cpu}/msr"
+        with self._model.lock:
+            failure = self._failures.get(what)
+            if failure:
+                raise HostError(failure, what)
+            if not self._registers or not 0 <= cpu < len(self._model.online):
+                raise HostError(errno.ENOENT, what)
+            rights = self._rights.privileges
+            if rights.uid != 0 and not rights.has(_CAP_DAC_OVERRIDE):
+                raise HostError(errno.EACCES, what)
+            if not rights.has(CAP_SYS_RAWIO):
+                raise HostError(errno.EPERM, what)
+            if not self._model.online[cpu]:
+                raise HostError(errno.ENXIO, what)
+            return self._take(OpenMsr(cpu))
+
+    def _read_register(self, cpu: int, size: int, address: int) -> bytes:
+        what = f"MSR {address:#x} of CPU {cpu}"
+        if self._failures:
+            failure = self._failures.get(("msr", cpu, address))
+            if failure:
+                raise HostError(failure, what)
+        if size != 8:
+            raise HostError(errno.EINVAL, what)
+        now = self._model.now()
+        if not self._model.online[cpu]:
+            raise HostError(errno.ENXIO, what)
+        read = self._registers.get(address)
+        if read is None:
+            raise HostError(errno.EIO, what)
+        return encoded(read(self._model, self._model.layout.places[cpu], now))
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        """Open one counter.
+
+        Raises:
+            HostError: as perf_event_open(2).
+        """
+        with self._model.lock:
+            failure = self._failures.get(("perf", attr.type, attr.config))
+            if failure:
+                raise HostError(failure, f"perf_event_open(type={attr.type}, config={attr.config:#x})")
+            leader = None
+            if group != -1:
+                opened = self._open.get(group)
+                if not isinstance(opened, OpenEvent):
+                    raise HostError(errno.EBADF, f"group descriptor {group}")
+                leader = opened
+            self._room("perf_event_open")
+            rights = self._rights.privileges
+            event = self._perf.open(attr, pid, cpu, leader=leader, rights=rights, now=self._model.now())
+            return self._take(event)
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        """read(2) on a perf descriptor.
+
+        Raises:
+            HostError: EBADF, ENOSPC.
+        """
+        with self._model.lock:
+            event = self._open.get(descriptor)
+            if not isinstance(event, OpenEvent):
+                raise HostError(errno.EBADF, f"descriptor {descriptor}")
+            return self._perf.read(event, size, self._model.now())
+
+    def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
+        """Samples of the tasks that the model runs."""
+        return SimulatedTasks(self._model, self._perf, choice, self._threads)
+
+    def _room(self, what: str) -> None:
+        if len(self._open) + 3 >= self._rights.privileges.descriptors[0]:
+            raise HostError(errno.EMFILE, what)
+
+    def _take(self, what: OpenFile | OpenMsr | OpenEvent) -> int:
+        self._room("open")
+        number = next(self._numbers)
+        self._open[number] = what
+        return number
+
+    def close(self, descriptor: int) -> None:
+        """Close a descriptor.
+
+        Raises:
+            HostError: EBADF.
+        """
+        with self._model.lock:
+            opened = self._open.pop(descriptor, None)
+            if opened is None:
+                raise HostError(errno.EBADF, f"descriptor {descriptor}")
+            if isinstance(opened, OpenEvent):
+                self._perf.close(opened, self._model.now())
+
+    @property
+    def open_descriptors(self) -> int:
+        """The number of open descriptors."""
+        return len(self._open)
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """Nothing to do, but the CPUs must be there.
+
+        Raises:
+            HostError: EINVAL when none of them is online.
+        """
+        online = self._model.online
+        if not any(0 <= cpu < len(online) and online[cpu] for cpu in cpus):
+            raise HostError(errno.EINVAL, f"sched_setaffinity({list(cpus)})")
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """None: nothing restricts the simulation."""
+        return None
+
+    def privileges(self) -> Privileges:
+        """The privileges that were set; at first those of root."""
+        return self._rights.privileges
+
+    def now_ns(self) -> int:
+        """The clock the machine runs on."""
+        return self._clock.now_ns()
+
+    def wall_ns(self) -> int:
+        """Wall-clock time of the simulated machine: its boot time plus its uptime."""
+        passed = self._clock.now_ns() - self._start_ns
+        return self._model.boot_ns + round(self._model.uptime * 1e9) + passed
+
+    def set_online(self, cpu: int, online: bool) -> None:
+        """Unplug a CPU or plug it in again.
+
+        Raises:
+            HostError: EINVAL for CPU 0 and for CPUs that do not exist.
+        """
+        if not 0 < cpu < len(self._model.online):
+            raise HostError(errno.EINVAL, f"/sys/devices/system/cpu/cpu{cpu}/online")
+        with self._model.lock:
+            if not online:
+                events = [opened for opened in self._open.values() if isinstance(opened, OpenEvent)]
+                self._perf.cpu_left(events, cpu, self._model.now())
+            self._model.set_online(cpu, online)
+            node = self._cpu_root.children[f"cpu{cpu}"]
+            if isinstance(node, Folder):
+                node.forget()
+
+    def set_privileges(
+        self,
+        uid: int | None = None,
+        capabilities: int | None = None,
+        paranoid: int | None = None,
+        descriptors: tuple[int, int] | None = None,
+    ) -> None:
+        """Change what the process may do. An ordinary user is `uid=1000, capabilities=0`."""
+        with self._model.lock:
+            old = self._rights.privileges
+            if paranoid is not None:
+                self._rights.paranoid["level"] = paranoid
+            self._rights.privileges = replace(
+                old,
+                uid=old.uid if uid is None else uid,
+                capabilities=old.capabilities if capabilities is None else capabilities,
+                perf_paranoid=self._rights.paranoid["level"],
+                descriptors=old.descriptors if descriptors is None else descriptors,
+            )
+
+    def fail(self, what: str | tuple[str, int, int], number: int | None) -> None:
+        """Let an access fail from now on, or no longer.
+
+        Args:
+            what: a path, or ("msr", cpu, address), or ("perf", type, config).
+            number: the errno; None to let it work again.
+        """
+        with self._model.lock:
+            if number is None:
+                self._failures.pop(what, None)
+            else:
+                self._failures[what] = number
+
+
+def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1) -> SimulatedHost:
+    """A simulated machine by name.
+
+    Args:
+        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`).
+        clock: what the machine's time follows; the monotonic clock by default.
+        seed: of the load; equal seeds and equal clocks give equal machines.
+
+    Raises:
+        UsageError: there is no such machine; the message lists those there are, most alike first.
+    """
+    machine, plus, application = name.partition("+")
+    shape = SHAPES.get(machine)
+    if shape is None:
+        alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
+        raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
+    if plus:
+        shape = running(shape, application)
+    return SimulatedHost(shape, clock or RealClock(), seed)

@@ -1,0 +1,108 @@
+"""What the kernel counts for a CPU, as forms over its integrals.
+
+Time by /proc/stat's fields, interrupts, softirqs, context switches.
+Rates per second are those of an ordinary machine with a 250 Hz tick that stops when idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.simulated.basis import (
+    CPU_ARRIVALS,
+    CPU_BUSY,
+    CPU_IDLE,
+    CPU_IOWAIT,
+    CPU_ONLINE,
+    IDLE_STATES,
+    KINDS,
+    Form,
+    form_of,
+    scaled,
+)
+from turbotui.simulated.shapes import CoreType
+from turbotui.simulated.workloads import WORKLOADS
+
+STEAL: Final = 0.015
+"""Share of the busy time that the hypervisor takes from a guest's CPU."""
+
+
+def _booked(share: str, factor: float = 1.0) -> Form:
+    shares = {
+        "user": [work.user for work in WORKLOADS],
+        "nice": [work.nice for work in WORKLOADS],
+        "system": [work.system for work in WORKLOADS],
+        "irq": [work.irq for work in WORKLOADS],
+        "softirq": [work.softirq for work in WORKLOADS],
+    }[share]
+    return form_of({CPU_BUSY + kind: shares[kind] * factor for kind in range(KINDS)})
+
+
+IDLE: Final = form_of({**{CPU_IDLE + state: 1.0 for state in range(IDLE_STATES)}, CPU_IOWAIT: -1.0})
+IOWAIT: Final = form_of({CPU_IOWAIT: 1.0})
+BUSY: Final = form_of({CPU_BUSY + kind: 1.0 for kind in range(KINDS)})
+
+STAT_FIELDS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
+"""Columns of a cpu row of /proc/stat (man 5 proc_stat)."""
+
+
+def stat_forms(guest: bool) -> tuple[Form, ...]:
+    """Seconds by field of /proc/stat, in `STAT_FIELDS` order."""
+    left = 1.0 - STEAL if guest else 1.0
+    return (
+        _booked("user", left),
+        _booked("nice", left),
+        _booked("system", left),
+        IDLE,
+        IOWAIT,
+        _booked("irq", left),
+        _booked("softirq", left),
+        scaled(BUSY, STEAL) if guest else (),
+        (),
+        (),
+    )
+
+
+def _events(per_second: float, busy: tuple[float, float, float, float]) -> Form:
+    """`per_second` while online, and so many for each second of each kind of work."""
+    return form_of({CPU_ONLINE: per_second, **{CPU_BUSY + kind: busy[kind] for kind in range(KINDS)}})
+
+
+SWITCHES: Final = _events(11.0, (40.0, 60.0, 900.0, 2400.0))
+MIGRATIONS: Final = form_of({CPU_ARRIVALS: 1.0, CPU_BUSY + 2: 6.0, CPU_BUSY + 3: 14.0})
+FAULTS: Final = _events(0.5, (12.0, 30.0, 5200.0, 700.0))
+MAJOR_FAULTS: Final = _events(0.0, (0.0, 0.0, 0.2, 0.4))
+FORKS: Final = _events(0.01, (0.0, 0.0, 3.0, 1.5))
+
+INTERRUPTS: Final[Mapping[str, Form]] = {
+    "NMI": _events(0.0, (0.1, 0.1, 0.1, 0.1)),
+    "LOC": _events(6.0, (252.0, 252.0, 270.0, 330.0)),
+    "PMI": _events(0.0, (0.1, 0.1, 0.1, 0.1)),
+    "IWI": _events(0.0, (0.2, 0.2, 1.5, 3.0)),
+    "RES": _events(0.4, (6.0, 4.0, 130.0, 260.0)),
+    "CAL": _events(0.8, (10.0, 8.0, 90.0, 140.0)),
+    "TLB": _events(0.0, (2.0, 1.0, 60.0, 45.0)),
+}
+"""The rows of /proc/interrupts that every busy x86 CPU moves."""
+
+DEVICE: Final = _events(0.6, (4.0, 30.0, 240.0, 520.0))
+"""Interrupts of devices on one CPU, all its queues together."""
+
+SOFTIRQS: Final[Mapping[str, Form]] = {
+    "HI": _events(0.0, (0.0, 0.0, 0.0, 0.1)),
+    "TIMER": _events(2.5, (95.0, 90.0, 120.0, 160.0)),
+    "NET_TX": _events(0.0, (0.0, 0.0, 0.2, 0.9)),
+    "NET_RX": _events(0.1, (1.0, 6.0, 60.0, 310.0)),
+    "BLOCK": _events(0.1, (1.0, 18.0, 110.0, 60.0)),
+    "IRQ_POLL": (),
+    "TASKLET": _events(0.0, (0.0, 0.0, 0.4, 1.2)),
+    "SCHED": _events(4.0, (70.0, 60.0, 210.0, 320.0)),
+    "HRTIMER": _events(0.0, (0.0, 0.0, 0.1, 0.1)),
+    "RCU": _events(3.0, (60.0, 55.0, 140.0, 190.0)),
+}
+
+
+def idle_usage(kind: CoreType, number: int) -> Form:
+    """The number of times that a CPU entered one cpuidle state."""
+    return form_of({CPU_IDLE + number: 1e6 / kind.idle[number].mean_us})

@@ -1,0 +1,334 @@
+"""The physical model: load -> frequency -> idle states -> power -> temperature -> frequency again.
+
+State changes only at steps; between them every rate is constant. Registers, files and perf counters are all read off
+the same integrals (`basis`), so whatever is read at one instant agrees.
+"""
+
+from __future__ import annotations
+
+import threading
+from math import exp, prod
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.basis import Basis, Relaxation
+from turbotui.simulated.clock import RealClock, SimulatedClock
+from turbotui.simulated.layout import lay_out
+from turbotui.simulated.load import LEVELS, SimulatedLoad
+from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.tables import SMT_SHARE, core_table
+from turbotui.simulated.workloads import WORKLOADS
+
+_BIN_MHZ = 100.0
+"""Frequencies are multiples of the bus clock (turbostat's bclk of 100 MHz)."""
+_ACTIVE = 0.1
+"""A core that runs more than this counts for the turbo bins."""
+_SLUGGISH = 0.04
+"""A core that runs less keeps its frequency until its load changes."""
+_MOST_STEPS = 240
+"""The most steps one pause may cost; beyond that they grow longer."""
+_UPTIME = 93_784.0
+"""Seconds since boot when the simulation starts: long enough that 32-bit energy counters have wrapped."""
+_MANUAL_START_NS = 1_780_000_000 * 10**9
+"""Wall-clock time in ns since 1970 at which a simulation without a real clock starts."""
+_COOL_ENOUGH = 4.0
+"""Degrees below tj_max from which the frequency may rise again; until then heat holds it."""
+_CORE_TAU = 0.4
+"""Seconds in which a core's temperature follows its power."""
+_WAKE_OVERLAP = 0.15
+"""How much of the cores' wakefulness coincides: 1 none of it, towards 0 all."""
+_WRITE_SHARE = 0.45
+"""DRAM bytes written for each byte read."""
+
+
+class PackageModel:
+    """State of the control loop of one package."""
+
+    __slots__ = ("active", "average_watts", "cap_mhz", "hot", "limit", "logged", "sink", "top_mhz")
+
+    def __init__(self, sink: Relaxation) -> None:
+        self.sink = sink
+        self.cap_mhz = 1e9
+        self.top_mhz = 0.0
+        self.average_watts = 0.0
+        self.active = 0
+        self.hot = False
+        self.limit = ""  # the power limit that holds the cores below what they want: pl1, pl2
+        self.logged: frozenset[str] = frozenset()  # every limit since the simulation began, heat included
+
+
+class Model:
+    """The state of one simulated machine. `lock` must be held around anything that reads more than one number."""
+
+    def __init__(self, shape: MachineShape, clock: SimulatedClock, seed: int) -> None:
+        self.shape = shape
+        self.layout = lay_out(shape)
+        self.lock = threading.RLock()
+        self.steps = 0
+        self.plugs = 0  # how often a CPU came or went
+        self._clock = clock
+        self._zero_ns = clock.now_ns()
+        # On a clock moved by hand the date is always the same; else the machine is up since a while before now.
+        started = clock.wall_ns() if isinstance(clock, RealClock) else _MANUAL_START_NS
+        self.boot_ns = started - round(_UPTIME * 1e9)
+        self._load = SimulatedLoad(shape, self.layout, seed)
+        self._tables = [core_table(kind, shape.cores_per_package) for kind in shape.core_types]
+        cores, packages = len(self.layout.core_cpus), len(self.layout.package_cores)
+        self.cpu = [Basis(b.CPU_INTEGRALS) for _ in self.layout.places]
+        self.core = [Basis(b.CORE_INTEGRALS) for _ in range(cores)]
+        self.module = [Basis(1) for _ in self.layout.module_cores]
+        self.package = [Basis(b.PKG_INTEGRALS) for _ in range(packages)]
+        self.system = Basis(b.SYS_INTEGRALS)
+        self.online = [True] * len(self.layout.places)
+        self.mhz = [0.0] * cores
+        self._wanted = [0.0] * cores  # MHz that each core would run at without its package's limits
+        self.core_heat = [Relaxation(_CORE_TAU, 0.0, 0.0) for _ in range(cores)]
+        self.core_hot = [False] * cores
+        power = shape.power
+        self.state = [PackageModel(Relaxation(power.sink_tau, 0.0, power.ambient)) for _ in range(packages)]
+        self._bytes = [0.0] * cores
+        self._core_type = [self.layout.places[cpus[0]].type for cpus in self.layout.core_cpus]
+        self._core_package = [self.layout.places[cpus[0]].package for cpus in self.layout.core_cpus]
+        self._core_module = [self.layout.places[cpus[0]].module for cpus in self.layout.core_cpus]
+        self._cpu_core = [place.core for place in self.layout.places]
+        self._next = shape.step
+        self._start()
+
+    def _start(self) -> None:
+        self._load.advance(0.0, 1.0)
+        for package in range(len(self.package)):
+            self._control(package, 0.0, 0.0)
+        for core in range(len(self.core)):
+            self._rate_core(core, 0.0)
+        for package in range(len(self.package)):
+            self._rate_package(package, 0.0)
+        self._rate_system(0.0)
+        for every in (self.cpu, self.core, self.module, self.package, [self.system]):
+            for one in every:
+                one.age(_UPTIME)
+        for state, one in zip(self.state, self.package, strict=True):
+            state.average_watts = one.rate[b.PKG_JOULES]
+            state.sink.start = min(state.sink.target, 0.5 * (self.shape.power.ambient + self.shape.power.tj_max))
+        for heat in self.core_heat:
+            heat.start = heat.target
+
+    def now(self) -> float:
+        """Bring the state up to the clock, and say what time it is in seconds since the simulation began."""
+        now = (self._clock.now_ns() - self._zero_ns) * 1e-9
+        if self._next <= now:
+            step = max(self.shape.step, (now - self._next) / _MOST_STEPS)
+            while self._next <= now:
+                self._step(self._next, step)
+                self._next += step
+            self._next = min(self._next, now + self.shape.step)
+        return now
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since boot at time 0 of the simulation."""
+        return _UPTIME
+
+    @property
+    def wandering(self) -> tuple[int, int] | None:
+        """CPU and kind of work of the busy thread that changes CPUs; None where there is none."""
+        return self._load.wandering
+
+    def tsc(self, now: float) -> int:
+        """The time stamp counter, equal on all CPUs."""
+        return int((_UPTIME + now) * self.shape.tsc_hz)
+
+    def _step(self, now: float, length: float) -> None:
+        self.steps += 1
+        changed = {self._cpu_core[cpu] for cpu in self._load.advance(now, _MOST_STEPS * self.shape.step)}
+        for cpu in self._load.arrivals:
+            self.cpu[cpu].start[b.CPU_ARRIVALS] += 1.0
+        packages = {self._core_package[core] for core in changed}
+        for package in range(len(self.package)):
+            if self._control(package, now, length):
+                packages.add(package)
+                members = self.layout.package_cores[package]
+                changed.update(core for core in members if self.core[core].rate[b.CORE_ANY_C0] > _SLUGGISH)
+        for core in changed:
+            self._rate_core(core, now)
+        for package in packages:
+            self._rate_package(package, now)
+        if packages:
+            self._rate_system(now)
+
+    def _control(self, package: int, now: float, length: float) -> bool:
+        """The package's limits: turbo bins, power, heat. Tells whether the frequencies have to change."""
+        shape, state, one = self.shape, self.state[package], self.package[package]
+        watts = one.rate[b.PKG_JOULES]
+        state.average_watts += (watts - state.average_watts) * (1.0 - exp(-length / shape.power.tau))
+        cores = self.layout.package_cores[package]
+        state.active = sum([self.core[core].rate[b.CORE_ANY_C0] > _ACTIVE for core in cores])
+        top = max([table.turbo[state.active] for table in self._tables])
+        power = shape.power
+        sustained = power.tdp + 3.0 * max(0.0, power.tdp - state.average_watts)
+        budget = min(power.pl2, sustained)
+        hottest = self._heat(package, now)
+        before = (min(state.cap_mhz, state.top_mhz), state.hot, state.limit)
+        bins = 0
+        if hottest >= power.tj_max:
+            bins = -2
+        elif watts > budget:
+            bins = -min(6, 1 + int((watts / budget - 1.0) * 25.0))
+        elif watts < 0.94 * budget and hottest < power.tj_max - _COOL_ENOUGH:
+            bins = min(6, 1 + int((0.94 - watts / budget) * 12.0))  # the further below, the faster up
+        cap = min(min(state.cap_mhz, top + _BIN_MHZ) + bins * _BIN_MHZ, top + 2 * _BIN_MHZ)
+        state.cap_mhz = max(cap, float(min(kind.min_mhz for kind in shape.core_types)) + 4 * _BIN_MHZ)
+        state.top_mhz = top
+        hot = hottest >= power.tj_max or (state.hot and hottest >= power.tj_max - _COOL_ENOUGH)
+        if hot and not state.hot:
+            one.start[b.PKG_THROTTLES] += 1.0
+        state.hot = hot
+        # On the way up again it is not the power limit that holds the cores.
+        near = watts > 0.7 * budget
+        held = near and not hot and max([self._wanted[core] for core in cores]) > state.cap_mhz < top
+        state.limit = "" if not held else "pl2" if sustained > power.pl2 else "pl1"
+        state.logged |= {state.limit, "heat" if hot else ""}
+        return before != (min(state.cap_mhz, top), state.hot, state.limit)
+
+    def _heat(self, package: int, now: float) -> float:
+        """The hottest core of a package in °C; marks the cores that throttle."""
+        sink, limit = self.state[package].sink.at(now), self.shape.power.tj_max
+        hottest = 0.0
+        for core in self.layout.package_cores[package]:
+            above = self.core_heat[core].at(now)
+            hottest = max(hottest, above)
+            hot = sink + above >= limit
+            if hot != self.core_hot[core]:
+                self.core_hot[core] = hot
+                one = self.core[core]
+                one.turn(now, one.rate.copy())
+                one.rate[b.CORE_THROTTLED] = 1.0 if hot else 0.0
+                if hot:
+                    one.start[b.CORE_THROTTLES] += 1.0
+        return sink + hottest
+
+    def _rate_core(self, core: int, now: float) -> None:
+        """Everything of one core and its CPUs from their load and the package's limits."""
+        shape, load = self.shape, self._load
+        number = self._core_type[core]
+        kind, table = shape.core_types[number], self._tables[number]
+        state = self.state[self._core_package[core]]
+        cpus = self.layout.core_cpus[core]
+        online, level = self.online, load.level
+        busiest = max([level[cpu] if online[cpu] else 0 for cpu in cpus])
+        top = min(state.cap_mhz, table.turbo[state.active])
+        low = float(kind.min_mhz)
+        demand = min(1.0, 1.35 * busiest / LEVELS + 0.05)
+        wanted = self._wanted[core] = low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ
+        mhz = max(low, min(top, wanted))
+        self.mhz[core], hertz = mhz, mhz * 1e6
+        all_idle = asleep = deep = deeper = 1.0
+        activity = traffic = 0.0
+        for cpu in cpus:
+            rate = [0.0] * b.CPU_INTEGRALS
+            if online[cpu]:
+                at, work = level[cpu], load.kind[cpu]
+                idle = table.idle[at]
+                busy = at / LEVELS
+                share = 1.0
+                for other in cpus:
+                    if other != cpu and online[other]:
+                        share -= SMT_SHARE * level[other] / LEVELS
+                cycles = busy * hertz
+                rate[b.CPU_ONLINE] = 1.0
+                rate[b.CPU_BUSY + work] = busy
+                rate[b.CPU_CYCLES + work] = cycles
+                rate[b.CPU_WORK + work] = cycles * share
+                rate[b.CPU_POLL_CYCLES] = idle.poll * hertz
+                rate[b.CPU_IDLE : b.CPU_IDLE + len(idle.states)] = idle.states
+                rate[b.CPU_IOWAIT] = (1.0 - busy) * WORKLOADS[work].io_wait
+                all_idle *= 1.0 - busy - idle.poll
+                asleep *= idle.at_least_c3
+                deep *= idle.at_least_c6
+                deeper *= idle.at_least_c7
+                activity += table.activity[work] * busy * (0.55 + 0.45 * share)
+                traffic += cycles * share * table.bytes_per_work[work]
+            self.cpu[cpu].turn(now, rate)
+        volts = kind.volts_min + kind.volts_per_ghz * (mhz - low) * 1e-3
+        watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
+        hot = 1.0 if self.core_hot[core] else 0.0
+        self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0])
+        self.core_heat[core].aim(now, kind.ohms * watts)
+        self._bytes[core] = traffic
+        module = self._core_module[core]
+        cores = self.layout.module_cores[module]
+        if len(cores) > 1:
+            rates = [self.core[one].rate for one in cores]
+            self.module[module].turn(now, [prod([one[b.CORE_C6] + one[b.CORE_C7] for one in rates])])
+
+    def _rate_package(self, package: int, now: float) -> None:
+        """Package states, energy, memory traffic and graphics from the cores."""
+        shape, power, state = self.shape, self.shape.power, self.state[package]
+        members = self.layout.package_cores[package]
+        rates = [self.core[core].rate for core in members]
+        cores_watts = sum([rate[b.CORE_JOULES] for rate in rates])
+        weighted = sum([rate[b.CORE_ANY_C0] for rate in rates])
+        any_c0 = 1.0 - prod([1.0 - rate[b.CORE_ANY_C0] for rate in rates])
+        deep = [rate[b.CORE_C6] + rate[b.CORE_C7] for rate in rates]
+        # Cores do not wake independently (timers are aligned), but a package never sleeps longer than any core.
+        asleep = min(*deep, prod(deep) ** _WAKE_OVERLAP)
+        read = sum([self._bytes[core] for core in members])
+        gpu = min(1.0, 0.04 + 0.7 * weighted / len(members)) if power.gpu else 0.0
+        traffic = read * (1.0 + _WRITE_SHARE) + gpu * 4e9
+        rate = [0.0] * b.PKG_INTEGRALS
+        rate[b.PKG_SECONDS] = 1.0
+        asleep *= 1.0 - 0.6 * gpu
+        asleep_states = 0.0
+        for number, share in shape.package_states:
+            rate[_PACKAGE_STATE[number]] = asleep * share
+            asleep_states += asleep * share
+        rate[b.PKG_CORES_JOULES] = cores_watts
+        rate[b.PKG_GPU_JOULES] = power.gpu * gpu
+        uncore = power.uncore * (1.0 - 0.55 * asleep_states) + power.uncore_per_gbs * traffic * 1e-9
+        watts = cores_watts + rate[b.PKG_GPU_JOULES] + uncore
+        rate[b.PKG_JOULES] = watts
+        rate[b.PKG_RAM_JOULES] = power.ram * (1.0 - 0.4 * asleep_states) + power.ram_per_gbs * traffic * 1e-9
+        rate[b.PKG_THROTTLED] = 1.0 if state.hot else 0.0
+        rate[b.PKG_LIMITED] = 1.0 if state.limit else 0.0
+        rate[b.PKG_READ_BYTES] = read + gpu * 3e9
+        rate[b.PKG_WRITTEN_BYTES] = read * _WRITE_SHARE + gpu * 1e9
+        rate[b.PKG_GPU_BUSY] = gpu
+        rate[b.PKG_GPU_RC6] = 0.98 * (1.0 - gpu) if power.gpu else 0.0
+        rate[b.PKG_ANY_C0] = any_c0
+        rate[b.PKG_WEIGHTED_C0] = weighted
+        rate[b.PKG_CORE_AND_GPU_C0] = any_c0 * gpu
+        # The mesh runs faster with more traffic, 800 to 2200 MHz.
+        rate[b.PKG_UNCORE_CYCLES] = (800.0 + round(min(1.0, traffic / 1.2e11) * 14) * _BIN_MHZ) * 1e6
+        rate[b.PKG_IO_READ_BYTES] = 2e7 + read * 0.02
+        rate[b.PKG_IO_WRITTEN_BYTES] = 1.2e7 + read * 0.011
+        self.package[package].turn(now, rate)
+        state.sink.aim(now, power.ambient + power.ohms * watts)
+
+    def _rate_system(self, now: float) -> None:
+        packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
+        # 0.92: what the voltage regulators and the power supply let through.
+        self.system.turn(now, [packages / 0.92 + self.shape.power.platform])
+
+    def core_celsius(self, core: int, now: float) -> float:
+        """The temperature of one core."""
+        return self.state[self._core_package[core]].sink.at(now) + self.core_heat[core].at(now)
+
+    def package_celsius(self, package: int, now: float) -> float:
+        """The temperature of the hottest core of a package."""
+        return self.state[package].sink.at(now) + max(
+            [self.core_heat[core].at(now) for core in self.layout.package_cores[package]]
+        )
+
+    def set_online(self, cpu: int, online: bool) -> None:
+        """Take a CPU away, or bring it back; its counters stand still meanwhile."""
+        with self.lock:
+            now = self.now()
+            if self.online[cpu] == online:
+                return
+            self.online[cpu] = online
+            self.plugs += 1
+            core = self._cpu_core[cpu]
+            self._rate_core(core, now)
+            self._rate_package(self._core_package[core], now)
+            self._rate_system(now)
+
+
+_PACKAGE_STATE = {2: b.PKG_C2, 3: b.PKG_C3, 6: b.PKG_C6, 7: b.PKG_C7, 8: b.PKG_C8, 9: b.PKG_C9, 10: b.PKG_C10}

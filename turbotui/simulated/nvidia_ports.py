@@ -1,0 +1,112 @@
+"""PCI Express root ports of NVIDIA's Arm servers, with the configuration space that names their root complex."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.tree import File, Node, fixed, folder
+
+VENDOR: Final = 0x10DE
+_DEVICE: Final = 0x22D0
+_PUBLIC: Final = 64
+"""Bytes of configuration space that an unprivileged reader gets (linux drivers/pci/pci-sysfs.c)."""
+_CAPABILITY: Final = 0x240
+"""Where the designated vendor-specific capability stands; any place above 0x100 would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRootPort:
+    """One root port, as its DVSEC describes it (nvidia-tegra410-pmu.rst)."""
+
+    segment: int
+    bus: int
+    port: int
+    complex: int
+    socket: int
+
+
+ROOT_PORTS: Final = tuple(
+    SimulatedRootPort(*row)
+    for row in (
+        (0x1, 0x00, 0, 0, 0),
+        (0x2, 0x80, 1, 1, 0),
+        (0x2, 0xA0, 2, 1, 0),
+        (0x2, 0xC0, 3, 1, 0),
+        (0x2, 0xE0, 4, 1, 0),
+        (0x3, 0x00, 0, 2, 0),
+        (0x4, 0x00, 0, 3, 0),
+        (0x5, 0x00, 0, 4, 0),
+        (0x5, 0x40, 1, 4, 0),
+        (0x5, 0xC0, 2, 4, 0),
+        (0x6, 0x00, 0, 5, 0),
+        (0x9, 0x00, 0, 0, 1),
+        (0xA, 0x80, 1, 1, 1),
+        (0xA, 0xA0, 2, 1, 1),
+        (0xA, 0xE0, 3, 1, 1),
+        (0xB, 0x00, 0, 2, 1),
+        (0xC, 0x00, 0, 3, 1),
+        (0xD, 0x00, 0, 4, 1),
+        (0xD, 0x40, 1, 4, 1),
+        (0xD, 0xC0, 2, 4, 1),
+        (0xE, 0x00, 0, 5, 1),
+    )
+)
+"""The reference map of a two-socket machine (docs/specs/nvidia.md 5)."""
+
+
+def configuration_space(port: SimulatedRootPort) -> bytes:
+    """4096 bytes: a type 1 header, the PCI Express capability, one advanced-error capability, the DVSEC."""
+    space = bytearray(4096)
+    struct.pack_into("<HH", space, 0x00, VENDOR, _DEVICE)
+    space[0x06] = 0x10  # status: has a capability list
+    space[0x0A], space[0x0B] = 0x04, 0x06  # class 0604: PCI-to-PCI bridge
+    space[0x0E] = 0x01  # header type 1
+    space[0x34] = 0x40  # first capability
+    struct.pack_into("<BBH", space, 0x40, 0x10, 0x00, 4 << 4 | 2)  # PCI Express, root port, version 2
+    struct.pack_into("<I", space, 0x4C, port.port << 24 | 0x045)  # link capabilities: port number in 31:24
+    struct.pack_into("<I", space, 0x100, 0x0001 | 2 << 16 | _CAPABILITY << 20)  # advanced error reporting, next
+    struct.pack_into("<I", space, _CAPABILITY, 0x0023 | 1 << 16)  # designated vendor-specific, last
+    struct.pack_into("<I", space, _CAPABILITY + 4, VENDOR | 0x14 << 20)
+    struct.pack_into("<H", space, _CAPABILITY + 8, 0x0004)
+    fields = (port.bus, port.segment, port.port, port.complex, port.socket)
+    space[_CAPABILITY + 0x0C : _CAPABILITY + 0x11] = bytes(fields)
+    return bytes(space)
+
+
+def _endpoint(port: SimulatedRootPort) -> tuple[str, dict[str, Node]]:
+    """The device below a root port: network adapters on the first root complex, drives on the others."""
+    vendor, device, kind = (0x15B3, 0x1023, 0x020000) if port.complex == 0 else (0x144D, 0xA826, 0x010802)
+    files: dict[str, Node] = {
+        "vendor": fixed(f"{vendor:#06x}"),
+        "device": fixed(f"{device:#06x}"),
+        "class": fixed(f"{kind:#08x}"),
+        "numa_node": fixed(port.socket),
+    }
+    return f"{port.segment:04x}:{port.bus + 1:02x}:00.0", files
+
+
+def root_ports(shape: MachineShape) -> Mapping[str, Node]:
+    """/sys/bus/pci/devices of a Tegra410 machine; empty elsewhere."""
+    if shape.nvidia != "t410":
+        return {}
+    found: dict[str, Node] = {}
+    for port in ROOT_PORTS:
+        if port.socket < shape.packages:
+            space = configuration_space(port)
+            below, files = _endpoint(port)
+            found[below] = folder(files)
+            found[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
+                {
+                    "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
+                    "vendor": fixed(f"{VENDOR:#06x}"),
+                    "device": fixed(f"{_DEVICE:#06x}"),
+                    "class": fixed("0x060400"),
+                    "numa_node": fixed(port.socket),
+                    below: folder(files),
+                }
+            )
+    return found

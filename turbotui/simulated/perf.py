@@ -1,0 +1,294 @@
+"""perf_event_open on a simulated machine: descriptors, groups, multiplexing, permissions, the read formats."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from turbotui.machine.host import HostError, PerfAttr, Privileges
+from turbotui.simulated.basis import Form
+from turbotui.simulated.model import Model
+from turbotui.simulated.perf_rules import (
+    CORE_TYPES,
+    refused_below,
+    refused_bits,
+    refused_by_pmu,
+    refused_cpu,
+)
+from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.pmus_core import RAW
+from turbotui.simulated.shapes import Isa
+
+_DISABLED = 1
+_ENABLED_TIME, _RUNNING_TIME, _ID, _GROUP, _LOST = 1, 2, 4, 8, 16
+_PMU_TYPE_SHIFT = 32
+"""Generic events carry a hybrid core PMU's type in the upper half (PERF_PMU_TYPE_SHIFT)."""
+
+
+class OpenEvent:
+    """One open counter."""
+
+    __slots__ = ("attr", "base", "counter", "group", "identity", "pmu", "total")
+
+    def __init__(self, attr: PerfAttr, pmu: SimulatedPmu, counter: SimulatedCounter, identity: int, now: float) -> None:
+        self.attr = attr
+        self.pmu = pmu
+        self.counter = counter
+        self.identity = identity
+        self.base = 0 if counter.absolute else int(counter.value(now))
+        self.total = 0.0
+        self.group: OpenGroup
+
+
+class OpenGroup:
+    """Counters that are scheduled together; `share` is the part of the time they run."""
+
+    __slots__ = ("cpu", "dead", "enabled", "members", "running", "share", "since", "stopped")
+
+    def __init__(self, cpu: int, now: float, stopped: bool) -> None:
+        self.cpu = cpu
+        self.members: list[OpenEvent] = []
+        self.since = now
+        self.enabled = 0.0
+        self.running = 0.0
+        self.share = 1.0
+        self.stopped = stopped
+        self.dead = False
+
+    @property
+    def hardware(self) -> SimulatedPmu | None:
+        """The one hardware PMU of the group."""
+        return next((event.pmu for event in self.members if event.pmu.context is not Context.SOFTWARE), None)
+
+    def accumulate(self, now: float) -> None:
+        """Add what was counted at the present share, before the share changes."""
+        passed = now - self.since
+        self.since = now
+        counting = not (self.stopped or self.dead)
+        self.enabled += passed if counting else 0.0
+        self.running += passed * self.share if counting else 0.0
+        for event in self.members:
+            if event.counter.absolute:
+                continue
+            value = int(event.counter.value(now))
+            event.total += (value - event.base) * self.share if counting else 0.0
+            event.base = value
+
+    def read(self, event: OpenEvent, now: float) -> tuple[int, int, list[OpenEvent], list[int]]:
+        """(enabled ns, running ns, events, values) for a read of `event`'s descriptor."""
+        passed = 0.0 if self.stopped or self.dead else now - self.since
+        events = self.members if event.attr.read_format & _GROUP else [event]
+        values = []
+        for member in events:
+            if member.counter.absolute:
+                values.append(int(member.counter.value(now)))
+            elif passed == 0.0:
+                values.append(int(member.total))
+            else:
+                values.append(int(member.total + (int(member.counter.value(now)) - member.base) * self.share))
+        enabled = round((self.enabled + passed) * 1e9)
+        running = round((self.running + passed * self.share) * 1e9)
+        return enabled, enabled if self.share == 1.0 and self.running == self.enabled else running, events, values
+
+
+def _refuse(number: int, what: str) -> None:
+    """Raise an errno, 0 for none."""
+    if number:
+        raise HostError(number, what)
+
+
+class PerfEvents:
+    """All perf descriptors of one simulated machine. The caller holds the model's lock."""
+
+    def __init__(self, model: Model, pmus: Iterable[SimulatedPmu]) -> None:
+        self._model = model
+        self.pmus = tuple(pmus)
+        self._by_type: Mapping[int, SimulatedPmu] = {pmu.type: pmu for pmu in self.pmus}
+        self._cores = [pmu for pmu in self.pmus if pmu.context is Context.CORE]
+        self._groups: defaultdict[tuple[str, int], list[OpenGroup]] = defaultdict(list)
+        self._next_identity = 1
+
+    def open(
+        self, attr: PerfAttr, pid: int, cpu: int, *, leader: OpenEvent | None, rights: Privileges, now: float
+    ) -> OpenEvent:
+        """Open one counter.
+
+        Raises:
+            HostError: as perf_event_open(2); docs/specs/perf.md 7.
+        """
+        what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
+        _refuse(refused_bits(attr, rights), what)
+        if pid > 0:
+            raise HostError(errno.ESRCH, what)  # the simulated machine has no tasks of ours
+        if (pid == -1 and cpu == -1) or cpu >= len(self._model.online):
+            raise HostError(errno.EINVAL, what)
+        if pid == 0:
+            pmu = self._pmu_for(attr, max(cpu, 0), what)
+            # this process runs beside the simulated machine; a PMU that has no tasks refuses each of them
+            raise HostError(errno.EINVAL if pmu.context is Context.UNCORE else errno.ESRCH, what)
+        if cpu < 0:
+            raise HostError(errno.EINVAL, what)
+        pmu = self._pmu_for(attr, cpu, what)
+        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
+        members = [] if leader is None else leader.group.members
+        _refuse(refused_below(pmu, attr, [(member.pmu, member.attr) for member in members]), what)
+        found = pmu.resolve(attr, cpu)
+        if isinstance(found, int):
+            raise HostError(found, what)
+        _refuse(refused_cpu(rights), what)
+        if not self._model.online[cpu]:
+            raise HostError(errno.ENODEV, what)
+        event = OpenEvent(attr, pmu, found, self._next_identity, now)
+        if leader is None:
+            group = OpenGroup(cpu, now, stopped=bool(attr.flags & _DISABLED))
+        else:
+            group = leader.group
+            self._check_group(group, leader, event, cpu, what)
+            group.accumulate(now)
+        group.members.append(event)
+        event.group = group
+        if pmu.counters and not self._fits(pmu, [event.counter for event in group.members]):
+            group.members.pop()
+            raise HostError(errno.EINVAL, what)
+        self._next_identity += 1
+        self._enter(group, now)
+        return event
+
+    def form(self, attr: PerfAttr, cpu: int) -> Form:
+        """The count of an event on a CPU as a form over the CPU's integrals; () where it has none.
+
+        Raises:
+            HostError: the CPU has no such event.
+        """
+        what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
+        found = self._pmu_for(attr, cpu, what).resolve(attr, cpu)
+        if isinstance(found, int):
+            raise HostError(found, what)
+        return found.form
+
+    def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
+        if attr.type in CORE_TYPES:
+            wanted = attr.config >> _PMU_TYPE_SHIFT if attr.type != RAW else 0
+            pmu = self._by_type.get(wanted) if wanted else self._unnamed_core(attr, cpu)
+            if pmu is None or pmu.context is not Context.CORE:
+                raise HostError(errno.ENOENT, what)
+        else:
+            found = self._by_type.get(attr.type)
+            if found is None:
+                raise HostError(errno.ENOENT, what)
+            pmu = found
+        if pmu.cpus is not None and cpu not in pmu.cpus:
+            raise HostError(errno.ENOENT if pmu.context is Context.CORE else errno.EINVAL, what)
+        return pmu
+
+    def _unnamed_core(self, attr: PerfAttr, cpu: int) -> SimulatedPmu | None:
+        """The core PMU of an event that names none: the first one, and for generic events else the CPU's own.
+
+        linux kernel/events/core.c, perf_init_event: PERF_TYPE_RAW belongs to the first core PMU of a hybrid; where that
+        PMU says ENOENT, the generic types are offered to every other one.
+        """
+        if attr.type == RAW or not self._cores:
+            return self._cores[0] if self._cores else None
+        fitting = (pmu for pmu in self._cores if pmu.cpus is None or cpu in pmu.cpus)
+        return next(fitting, self._cores[0])
+
+    def _check_group(self, group: OpenGroup, leader: OpenEvent, event: OpenEvent, cpu: int, what: str) -> None:
+        if group.members[0] is not leader or group.cpu != cpu:
+            raise HostError(errno.EINVAL, what)
+        if group.dead:
+            raise HostError(errno.ENODEV, what)
+        hardware = group.hardware
+        if event.pmu.context is not Context.SOFTWARE and hardware is not None and hardware is not event.pmu:
+            raise HostError(errno.EINVAL, what)
+
+    @staticmethod
+    def _demand(counters: Iterable[SimulatedCounter]) -> int:
+        """General counters needed: a fixed-purpose one serves the first who asks for it."""
+        taken: set[str] = set()
+        general = 0
+        for counter in counters:
+            if counter.fixed and counter.fixed not in taken:
+                taken.add(counter.fixed)
+            else:
+                general += counter.slots
+        return general
+
+    def _fits(self, pmu: SimulatedPmu, counters: list[SimulatedCounter]) -> bool:
+        return self._demand(counters) <= pmu.counters
+
+    def _enter(self, group: OpenGroup, now: float) -> None:
+        pmu = group.hardware
+        if pmu is None or not pmu.counters:
+            return
+        together = self._groups[pmu.name, group.cpu]
+        if group not in together:
+            together.append(group)
+        self._share_out(pmu, together, now)
+
+    def _share_out(self, pmu: SimulatedPmu, together: list[OpenGroup], now: float) -> None:
+        """The kernel rotates groups when they do not fit together: each then runs a part of the time."""
+        alive = [group for group in together if not (group.stopped or group.dead)]
+        wanted = self._demand(event.counter for group in alive for event in group.members)
+        share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
+        for group in alive:
+            # A group that uses only fixed counters never has to wait.
+            own = self._demand(event.counter for event in group.members)
+            mine = 1.0 if own == 0 else share
+            if mine != group.share:
+                group.accumulate(now)
+                group.share = mine
+
+    def read(self, event: OpenEvent, size: int, now: float) -> bytes:
+        """Read the descriptor: bytes in its read_format.
+
+        Raises:
+            HostError: ENOSPC, the buffer is too small for the group.
+        """
+        form = event.attr.read_format
+        enabled, running, events, values = event.group.read(event, now)
+        head = []
+        if form & _GROUP:
+            head.append(len(events))
+        times = ([enabled] if form & _ENABLED_TIME else []) + ([running] if form & _RUNNING_TIME else [])
+        body: list[int] = []
+        for member, value in zip(events, values, strict=True):
+            body.append(value & 0xFFFF_FFFF_FFFF_FFFF)
+            if not form & _GROUP:
+                body.extend(times)
+            if form & _ID:
+                body.append(member.identity)
+            if form & _LOST:
+                body.append(0)
+        words = head + times + body if form & _GROUP else body
+        if size < 8 * len(words):
+            raise HostError(errno.ENOSPC, "read of a perf counter")
+        return struct.pack(f"<{len(words)}Q", *words)
+
+    def close(self, event: OpenEvent, now: float) -> None:
+        """Close the counter; siblings of a closed leader go on counting on their own."""
+        group = event.group
+        pmu = group.hardware
+        if event in group.members:
+            group.accumulate(now)
+            group.members.remove(event)
+        if pmu is None or not pmu.counters:
+            return
+        together = self._groups[pmu.name, group.cpu]
+        if not group.members and group in together:
+            together.remove(group)
+        self._share_out(pmu, together, now)
+
+    def cpu_left(self, events: Iterable[OpenEvent], cpu: int, now: float) -> None:
+        """The CPU went offline: its counters keep their last value for good.
+
+        Those of an uncore PMU go on: the kernel moves them to another CPU (perf_pmu_migrate_context).
+        """
+        for event in events:
+            group = event.group
+            pmu = group.hardware
+            moved = pmu is not None and pmu.context is Context.UNCORE
+            if group.cpu == cpu and not group.dead and not moved:
+                group.accumulate(now)
+                group.dead = True

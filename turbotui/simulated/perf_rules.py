@@ -1,0 +1,130 @@
+"""What perf_event_open refuses before it looks for an event, and which events it refuses together.
+
+The order is the kernel's (kernel/events/core.c, Linux 6.18): the attribute's bits, the rights to kernel mode, the PMU
+and the event, the rights to a whole CPU. A plan that opens on a simulated machine would open on the real one, too.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.events.leaders import SLOTS, is_metric
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, PerfAttr, Privileges
+from turbotui.simulated.pmu import Context, SimulatedPmu
+from turbotui.simulated.pmus_core import EXCLUDE_KERNEL, EXCLUDE_USER, HARDWARE, HW_CACHE, RAW
+
+EXCLUDES: Final = 0b1111 << 4 | 0b11 << 19  # user, kernel, hv, idle; host, guest
+_KNOWN_FLAGS: Final = (1 << 38) - 1  # up to sigtrap; defer_callchain came after 6.18
+_LEADERS_FLAGS: Final = 0b11 << 2  # pinned, exclusive
+_INHERIT: Final = 1 << 1
+_EXCLUDE_IDLE: Final = 1 << 7
+_FREQUENCY: Final = 1 << 10
+_PRECISE_SHIFT: Final = 15
+_NAMESPACES: Final = 1 << 28
+_REMOVE_ON_EXEC: Final = 1 << 36
+_SIGTRAP: Final = 1 << 37
+_READ_FORMATS: Final = 0b11111  # enabled, running, id, group, lost
+_GROUP: Final = 8
+_SAMPLE_TYPES: Final = (1 << 25) - 1  # up to weight_struct
+_SAMPLE_TID: Final = 1 << 1
+_SAMPLE_READ: Final = 1 << 4
+_TARGET_FLAGS: Final = 0b1111  # no_group, output, pid_cgroup, cloexec
+_FASTEST: Final = 100_000  # Hz, kernel.perf_event_max_sample_rate
+_LARGEST_READ: Final = 16 * 1024  # bytes that a group read may be (perf_event_validate_size)
+_MOST_PRECISE: Final = 3
+_HARDWARE_EVENTS: Final = 10  # PERF_COUNT_HW_MAX
+
+_BITS: Final[tuple[tuple[Callable[[PerfAttr], bool], int], ...]] = (
+    # (what is wrong, errno), in the order of perf_event_open and perf_copy_attr
+    (lambda attr: attr.target_flags & ~_TARGET_FLAGS != 0, errno.EINVAL),
+    (lambda attr: attr.config4 != 0, errno.E2BIG),  # the structure of 6.18 ends with config3
+    (lambda attr: attr.flags & ~_KNOWN_FLAGS != 0, errno.EINVAL),
+    (lambda attr: attr.sample_type & ~_SAMPLE_TYPES != 0, errno.EINVAL),
+    (lambda attr: attr.read_format & ~_READ_FORMATS != 0, errno.EINVAL),
+    (lambda attr: bool(attr.flags & _SIGTRAP) and not attr.flags & _REMOVE_ON_EXEC, errno.EINVAL),
+)
+
+
+def refused_bits(attr: PerfAttr, rights: Privileges) -> int:
+    """The errno with which an attribute is refused on any PMU, 0 if it is not."""
+    for wrong, number in _BITS:
+        if wrong(attr):
+            return number
+    able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
+    level = _level(rights)
+    if level > 1 and not able and not attr.flags & EXCLUDE_KERNEL:
+        return errno.EACCES
+    if attr.flags & _NAMESPACES and not able:
+        return errno.EACCES
+    if attr.flags & _FREQUENCY:
+        return errno.EINVAL if attr.sample_period > _FASTEST else 0
+    return errno.EINVAL if attr.sample_period >> 63 else 0
+
+
+def refused_cpu(rights: Privileges) -> int:
+    """The errno with which a whole CPU is refused, 0 if it is not (Documentation/admin-guide/sysctl/kernel.rst)."""
+    able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
+    return errno.EACCES if _level(rights) > 0 and not able else 0
+
+
+def _level(rights: Privileges) -> int:
+    return 2 if rights.perf_paranoid is None else rights.perf_paranoid
+
+
+def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
+    """The errno with which a PMU refuses how an event shall be counted, 0 if it does not."""
+    sampled = attr.sample_period != 0
+    inherited_read = attr.flags & _INHERIT and attr.sample_type & _SAMPLE_READ
+    if inherited_read and not attr.sample_type & _SAMPLE_TID:
+        return errno.EINVAL
+    if pmu.context is Context.UNCORE or pmu.name == "msr":  # PERF_PMU_CAP_NO_EXCLUDE, and no interrupts
+        return errno.EINVAL if sampled or attr.flags & EXCLUDES else 0
+    if pmu.context is not Context.CORE:
+        return 0
+    if not pmu.modes and attr.flags & (EXCLUDE_USER | EXCLUDE_KERNEL):
+        return errno.EINVAL
+    if attr.type == HARDWARE and attr.config & 0xFFFF_FFFF >= _HARDWARE_EVENTS:
+        return errno.EINVAL
+    if not x86:
+        return errno.EOPNOTSUPP if attr.flags & _EXCLUDE_IDLE else 0  # drivers/perf/arm_pmuv3.c
+    precise = attr.flags >> _PRECISE_SHIFT & _MOST_PRECISE
+    if precise > int(pmu.files.get("caps/max_precise", "0")):
+        return errno.EOPNOTSUPP
+    return errno.EINVAL if precise and not sampled else 0  # arch/x86/events/core.c, x86_pmu_hw_config
+
+
+def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:
+    """The errno with which an event is refused in a group, 0 if it is not.
+
+    Args:
+        pmu: that counts it.
+        attr: of the event.
+        group: the members before it, the leader first; empty for a leader.
+    """
+    if pmu.context is Context.CORE and is_metric(attr.config) and attr.type not in (HARDWARE, HW_CACHE):
+        leads = group[0] if group else None
+        if attr.sample_period or leads is None or leads[0] is not pmu or not _is_slots(leads[1]):
+            return errno.EINVAL
+    if not group:
+        return 0
+    if attr.flags & _LEADERS_FLAGS:
+        return errno.EINVAL
+    attrs = [*(one for _pmu, one in group), attr]
+    if not any(one.read_format & _GROUP for one in attrs):
+        return 0
+    # each member's own format says how much room it takes in a read of the group
+    return errno.E2BIG if 16 + 8 + sum(_entry(one) for one in attrs) >= _LARGEST_READ else 0
+
+
+def _is_slots(attr: PerfAttr) -> bool:
+    return attr.config == SLOTS and attr.type not in (HARDWARE, HW_CACHE) and not attr.sample_period
+
+
+def _entry(attr: PerfAttr) -> int:
+    return 8 * (1 + (attr.read_format >> 2 & 1) + (attr.read_format >> 4 & 1))
+
+
+CORE_TYPES: Final = (HARDWARE, HW_CACHE, RAW)
+"""Types that a core PMU answers, whatever its own number is."""

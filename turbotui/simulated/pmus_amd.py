@@ -1,0 +1,115 @@
+"""The uncore PMUs of AMD servers: memory controllers, L3 slices, data fabric (linux arch/x86/events/amd/uncore.c).
+
+The driver names no events: events/ is not there, and whoever counts knows the codes (AMD PPR).
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+
+from turbotui.machine.host import PerfAttr
+from turbotui.simulated import basis as b
+from turbotui.simulated.events_common import counts
+from turbotui.simulated.model import Model
+from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
+from turbotui.simulated.shapes import Isa, MachineShape
+
+_CONTROLLERS = 12  # of a package with SP5
+_UMC_COUNTERS, _L3_COUNTERS, _DF_COUNTERS = 4, 6, 16
+_MEMORY_HZ = 3.0e9  # DDR5-6000: the controller's clock runs at half the transfers
+_LINE = 64.0
+_CLOCK, _CAS = 0x00, 0x0A  # perf's amdzen5/memory-controller.json
+_LOOKUP = 0x04  # perf's amdzen5/cache.json, Unit L3PMC
+_MISS, _ALL = 0x01, 0xFF
+
+
+def amd_names(shape: MachineShape) -> list[str]:
+    """Names of the PMUs; none on other machines."""
+    if shape.isa is not Isa.AMD or shape.hypervisor:
+        return []
+    return [*(f"amd_umc_{number}" for number in range(_CONTROLLERS * shape.packages)), "amd_l3", "amd_df"]
+
+
+def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """Every uncore PMU of the machine; none on other machines."""
+    names = amd_names(model.shape)
+    if not names:
+        return []
+    layout = model.layout
+    found = [
+        SimulatedPmu(
+            name=name,
+            type=types[name],
+            context=Context.UNCORE,
+            resolve=_controller(model, number // _CONTROLLERS),
+            formats={"event": "config:0-7", "rdwrmask": "config:8-9"},
+            readers=_first(model, (layout.package_cpus[number // _CONTROLLERS],)),
+            counters=_UMC_COUNTERS,
+        )
+        for number, name in enumerate(names[:-2])
+    ]
+    formats = {
+        "event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
+        "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57",
+    }  # fmt: skip
+    slices, packages = _first(model, layout.l3_cpus), _first(model, layout.package_cpus)
+    found.append(
+        SimulatedPmu(
+            "amd_l3", types["amd_l3"], Context.UNCORE, _slice(model), formats, readers=slices, counters=_L3_COUNTERS
+        )
+    )
+    fabric = {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"}
+    found.append(
+        SimulatedPmu(
+            "amd_df", types["amd_df"], Context.UNCORE, _nothing, fabric, readers=packages, counters=_DF_COUNTERS
+        )
+    )
+    return found
+
+
+def _first(model: Model, groups: tuple[tuple[int, ...], ...]) -> Callable[[], list[int]]:
+    def readers() -> list[int]:
+        found = (next((cpu for cpu in group if model.online[cpu]), None) for group in groups)
+        return [cpu for cpu in found if cpu is not None]
+
+    return readers
+
+
+def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
+    one = model.package[package]
+    part = 1.0 / _LINE / _CONTROLLERS
+    reads, writes = (b.PKG_READ_BYTES, part), (b.PKG_WRITTEN_BYTES, part)
+    forms: dict[int, b.Form] = {
+        _CLOCK: ((b.PKG_SECONDS, _MEMORY_HZ),),
+        _CAS: (reads, writes),
+        _CAS | 1 << 8: (reads,),
+        _CAS | 2 << 8: (writes,),
+    }
+
+    def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
+        form = forms.get(attr.config)
+        if form is None:
+            return errno.EINVAL
+        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+
+    return resolve
+
+
+def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        code, mask = attr.config & 0xFF, attr.config >> 8 & 0xFF
+        if code != _LOOKUP or mask not in (_MISS, _ALL):
+            return errno.EINVAL
+        places = model.layout.places
+        word = "llc-misses" if mask == _MISS else "llc-references"
+        around = model.layout.l3_cpus[places[cpu].l3]
+        parts = [(model.cpu[one], counts(model.shape.core_types[places[one].type])[word]) for one in around]
+        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in parts), slots=1)
+
+    return resolve
+
+
+def _nothing(_attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
+    """The fabric's events are many and undocumented in the kernel; the model counts none of them."""
+    return errno.EINVAL

@@ -1,0 +1,257 @@
+"""The x86 PMUs beside the core's: msr, cstate_core, cstate_pkg, power, memory controllers."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+
+from turbotui.machine.host import PerfAttr
+from turbotui.simulated import basis as b
+from turbotui.simulated.basis import Basis
+from turbotui.simulated.events_common import APERF, MPERF_SECONDS, counts
+from turbotui.simulated.layout import SimulatedCpu
+from turbotui.simulated.model import Model
+from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
+from turbotui.simulated.registers import SMI_COUNT, core_c1_seconds
+from turbotui.simulated.shapes import Isa
+
+_EVENT_64 = {"event": "config:0-63"}
+_EVENT_8 = {"event": "config:0-7"}
+_JOULE_SCALE = "2.3283064365386962890625e-10"
+"""2^-32: the power PMU counts in these parts of a joule (linux arch/x86/events/rapl.c)."""
+_MEBIBYTE_SCALE = "6.103515625e-5"
+"""64 / 2^20: memory controllers count cache lines (linux arch/x86/events/intel/uncore_snbep.c)."""
+_CHANNELS = 8
+_SUBCHANNELS = (0xAD, 0xAE, 0xAF, 0xDD)
+"""Granite Rapids, Sierra Forest, Clearwater Forest: their kernel names the subchannels apart (uncore_snbep.c)."""
+_FIRST_HALF = 0.6  # of a channel's traffic, on its first subchannel: unequal, so that one taken for both is seen
+
+Make = Callable[[SimulatedCpu], Value]
+
+
+def _first_cpus(model: Model, groups: tuple[tuple[int, ...], ...]) -> list[int]:
+    """The lowest online CPU of each group."""
+    online = model.online
+    found = (next((cpu for cpu in group if online[cpu]), None) for group in groups)
+    return [cpu for cpu in found if cpu is not None]
+
+
+def module_cpus(model: Model) -> tuple[tuple[int, ...], ...]:
+    """CPUs by module."""
+    layout = model.layout
+    return tuple(tuple(cpu for core in cores for cpu in layout.core_cpus[core]) for cores in layout.module_cores)
+
+
+def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, Make, EventFile]]) -> SimulatedPmu:
+    """A PMU whose configs are a short table."""
+    by_config = {config: make for config, make, _ in rows.values()}
+    snapshots = {config for config, _, file in rows.values() if file.snapshot}
+    software = name == "msr"
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        make = by_config.get(attr.config)
+        if make is None:
+            return errno.EINVAL
+        return SimulatedCounter(make(model.layout.places[cpu]), absolute=attr.config in snapshots)
+
+    readers: dict[str, Callable[[], list[int]]] = {
+        "cstate_core": lambda: _first_cpus(model, model.layout.core_cpus),
+        "power_core": lambda: _first_cpus(model, model.layout.core_cpus),
+        "cstate_module": lambda: _first_cpus(model, module_cpus(model)),
+        "cstate_pkg": lambda: _first_cpus(model, model.layout.package_cpus),
+        "power": lambda: _first_cpus(model, model.layout.package_cpus),
+    }
+    return SimulatedPmu(
+        name=name,
+        type=number,
+        context=Context.SOFTWARE if software else Context.UNCORE,
+        resolve=resolve,
+        formats=_EVENT_64 if software or name.startswith("cstate") else _EVENT_8,
+        events={event: file for event, (_, _, file) in rows.items()},
+        readers=readers.get(name),
+    )
+
+
+def msr_pmu(model: Model, number: int) -> SimulatedPmu:
+    """msr: TSC, APERF, MPERF and, by vendor, PPERF, SMI, IRPERF (linux arch/x86/events/msr.c)."""
+    shape = model.shape
+
+    def form(which: b.Form, factor: float = 1.0) -> Make:
+        def make(place: SimulatedCpu) -> Value:
+            one = model.cpu[place.cpu]
+            return lambda now: one.value(which, now) * factor
+
+        return make
+
+    def productive(place: SimulatedCpu) -> Value:
+        one = model.cpu[place.cpu]
+        which = counts(shape.core_types[place.type])["productive-cycles"]
+        return lambda now: one.value(which, now)
+
+    def retired(place: SimulatedCpu) -> Value:
+        one = model.cpu[place.cpu]
+        which = counts(shape.core_types[place.type])["instructions"]
+        return lambda now: one.value(which, now)
+
+    def margin(place: SimulatedCpu) -> Value:
+        return lambda now: float(int(shape.power.tj_max - model.core_celsius(place.core, now)))
+
+    rows: dict[str, tuple[int, Make, EventFile]] = {
+        "tsc": (0, lambda _place: lambda now: float(model.tsc(now)), EventFile("event=0x00"))
+    }
+    if not shape.hypervisor:
+        rows["aperf"] = (1, form(APERF), EventFile("event=0x01"))
+        rows["mperf"] = (2, form(MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
+        if shape.isa is Isa.INTEL:
+            rows["pperf"] = (3, productive, EventFile("event=0x03"))
+            rows["smi"] = (4, lambda _place: lambda _now: float(SMI_COUNT), EventFile("event=0x04"))
+            rows["cpu_thermal_margin"] = (7, margin, EventFile("event=0x07", "1", "C", snapshot=True))
+        else:
+            rows["irperf"] = (6, retired, EventFile("event=0x06"))
+    return _table(model, "msr", number, rows)
+
+
+def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """cstate_core and cstate_pkg (linux arch/x86/events/intel/cstate.c): the residency registers, at their rate."""
+    shape = model.shape
+    hertz = shape.reference_hz
+
+    def core(index: int) -> Make:
+        def make(place: SimulatedCpu) -> Value:
+            one = model.core[place.core]
+            small = shape.core_types[place.type].name in ("E", "LP")
+            if index == b.CORE_C6 and small:  # the E-cores' register includes C7
+                return lambda now: (one.at(b.CORE_C6, now) + one.at(b.CORE_C7, now)) * hertz
+            return lambda now: one.at(index, now) * hertz
+
+        return make
+
+    def package(index: int) -> Make:
+        def make(place: SimulatedCpu) -> Value:
+            one = model.package[place.package]
+            return lambda now: one.at(index, now) * hertz
+
+        return make
+
+    def c1(place: SimulatedCpu) -> Value:
+        return lambda now: core_c1_seconds(model, place, now) * hertz
+
+    core_rows: dict[int, tuple[int, Make]] = {1: (0, c1), 3: (1, core(b.CORE_C3)), 6: (2, core(b.CORE_C6))}
+    core_rows[7] = (3, core(b.CORE_C7))
+    package_rows = {
+        2: (0, package(b.PKG_C2)),
+        3: (1, package(b.PKG_C3)),
+        6: (2, package(b.PKG_C6)),
+        7: (3, package(b.PKG_C7)),
+        8: (4, package(b.PKG_C8)),
+        9: (5, package(b.PKG_C9)),
+        10: (6, package(b.PKG_C10)),
+    }
+    result: list[SimulatedPmu] = []
+    for name, table, states in (
+        ("cstate_core", core_rows, shape.cstate_core),
+        ("cstate_pkg", package_rows, shape.cstate_package),
+    ):
+        if states:
+            rows = {f"c{n}-residency": (*table[n], EventFile(f"event={table[n][0]:#04x}")) for n in states}
+            result.append(_table(model, name, types[name], rows))
+    if shape.module_register:
+
+        def module(place: SimulatedCpu) -> Value:
+            one = model.module[place.module]
+            return lambda now: one.at(0, now) * hertz
+
+        one_row = {"c6-residency": (0, module, EventFile("event=0x00"))}
+        result.append(_table(model, "cstate_module", types["cstate_module"], one_row))
+    return result
+
+
+def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """Power (and power_core on AMD): energy since the counter was opened, in 2^-32 J."""
+    shape = model.shape
+
+    def energy(pick: Callable[[SimulatedCpu], Basis], index: int) -> Make:
+        def make(place: SimulatedCpu) -> Value:
+            one = pick(place)
+            return lambda now: one.at(index, now) * 2.0**32
+
+        return make
+
+    def package(place: SimulatedCpu) -> Basis:
+        return model.package[place.package]
+
+    facts = {
+        "cores": (1, energy(package, b.PKG_CORES_JOULES)),
+        "pkg": (2, energy(package, b.PKG_JOULES)),
+        "ram": (3, energy(package, b.PKG_RAM_JOULES)),
+        "gpu": (4, energy(package, b.PKG_GPU_JOULES)),
+        "psys": (5, energy(lambda _place: model.system, b.SYS_JOULES)),
+    }
+    result: list[SimulatedPmu] = []
+    rows = {
+        f"energy-{domain}": (config, make, EventFile(f"event={config:#04x}", _JOULE_SCALE, "Joules"))
+        for domain, (config, make) in facts.items()
+        if domain in shape.domains
+    }
+    if rows:
+        result.append(_table(model, "power", types["power"], rows))
+    if "core" in shape.domains:
+        one = (1, energy(lambda place: model.core[place.core], b.CORE_JOULES))
+        per_core = {"energy-core": (*one, EventFile("event=0x01", _JOULE_SCALE, "Joules"))}
+        result.append(_table(model, "power_core", types["power_core"], per_core))
+    return result
+
+
+def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+    """uncore_imc_N of Intel servers, uncore_imc_free_running_0 of clients: lines read and written."""
+    shape = model.shape
+    if shape.isa is not Isa.INTEL:
+        return []
+    reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
+    channels = 1 if shape.client else _CHANNELS
+    part = 1.0 / 64.0 / channels
+    codes: dict[int, b.Form]
+    files: dict[str, EventFile]
+    if shape.client:
+        codes = {0x20FF: ((reads, part),), 0x30FF: ((writes, part),), 0x10FF: ((reads, part), (writes, part))}
+        files = {
+            "data_read": EventFile("event=0xff,umask=0x20", _MEBIBYTE_SCALE, "MiB"),
+            "data_write": EventFile("event=0xff,umask=0x30", _MEBIBYTE_SCALE, "MiB"),
+            "data_total": EventFile("event=0xff,umask=0x10", _MEBIBYTE_SCALE, "MiB"),
+        }
+    else:
+        halves = (("_sch0", 0, _FIRST_HALF), ("_sch1", 1, 1.0 - _FIRST_HALF))
+        names = halves if shape.model in _SUBCHANNELS else (("", 0, 1.0),)
+        # DDR5-4800: the controller's clock runs at 2.4 GHz.
+        codes, files = {0x0001: ((b.PKG_SECONDS, 2.4e9),)}, {"clockticks": EventFile("event=0x01")}
+        for suffix, number, share in names:
+            for way, mask, form in (("read", 0xCF, reads), ("write", 0xF0, writes)):
+                codes[mask << 8 | 5 + number] = ((form, part * share),)
+                text = f"event=0x0{5 + number},umask={mask:#x}"
+                files[f"cas_count_{way}{suffix}"] = EventFile(text, _MEBIBYTE_SCALE, "MiB")
+
+    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+        form = codes.get(attr.config)
+        if form is None:
+            return errno.EINVAL
+        one = model.package[model.layout.places[cpu].package]
+        return SimulatedCounter(lambda now: one.value(form, now), slots=1)
+
+    return [
+        SimulatedPmu(
+            name=name,
+            type=types[name],
+            context=Context.UNCORE,
+            resolve=resolve,
+            formats={"event": "config:0-7", "umask": "config:8-15"},
+            events=files,
+            readers=lambda: _first_cpus(model, model.layout.package_cpus),
+            counters=0 if shape.client else 4,
+        )
+        for name in memory_names(channels, shape.client)
+    ]
+
+
+def memory_names(channels: int, client: bool) -> list[str]:
+    """Names of the memory controllers' PMUs."""
+    return ["uncore_imc_free_running_0"] if client else [f"uncore_imc_{n}" for n in range(channels)]

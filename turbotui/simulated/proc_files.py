@@ -1,0 +1,227 @@
+"""/proc: stat, interrupts, softirqs, cpuinfo and the small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.kernel_counts import DEVICE, FORKS, INTERRUPTS, SOFTIRQS, SWITCHES, stat_forms
+from turbotui.simulated.layout import SimulatedCpu
+from turbotui.simulated.model import Model
+from turbotui.simulated.shapes import Isa
+from turbotui.simulated.tree import File, Node, fixed, folder
+
+_JIFFIES = 100
+"""USER_HZ: jiffies per second in /proc/stat (man 5 proc_stat)."""
+_DEVICE_ROWS = 48
+"""Queues of storage and network adapters; each CPU's interrupts arrive on one row."""
+
+
+class ProcFiles:
+    """Contents of /proc."""
+
+    def __init__(self, model: Model, paranoid: Mapping[str, int]) -> None:
+        self._model = model
+        self._shape = model.shape
+        self._stat = stat_forms(model.shape.hypervisor)
+        self._paranoid = paranoid
+        total = len(model.layout.places)
+        self._rows = min(_DEVICE_ROWS, max(2, total // 4))
+
+    def children(self) -> dict[str, Node]:
+        """Everything below /proc."""
+        shape = self._shape
+        return {
+            "stat": File(self._stat_text),
+            "interrupts": File(self._interrupts),
+            "softirqs": File(self._softirqs),
+            "cpuinfo": File(self._cpuinfo),
+            "loadavg": File(self._loadavg),
+            "uptime": File(self._uptime),
+            "meminfo": File(self._meminfo),
+            "version": fixed(f"Linux version {shape.kernel} (turbotui@simulated) #1 SMP PREEMPT_DYNAMIC"),
+            "cmdline": fixed("BOOT_IMAGE=/vmlinuz root=/dev/nvme0n1p2 ro quiet"),
+            "sys": folder(
+                {
+                    "kernel": folder(
+                        {
+                            "hostname": fixed(shape.name),
+                            "osrelease": fixed(shape.kernel),
+                            "perf_event_paranoid": File(lambda _now: f"{self._paranoid['level']}\n"),
+                            "perf_event_mlock_kb": fixed(516),
+                            "perf_event_max_sample_rate": fixed(100000),
+                            "nmi_watchdog": fixed(0),
+                            "kptr_restrict": fixed(0),
+                        }
+                    )
+                }
+            ),
+        }
+
+    def _up(self) -> list[int]:
+        return [cpu for cpu, online in enumerate(self._model.online) if online]
+
+    def _stat_text(self, now: float) -> str:
+        """Man 5 proc_stat. The totals include CPUs that are away, as the kernel's do."""
+        model = self._model
+        totals = [0] * len(self._stat)
+        lines = [""]
+        switches = forks = interrupts = 0.0
+        running = 1
+        for cpu, one in enumerate(model.cpu):
+            fields = [int(one.value(form, now) * _JIFFIES) for form in self._stat]
+            totals = [total + field for total, field in zip(totals, fields, strict=True)]
+            switches += one.value(SWITCHES, now)
+            forks += one.value(FORKS, now)
+            interrupts += one.value(DEVICE, now) + one.value(INTERRUPTS["LOC"], now)
+            if model.online[cpu]:
+                lines.append(f"cpu{cpu} {' '.join(map(str, fields))}")
+                running += sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) > 0.5
+        lines[0] = f"cpu  {' '.join(map(str, totals))}"
+        softirqs = dict.fromkeys(SOFTIRQS, 0)
+        for one in model.cpu:
+            for name, form in SOFTIRQS.items():
+                if form:
+                    softirqs[name] += int(one.value(form, now))
+        lines.append(f"intr {int(interrupts)}")
+        lines.append(f"ctxt {int(switches)}")
+        lines.append(f"btime {model.boot_ns // 10**9}")
+        lines.append(f"processes {int(forks) + 4096}")
+        lines.append(f"procs_running {running}")
+        lines.append("procs_blocked 0")
+        lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
+        return "\n".join(lines) + "\n"
+
+    def _interrupts(self, now: float) -> str:
+        """Kernel Documentation/filesystems/proc.rst; columns of width 10 behind a label as the kernel pads them."""
+        model, shape = self._model, self._shape
+        up = self._up()
+        width = max(3, len(str(24 + self._rows)))
+        lines = [" " * (width + 8) + "".join(f"CPU{cpu:<8d}" for cpu in up)]
+        served = [int(model.cpu[cpu].value(DEVICE, now)) for cpu in up]
+        zero = " " * 10 + "0"
+        for row in range(self._rows):
+            cells = [f"{served[n]:>11d}" if cpu % self._rows == row else zero for n, cpu in enumerate(up)]
+            lines.append(f"{24 + row:>{width}d}:{''.join(cells)}  {self._device(row)}")
+        if shape.isa is Isa.ARM:
+            lines.extend(self._arm_rows(up, now, width))
+            return "\n".join(lines) + "\n"
+        for name, words in _X86_ROWS:
+            form = INTERRUPTS.get(name)
+            if name == "TRM" and shape.isa is Isa.INTEL and not shape.hypervisor:
+                counts = [int(model.core[model.layout.places[cpu].core].at(b.CORE_THROTTLES, now)) for cpu in up]
+                text = "".join([f"{count:>11d}" for count in counts])
+            elif form is None or (shape.hypervisor and name in ("NMI", "PMI")):
+                text = zero * len(up)
+            else:
+                text = "".join([f"{int(model.cpu[cpu].value(form, now)):>11d}" for cpu in up])
+            lines.append(f"{name:>{width}s}:{text}   {words}")
+        for name in ("ERR", "MIS"):
+            lines.insert(-3, f"{name:>{width}s}: {0:>10d}")
+        return "\n".join(lines) + "\n"
+
+    def _device(self, row: int) -> str:
+        if self._shape.hypervisor:
+            return f"PCI-MSIX-0000:00:02.0   {row}-edge      virtio1-req.{row}"
+        if row % 2:
+            return f"PCI-MSIX-0000:3d:00.0   {row // 2 + 1}-edge      mlx5_comp{row // 2}@pci:0000:3d:00.0"
+        return f"PCI-MSIX-0000:01:00.0   {row // 2 + 1}-edge      nvme0q{row // 2 + 1}"
+
+    def _arm_rows(self, up: list[int], now: float, width: int) -> list[str]:
+        """The architected timer and the inter-processor interrupts of arm64."""
+        cpu_at = self._model.cpu
+
+        def row(label: str, counted: str | None, words: str) -> str:
+            if counted is None:
+                return f"{label:>{width}s}:{(' ' * 10 + '0') * len(up)}" + f"   {words}"
+            form = INTERRUPTS[counted]
+            return f"{label:>{width}s}:{''.join([f'{int(cpu_at[cpu].value(form, now)):>11d}' for cpu in up])}   {words}"
+
+        return [
+            row("11", "LOC", "GICv3  30 Level     arch_timer"),
+            row("12", "PMI", "GICv3  23 Level     arm-pmu"),
+            row("IPI0", "RES", "Rescheduling interrupts"),
+            row("IPI1", "CAL", "Function call interrupts"),
+            row("IPI2", None, "CPU stop interrupts"),
+            row("IPI3", None, "CPU stop (for crash dump) interrupts"),
+            row("IPI4", "TLB", "Timer broadcast interrupts"),
+            row("IPI5", "IWI", "IRQ work interrupts"),
+            f"{'Err':>{width}s}:          0",
+        ]
+
+    def _softirqs(self, now: float) -> str:
+        """Kernel Documentation/filesystems/proc.rst: one column for each possible CPU."""
+        cpus = self._model.cpu
+        lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
+        for name, form in SOFTIRQS.items():
+            cells = (
+                "".join([f" {int(one.value(form, now)):>10d}" for one in cpus]) if form else f" {0:>10d}" * len(cpus)
+            )
+            lines.append(f"{name:>12s}:{cells}")
+        return "\n".join(lines) + "\n"
+
+    def _cpuinfo(self, _now: float) -> str:
+        blocks = [self._cpuinfo_block(self._model.layout.places[cpu]) for cpu in self._up()]
+        return "\n".join(blocks)
+
+    def _cpuinfo_block(self, place: SimulatedCpu) -> str:
+        shape, layout = self._shape, self._model.layout
+        kind = shape.core_types[place.type]
+        if shape.isa is Isa.ARM:
+            return (
+                f"processor\t: {place.cpu}\nBogoMIPS\t: 2000.00\nFeatures\t: {shape.flags}\n"
+                f"CPU implementer\t: 0x{shape.family:02x}\nCPU architecture: 8\nCPU variant\t: 0x0\n"
+                f"CPU part\t: 0x{shape.model:03x}\nCPU revision\t: {shape.stepping}\n"
+            )
+        mhz = self._model.mhz[place.core]
+        siblings = len(layout.package_cpus[place.package])
+        return (
+            f"processor\t: {place.cpu}\nvendor_id\t: {shape.vendor}\ncpu family\t: {shape.family}\n"
+            f"model\t\t: {shape.model}\nmodel name\t: {shape.model_name}\nstepping\t: {shape.stepping}\n"
+            f"microcode\t: 0x{shape.microcode:x}\ncpu MHz\t\t: {mhz:.3f}\n"
+            f"cache size\t: {shape.l3_kib if shape.isa is Isa.INTEL else kind.l2} KB\n"
+            f"physical id\t: {place.package}\nsiblings\t: {siblings}\ncore id\t\t: {place.core_id}\n"
+            f"cpu cores\t: {shape.cores_per_package}\napicid\t\t: {place.apic}\ninitial apicid\t: {place.apic}\n"
+            f"fpu\t\t: yes\nfpu_exception\t: yes\ncpuid level\t: {35 if shape.isa is Isa.INTEL else 28}\nwp\t\t: yes\n"
+            f"flags\t\t: {shape.flags}\nbugs\t\t: spectre_v1 spectre_v2\n"
+            f"bogomips\t: {shape.tsc_hz / 5e5:.2f}\nclflush size\t: 64\ncache_alignment\t: 64\n"
+            "address sizes\t: 52 bits physical, 57 bits virtual\npower management:\n"
+        )
+
+    def _busy(self) -> float:
+        return sum(sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in self._model.cpu)
+
+    def _loadavg(self, _now: float) -> str:
+        busy = self._busy()
+        return f"{busy:.2f} {busy:.2f} {busy:.2f} {int(busy) + 1}/{len(self._model.cpu) * 12} 4711\n"
+
+    def _uptime(self, now: float) -> str:
+        idle = sum(one.value(self._stat[3], now) + one.at(b.CPU_IOWAIT, now) for one in self._model.cpu)
+        return f"{self._model.uptime + now:.2f} {idle:.2f}\n"
+
+    def _meminfo(self, _now: float) -> str:
+        total = self._shape.memory_gib << 20
+        return f"MemTotal:       {total} kB\nMemFree:        {total // 2} kB\nMemAvailable:   {total * 3 // 4} kB\n"
+
+
+_X86_ROWS = (
+    ("NMI", "Non-maskable interrupts"),
+    ("LOC", "Local timer interrupts"),
+    ("SPU", "Spurious interrupts"),
+    ("PMI", "Performance monitoring interrupts"),
+    ("IWI", "IRQ work interrupts"),
+    ("RTR", "APIC ICR read retries"),
+    ("RES", "Rescheduling interrupts"),
+    ("CAL", "Function call interrupts"),
+    ("TLB", "TLB shootdowns"),
+    ("TRM", "Thermal event interrupts"),
+    ("THR", "Threshold APIC interrupts"),
+    ("DFR", "Deferred Error APIC interrupts"),
+    ("MCE", "Machine check exceptions"),
+    ("MCP", "Machine check polls"),
+    ("HYP", "Hypervisor callback interrupts"),
+    ("PIN", "Posted-interrupt notification event"),
+    ("NPI", "Nested posted-interrupt event"),
+    ("PIW", "Posted-interrupt wakeup event"),
+)
+"""Rows of arch/x86/kernel/irq.c in its order; ERR and MIS stand before the posted interrupts."""

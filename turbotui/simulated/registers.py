@@ -1,0 +1,369 @@
+"""Model-specific registers of the simulated machines, one row each.
+
+All readers have one signature, whether or not a register needs all of it.
+"""
+# ruff: noqa: ARG001, ARG005
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.events_common import APERF, MPERF_SECONDS, c0_seconds
+from turbotui.simulated.layout import SimulatedCpu
+from turbotui.simulated.model import Model
+from turbotui.simulated.shapes import Isa, MachineShape
+
+Read: TypeAlias = Callable[[Model, SimulatedCpu, float], int]
+"""The register's value on a CPU at a machine time."""
+
+_WORD32: Final = 0xFFFF_FFFF
+_WORD64: Final = 0xFFFF_FFFF_FFFF_FFFF
+_POWER_UNIT: Final = 3
+"""RAPL power in 2^-3 W, time in 2^-10 s (Intel SDM vol. 4, MSR_RAPL_POWER_UNIT)."""
+_TIME_UNIT: Final = 10
+_POWER_LIMITS: Final = {"pl1": 10, "pl2": 11}
+"""Bits of the power limits in MSR_CORE_PERF_LIMIT_REASONS (Intel SDM vol. 4)."""
+SMI_COUNT: Final = 3
+"""System management interrupts since boot; none happen while one watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRegister:
+    """One address, and what reading it gives."""
+
+    address: int
+    name: str
+    read: Read
+
+
+def energy_unit(shape: MachineShape) -> float:
+    """Joules of one count of the RAPL energy registers."""
+    return 2.0**-shape.energy_unit
+
+
+def ram_unit(shape: MachineShape) -> float:
+    """Joules of one count of the DRAM energy register."""
+    return shape.ram_unit or energy_unit(shape)
+
+
+def psys_unit(shape: MachineShape) -> float:
+    """Joules of one count of the platform energy register."""
+    return shape.psys_unit or energy_unit(shape)
+
+
+def _constant(value: int) -> Read:
+    return lambda model, place, now: value
+
+
+def _core_ticks(*indexes: int) -> Read:
+    """Core residencies in reference ticks."""
+
+    def read(model: Model, place: SimulatedCpu, now: float) -> int:
+        one = model.core[place.core]
+        return int(sum(one.at(index, now) for index in indexes) * model.shape.reference_hz)
+
+    return read
+
+
+def _core_c6(model: Model, place: SimulatedCpu, now: float) -> int:
+    """Core C6; on Intel's E-cores the register includes C7 (docs/specs/turbostat.md 4, 0x3FD)."""
+    small = model.shape.core_types[place.type].name in ("E", "LP")
+    return _core_ticks(b.CORE_C6, b.CORE_C7)(model, place, now) if small else _core_ticks(b.CORE_C6)(model, place, now)
+
+
+def core_c1_seconds(model: Model, place: SimulatedCpu, now: float) -> float:
+    """Time this CPU was neither running nor its core in a deeper state."""
+    one, core = model.cpu[place.cpu], model.core[place.core]
+    running = one.value(c0_seconds(model.shape.core_types[place.type]), now)
+    deeper = core.at(b.CORE_C3, now) + core.at(b.CORE_C6, now) + core.at(b.CORE_C7, now)
+    return max(0.0, one.at(b.CPU_ONLINE, now) - running - deeper)
+
+
+def _package_ticks(index: int) -> Read:
+    return lambda model, place, now: int(model.package[place.package].at(index, now) * model.shape.reference_hz)
+
+
+def _energy(index: int, unit: Callable[[MachineShape], float]) -> Read:
+    def read(model: Model, place: SimulatedCpu, now: float) -> int:
+        return int(model.package[place.package].at(index, now) / unit(model.shape)) & _WORD32
+
+    return read
+
+
+def _psys(model: Model, place: SimulatedCpu, now: float) -> int:
+    return int(model.system.at(b.SYS_JOULES, now) / psys_unit(model.shape)) & _WORD32
+
+
+def _package_time(index: int) -> Read:
+    return lambda model, place, now: int(model.package[place.package].at(index, now) * 2**_TIME_UNIT) & _WORD32
+
+
+def _thermal(celsius: float, tj_max: int, hot: bool, logged: bool) -> int:
+    """IA32_THERM_STATUS: status 0, log 1, readout 22:16, resolution 30:27 of 1 degree, valid 31 (SDM vol. 3, 16.8)."""
+    below = min(127, max(0, int(tj_max - celsius)))
+    return int(hot) | int(logged) << 1 | below << 16 | 1 << 27 | 1 << 31
+
+
+def _core_thermal(model: Model, place: SimulatedCpu, now: float) -> int:
+    logged = model.core[place.core].at(b.CORE_THROTTLES, now) >= 1.0
+    celsius = model.core_celsius(place.core, now)
+    return _thermal(celsius, model.shape.power.tj_max, model.core_hot[place.core], logged)
+
+
+def _package_thermal(model: Model, place: SimulatedCpu, now: float) -> int:
+    state = model.state[place.package]
+    logged = model.package[place.package].at(b.PKG_THROTTLES, now) >= 1.0
+    limit = int(state.limit != "") << 10 | int(not state.logged.isdisjoint(_POWER_LIMITS)) << 11
+    return _thermal(model.package_celsius(place.package, now), model.shape.power.tj_max, state.hot, logged) | limit
+
+
+def _limit_reasons(model: Model, place: SimulatedCpu, now: float) -> int:
+    """MSR_CORE_PERF_LIMIT_REASONS: 1 thermal, 10 PL1, 11 PL2; logs 16 higher."""
+    state = model.state[place.package]
+    active = "heat" if state.hot else state.limit
+    return sum(int(reason == active) << bit | int(reason in state.logged) << bit + 16
+               for reason, bit in (("heat", 1), *_POWER_LIMITS.items()))
+
+
+def _bins(model: Model, place: SimulatedCpu, now: float) -> int:
+    pairs = model.shape.core_types[0].bins
+    filled = pairs + (pairs[-1],) * (8 - len(pairs))
+    if not model.shape.client:
+        return sum((mhz // 100) << 8 * n for n, (_, mhz) in enumerate(filled))
+    return sum(_ratio_for(pairs, n + 1) << 8 * n for n in range(8))
+
+
+def _ratio_for(pairs: tuple[tuple[int, int], ...], active: int) -> int:
+    return next((mhz for limit, mhz in pairs if active <= limit), pairs[-1][1]) // 100
+
+
+def _second_bins(model: Model, place: SimulatedCpu, now: float) -> int:
+    return sum(_ratio_for(model.shape.core_types[1].bins, n + 1) << 8 * n for n in range(8))
+
+
+def _bin_counts(model: Model, place: SimulatedCpu, now: float) -> int:
+    pairs = model.shape.core_types[0].bins
+    if model.shape.client:
+        return sum((n + 1) << 8 * n for n in range(8))
+    filled = pairs + (pairs[-1],) * (8 - len(pairs))
+    return sum(cores << 8 * n for n, (cores, _) in enumerate(filled))
+
+
+def _watts(power: float) -> int:
+    return round(power * 2**_POWER_UNIT) & 0x7FFF
+
+
+def _power_limit(model: Model, place: SimulatedCpu, now: float) -> int:
+    """PL1 with its window, PL2; both enabled and clamped, unlocked. Window: (1 + Z/4) * 2^Y time units."""
+    power = model.shape.power
+    exponent = max(0, int(power.tau * 2**_TIME_UNIT).bit_length() - 1)
+    first = _watts(power.tdp) | 1 << 15 | 1 << 16 | exponent << 17
+    second = _watts(power.pl2) | 1 << 15 | 1 << 16 | 3 << 17
+    return first | second << 32
+
+
+def _peak_limit(model: Model, place: SimulatedCpu, now: float) -> int:
+    """PL4 in bits 12:0, in eighths of a watt (Intel SDM vol. 4, MSR_VR_CURRENT_CONFIG)."""
+    return 912 if model.shape.client else min(0x1FFF, round(model.shape.power.pl2 * 1.5 * 2**_POWER_UNIT))
+
+
+def _power_info(model: Model, place: SimulatedCpu, now: float) -> int:
+    power = model.shape.power
+    return _watts(power.tdp) | _watts(power.tdp * 0.5) << 16 | _watts(power.tdp * 1.2) << 32
+
+
+def _capabilities(model: Model, place: SimulatedCpu, now: float) -> int:
+    kind = model.shape.core_types[place.type]
+    return kind.max_mhz // 100 | (kind.base_mhz // 100) << 8 | 8 << 16 | (kind.min_mhz // 100) << 24
+
+
+def _request(model: Model, place: SimulatedCpu, now: float) -> int:
+    kind = model.shape.core_types[place.type]
+    return kind.min_mhz // 100 | (kind.max_mhz // 100) << 8 | 0x80 << 24
+
+
+def _platform_info(model: Model, place: SimulatedCpu, now: float) -> int:
+    """MSR_PLATFORM_INFO: base ratio 15:8, programmable TCC offset 30, most efficient ratio 47:40."""
+    shape = model.shape
+    return (shape.reference_hz // 100_000_000) << 8 | 1 << 30 | (shape.core_types[0].min_mhz // 100) << 40
+
+
+def _uncore_ratio(model: Model, place: SimulatedCpu, now: float) -> int:
+    return int(model.package[place.package].rate[b.PKG_UNCORE_CYCLES] / 1e8) & 0x7F
+
+
+_EVERY_X86: Final = (
+    SimulatedRegister(0x10, "IA32_TIME_STAMP_COUNTER", lambda model, place, now: model.tsc(now)),
+    SimulatedRegister(
+        0xE7,
+        "IA32_MPERF",
+        lambda model, place, now: int(model.cpu[place.cpu].value(MPERF_SECONDS, now) * model.shape.reference_hz),
+    ),
+    SimulatedRegister(0xE8, "IA32_APERF", lambda model, place, now: int(model.cpu[place.cpu].value(APERF, now))),
+)
+
+_INTEL: Final = (
+    SimulatedRegister(0x17, "IA32_PLATFORM_ID", _constant(0)),
+    SimulatedRegister(0x34, "MSR_SMI_COUNT", _constant(SMI_COUNT)),
+    SimulatedRegister(0x3A, "IA32_FEATURE_CONTROL", _constant(0x5)),
+    SimulatedRegister(0x8B, "IA32_BIOS_SIGN_ID", lambda model, place, now: model.shape.microcode << 32),
+    SimulatedRegister(0xCE, "MSR_PLATFORM_INFO", _platform_info),
+    SimulatedRegister(
+        0xE2, "MSR_PKG_CST_CONFIG_CONTROL", lambda model, place, now: 0x8008 if model.shape.client else 0x8007
+    ),
+    SimulatedRegister(0x198, "IA32_PERF_STATUS", lambda model, place, now: int(model.mhz[place.core] // 100) << 8),
+    SimulatedRegister(0x19B, "IA32_THERM_INTERRUPT", _constant(0x3)),
+    SimulatedRegister(0x19C, "IA32_THERM_STATUS", _core_thermal),
+    SimulatedRegister(0x1A0, "IA32_MISC_ENABLE", _constant(0x0085_0089)),
+    SimulatedRegister(0x1A2, "MSR_TEMPERATURE_TARGET", lambda model, place, now: model.shape.power.tj_max << 16),
+    SimulatedRegister(0x1A4, "MSR_MISC_FEATURE_CONTROL", _constant(0)),
+    SimulatedRegister(0x1AA, "MSR_MISC_PWR_MGMT", _constant(0x0040_2000)),
+    SimulatedRegister(0x1AD, "MSR_TURBO_RATIO_LIMIT", _bins),
+    SimulatedRegister(0x1AE, "MSR_TURBO_RATIO_LIMIT1", _bin_counts),
+    SimulatedRegister(0x1B0, "IA32_ENERGY_PERF_BIAS", _constant(6)),
+    SimulatedRegister(0x1B1, "IA32_PACKAGE_THERM_STATUS", _package_thermal),
+    SimulatedRegister(0x1B2, "IA32_PACKAGE_THERM_INTERRUPT", _constant(0x3)),
+    SimulatedRegister(0x1FC, "MSR_POWER_CTL", _constant(0x2C_005D)),
+    SimulatedRegister(0x3F9, "MSR_PKG_C6_RESIDENCY", _package_ticks(b.PKG_C6)),
+    SimulatedRegister(0x3FD, "MSR_CORE_C6_RESIDENCY", _core_c6),
+    SimulatedRegister(0x601, "MSR_VR_CURRENT_CONFIG", _peak_limit),
+    SimulatedRegister(
+        0x606,
+        "MSR_RAPL_POWER_UNIT",
+        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    ),
+    SimulatedRegister(0x60A, "MSR_PKGC3_IRTL", _constant(0x884E)),
+    SimulatedRegister(0x60B, "MSR_PKGC6_IRTL", _constant(0x8876)),
+    SimulatedRegister(0x60C, "MSR_PKGC7_IRTL", _constant(0x8894)),
+    SimulatedRegister(0x60D, "MSR_PKG_C2_RESIDENCY", _package_ticks(b.PKG_C2)),
+    SimulatedRegister(0x610, "MSR_PKG_POWER_LIMIT", _power_limit),
+    SimulatedRegister(0x611, "MSR_PKG_ENERGY_STATUS", _energy(b.PKG_JOULES, energy_unit)),
+    SimulatedRegister(0x613, "MSR_PKG_PERF_STATUS", _package_time(b.PKG_LIMITED)),
+    SimulatedRegister(0x614, "MSR_PKG_POWER_INFO", _power_info),
+    SimulatedRegister(0x618, "MSR_DRAM_POWER_LIMIT", _constant(0)),
+    SimulatedRegister(0x619, "MSR_DRAM_ENERGY_STATUS", _energy(b.PKG_RAM_JOULES, ram_unit)),
+    SimulatedRegister(0x61B, "MSR_DRAM_PERF_STATUS", _constant(0)),
+    SimulatedRegister(0x620, "MSR_UNCORE_RATIO_LIMIT", _constant(0x0816)),
+    SimulatedRegister(0x621, "MSR_UNCORE_PERF_STATUS", _uncore_ratio),
+    SimulatedRegister(
+        0x648, "MSR_CONFIG_TDP_NOMINAL", lambda model, place, now: model.shape.core_types[0].base_mhz // 100
+    ),
+    SimulatedRegister(0x649, "MSR_CONFIG_TDP_LEVEL_1", _constant(0)),
+    SimulatedRegister(0x64A, "MSR_CONFIG_TDP_LEVEL_2", _constant(0)),
+    SimulatedRegister(0x64B, "MSR_CONFIG_TDP_CONTROL", _constant(0)),
+    SimulatedRegister(0x64C, "MSR_TURBO_ACTIVATION_RATIO", _constant(0)),
+    SimulatedRegister(0x64D, "MSR_PLATFORM_ENERGY_STATUS", _psys),
+    SimulatedRegister(
+        0x660,
+        "MSR_CORE_C1_RES",
+        lambda model, place, now: int(core_c1_seconds(model, place, now) * model.shape.reference_hz),
+    ),
+    SimulatedRegister(0x770, "IA32_PM_ENABLE", _constant(1)),
+    SimulatedRegister(0x771, "IA32_HWP_CAPABILITIES", _capabilities),
+    SimulatedRegister(0x772, "IA32_HWP_REQUEST_PKG", _constant(0x8000_FF01)),
+    SimulatedRegister(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
+    SimulatedRegister(0x774, "IA32_HWP_REQUEST", _request),
+    SimulatedRegister(0x777, "IA32_HWP_STATUS", _constant(0)),
+)
+
+_INTEL_SERVER: Final = (SimulatedRegister(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),)
+
+_SANDY_BRIDGE_SERVERS: Final = (0x2D, 0x3E)
+_BEFORE_SKYLAKE: Final = (*_SANDY_BRIDGE_SERVERS, 0x3F, 0x4F, 0x56)
+_OLDER_SERVERS: Final = (
+    # (models, registers): Intel SDM vol. 4, tables of the Xeon E5 to v4 and Xeon D
+    (_BEFORE_SKYLAKE, SimulatedRegister(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3))),
+    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7))),
+    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3))),
+    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7))),
+    (_SANDY_BRIDGE_SERVERS, SimulatedRegister(0x638, "MSR_PP0_POWER_LIMIT", _constant(0))),
+    (
+        _SANDY_BRIDGE_SERVERS,
+        SimulatedRegister(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit)),
+    ),
+    (_SANDY_BRIDGE_SERVERS, SimulatedRegister(0x63A, "MSR_PP0_POLICY", _constant(0))),
+    ((0x3F,), SimulatedRegister(0x1AF, "MSR_TURBO_RATIO_LIMIT2", _constant(0))),
+    ((0x3F,), SimulatedRegister(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _constant(0))),
+    ((0x3F,), SimulatedRegister(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0))),
+)
+
+_INTEL_CLIENT: Final = (
+    SimulatedRegister(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3)),
+    SimulatedRegister(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7)),
+    SimulatedRegister(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3)),
+    SimulatedRegister(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7)),
+    SimulatedRegister(0x630, "MSR_PKG_C8_RESIDENCY", _package_ticks(b.PKG_C8)),
+    SimulatedRegister(0x631, "MSR_PKG_C9_RESIDENCY", _package_ticks(b.PKG_C9)),
+    SimulatedRegister(0x632, "MSR_PKG_C10_RESIDENCY", _package_ticks(b.PKG_C10)),
+    SimulatedRegister(0x633, "MSR_PKGC8_IRTL", _constant(0x88FA)),
+    SimulatedRegister(0x634, "MSR_PKGC9_IRTL", _constant(0x894C)),
+    SimulatedRegister(0x635, "MSR_PKGC10_IRTL", _constant(0x8BF2)),
+    SimulatedRegister(0x638, "MSR_PP0_POWER_LIMIT", _constant(0)),
+    SimulatedRegister(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit)),
+    SimulatedRegister(0x63A, "MSR_PP0_POLICY", _constant(0)),
+    SimulatedRegister(0x640, "MSR_PP1_POWER_LIMIT", _constant(0)),
+    SimulatedRegister(0x641, "MSR_PP1_ENERGY_STATUS", _energy(b.PKG_GPU_JOULES, energy_unit)),
+    SimulatedRegister(0x642, "MSR_PP1_POLICY", _constant(0x10)),
+    SimulatedRegister(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", _package_ticks(b.PKG_WEIGHTED_C0)),
+    SimulatedRegister(0x659, "MSR_PKG_ANY_CORE_C0_RES", _package_ticks(b.PKG_ANY_C0)),
+    SimulatedRegister(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", _package_ticks(b.PKG_GPU_BUSY)),
+    SimulatedRegister(0x65B, "MSR_PKG_BOTH_CORE_GFXE_C0_RES", _package_ticks(b.PKG_CORE_AND_GPU_C0)),
+    SimulatedRegister(0x64F, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
+    SimulatedRegister(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
+    SimulatedRegister(0x6B0, "MSR_GFX_PERF_LIMIT_REASONS", _constant(0)),
+    SimulatedRegister(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0)),
+)
+
+_HYBRID: Final = (SimulatedRegister(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),)
+
+_MODULES: Final = (
+    SimulatedRegister(
+        0x664,
+        "MSR_MODULE_C6_RES_MS",
+        lambda model, place, now: int(model.module[place.module].at(0, now) * model.shape.reference_hz),
+    ),
+)
+
+_AMD: Final = (
+    SimulatedRegister(0x8B, "PATCH_LEVEL", lambda model, place, now: model.shape.microcode),
+    SimulatedRegister(
+        0xC001_0299,
+        "RAPL_PWR_UNIT",
+        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    ),
+    SimulatedRegister(
+        0xC001_029A,
+        "CORE_ENERGY_STAT",
+        lambda model, place, now: (
+            int(model.core[place.core].at(b.CORE_JOULES, now) / energy_unit(model.shape)) & _WORD32
+        ),
+    ),
+    SimulatedRegister(0xC001_029B, "PKG_ENERGY_STAT", _energy(b.PKG_JOULES, energy_unit)),
+    SimulatedRegister(
+        0xC001_0064,
+        "PSTATE_DEF0",
+        # Family 1Ah: frequency = 5 MHz * bits 11:0 (AMD PPR for family 1Ah, MSRC001_0064).
+        lambda model, place, now: 1 << 63 | model.shape.core_types[0].base_mhz // 5,
+    ),
+)
+
+
+def register_map(shape: MachineShape) -> Mapping[int, Read]:
+    """The registers a machine has, by address; empty where there is no MSR device."""
+    if shape.isa is Isa.ARM or shape.hypervisor:
+        return {}
+    rows = _EVERY_X86 + (_AMD if shape.isa is Isa.AMD else _INTEL)
+    if shape.isa is Isa.INTEL:
+        older = tuple(register for models, register in _OLDER_SERVERS if shape.model in models)
+        rows += _INTEL_CLIENT if shape.client else _INTEL_SERVER + older
+        rows += _HYBRID if shape.hybrid else ()
+        rows += _MODULES if shape.module_register else ()
+    return {row.address: row.read for row in rows}
+
+
+def encoded(value: int) -> bytes:
+    """A register as the msr device gives it: 8 bytes, little endian."""
+    return (value & _WORD64).to_bytes(8, "little")

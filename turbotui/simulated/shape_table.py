@@ -1,0 +1,240 @@
+"""The simulated machines. One row each; everything else follows from the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.simulated.cpu_flags import AMD_FLAGS, ARM_FLAGS, CLIENT_FLAGS, GUEST_FLAGS, SERVER_FLAGS
+from turbotui.simulated.programmes import GUEST, LAPTOP, SERVER
+from turbotui.simulated.shapes import Block, CoreType, IdleState, Isa, MachineShape, Power
+
+
+def _without(flags: str, *starts: str) -> str:
+    """A flags line without the instructions that a part does not have."""
+    return " ".join(flag for flag in flags.split() if not flag.startswith(starts))
+
+
+_POLL = IdleState("POLL", "CPUIDLE CORE POLL IDLE", 0, 0, 0, 4.0, above=0.0, below=0.3)
+
+# Latencies and residencies: linux drivers/idle/intel_idle.c, tables spr_cstates and mtl_l_cstates.
+_XEON_IDLE = (
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 1, 1, 1, 45.0, above=0.02, below=0.1),
+    IdleState("C1E", "MWAIT 0x01", 2, 4, 1, 160.0, above=0.03, below=0.06),
+    IdleState("C6", "MWAIT 0x20", 290, 800, 6, 3800.0, above=0.07),
+)
+_CLIENT_IDLE = (
+    _POLL,
+    IdleState("C1E", "MWAIT 0x01", 1, 1, 1, 90.0, above=0.02, below=0.12),
+    IdleState("C6", "MWAIT 0x20", 140, 420, 6, 900.0, above=0.05, below=0.05),
+    IdleState("C10", "MWAIT 0x60", 310, 930, 7, 4200.0, above=0.06),
+)
+_KABY_IDLE = (
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 2, 2, 1, 70.0, above=0.02, below=0.12),
+    IdleState("C1E", "MWAIT 0x01", 10, 20, 1, 160.0, above=0.03, below=0.08),
+    IdleState("C3", "MWAIT 0x10", 70, 100, 3, 420.0, above=0.05, below=0.06),
+    IdleState("C6", "MWAIT 0x20", 85, 200, 6, 900.0, above=0.05, below=0.05),
+    IdleState("C8", "MWAIT 0x40", 200, 800, 7, 4200.0, above=0.06),
+)
+_FOREST_IDLE = (
+    _POLL,
+    IdleState("C1", "MWAIT 0x00", 1, 1, 1, 45.0, above=0.02, below=0.1),
+    IdleState("C1E", "MWAIT 0x01", 2, 10, 1, 160.0, above=0.03, below=0.06),
+    IdleState("C6S", "MWAIT 0x22", 270, 700, 6, 3300.0, above=0.07),
+)
+_AMD_IDLE = (
+    _POLL,
+    IdleState("C1", "ACPI FFH MWAIT 0x0", 1, 2, 1, 120.0, above=0.02, below=0.1),
+    IdleState("C2", "ACPI IOPORT 0x814", 100, 200, 6, 3100.0, above=0.08),
+)
+_ARM_IDLE = (
+    IdleState("LPI-0", "LPI-0", 1, 1, 1, 150.0, above=0.0, below=0.1),
+    IdleState("LPI-1", "LPI-1", 150, 600, 6, 4000.0, above=0.07),
+)
+_GUEST_IDLE = (_POLL, IdleState("haltpoll idle", "haltpoll", 1, 1, 1, 1500.0))
+
+_GOLDEN_COVE = CoreType(
+    name="", threads=2, base_mhz=2000, min_mhz=800, max_mhz=3800,
+    bins=((20, 3800), (24, 3600), (28, 3500), (32, 3400), (40, 3300), (44, 3200), (48, 3100), (56, 3000)),
+    capacitance=2.0, volts_min=0.65, volts_per_ghz=0.11, leakage=0.6, ohms=2.2, ipc=1.0, vector_bits=512,
+    l1d=48, l1i=32, l2=2048, events="golden-cove", pmu="cpu", counters=8, fixed=4, idle=_XEON_IDLE,
+)  # fmt: skip
+_ZEN5 = CoreType(
+    name="", threads=2, base_mhz=2600, min_mhz=1500, max_mhz=4500,
+    bins=((24, 4500), (48, 4400), (72, 4300), (96, 4100)),
+    capacitance=1.1, volts_min=0.55, volts_per_ghz=0.10, leakage=0.3, ohms=3.1, ipc=1.1, vector_bits=512,
+    l1d=48, l1i=32, l2=1024, events="zen5", pmu="cpu", counters=6, fixed=0, idle=_AMD_IDLE,
+)  # fmt: skip
+_P_CORE = CoreType(
+    name="P", threads=2, base_mhz=1400, min_mhz=400, max_mhz=4800,
+    bins=((2, 4800), (3, 4600), (4, 4500), (6, 4300)),
+    capacitance=1.6, volts_min=0.55, volts_per_ghz=0.15, leakage=0.3, ohms=2.6, ipc=1.0, vector_bits=256,
+    l1d=48, l1i=64, l2=2048, events="redwood-cove", pmu="cpu_core", counters=8, fixed=4, idle=_CLIENT_IDLE,
+)  # fmt: skip
+_E_CORE = replace(
+    _P_CORE, name="E", threads=1, base_mhz=900, max_mhz=3800, bins=((8, 3800),), capacitance=0.6,
+    leakage=0.12, ohms=2.6, ipc=0.72, l1d=32, l2=2048, events="crestmont", pmu="cpu_atom", counters=8, fixed=3,
+    capacity=640,
+)  # fmt: skip
+_LP_CORE = replace(_E_CORE, name="LP", base_mhz=700, max_mhz=2500, bins=((2, 2500),), capacitance=0.5, capacity=420)
+_KABY_CORE = replace(
+    _P_CORE, name="", base_mhz=1800, max_mhz=4000, bins=((1, 4000), (2, 3900), (4, 3700)), l1d=32, l1i=32, l2=256,
+    events="skylake", pmu="cpu", counters=4, fixed=3, idle=_KABY_IDLE, ipc=0.75, capacitance=1.1,
+)  # fmt: skip
+_FOREST_CORE = replace(
+    _GOLDEN_COVE, threads=1, base_mhz=2200, max_mhz=3000, bins=((144, 3000),), capacitance=0.72, leakage=0.2, ipc=0.7,
+    vector_bits=256, l1d=32, l1i=64, l2=4096, events="sierra-forest", idle=_FOREST_IDLE,
+)  # fmt: skip
+_NEOVERSE_V2 = CoreType(
+    name="", threads=1, base_mhz=3100, min_mhz=81, max_mhz=3447, bins=((72, 3447),),
+    capacitance=0.75, volts_min=0.60, volts_per_ghz=0.08, leakage=0.35, ohms=2.4, ipc=1.15, vector_bits=128,
+    l1d=64, l1i=64, l2=1024, events="neoverse-v2", pmu="armv8_pmuv3_0", counters=6, fixed=1, idle=_ARM_IDLE,
+)  # fmt: skip
+_OLYMPUS = replace(
+    _NEOVERSE_V2, threads=2, base_mhz=3000, max_mhz=3700, bins=((88, 3700),), l1i=64, l2=2048, ipc=1.3,
+    capacitance=0.85, events="olympus",
+)  # fmt: skip
+_VCPU = CoreType(
+    name="", threads=1, base_mhz=2600, min_mhz=2600, max_mhz=2600, bins=((4, 2600),),
+    capacitance=1.0, volts_min=0.8, volts_per_ghz=0.0, leakage=0.3, ohms=2.0, ipc=1.0, vector_bits=512,
+    l1d=48, l1i=32, l2=1024, events="", pmu="", counters=0, fixed=0, idle=_GUEST_IDLE,
+)  # fmt: skip
+
+_XEON_POWER = Power(
+    tdp=350.0, pl2=420.0, tau=4.0, uncore=72.0, uncore_per_gbs=0.12, ram=11.0, ram_per_gbs=0.16, gpu=0.0,
+    platform=140.0, ambient=27.0, ohms=0.11, sink_tau=9.0, tj_max=96,
+)  # fmt: skip
+_LAPTOP_POWER = Power(
+    tdp=28.0, pl2=64.0, tau=16.0, uncore=1.9, uncore_per_gbs=0.05, ram=0.5, ram_per_gbs=0.045, gpu=6.0,
+    platform=3.4, ambient=25.0, ohms=1.9, sink_tau=4.0, tj_max=110,
+)  # fmt: skip
+_EPYC_POWER = replace(_XEON_POWER, tdp=400.0, pl2=500.0, uncore=98.0, ambient=26.0, ohms=0.095, tj_max=100)
+_GRACE_POWER = replace(_XEON_POWER, tdp=250.0, pl2=300.0, uncore=48.0, ohms=0.13, tj_max=104)
+_GUEST_POWER = replace(_XEON_POWER, tdp=100.0, pl2=100.0, uncore=1.0, tj_max=100)
+
+_SAPPHIRE = MachineShape(
+    name="sapphire-2s", summary="two-package Intel server, 2 x 56 cores, SMT 2, 224 CPUs", isa=Isa.INTEL,
+    vendor="GenuineIntel", family=6, model=0x8F, stepping=8, model_name="Intel(R) Xeon(R) Platinum 8480+ (simulated)",
+    microcode=0x2B000639, packages=2, nodes_per_package=1, siblings_last=True, l3_kib=107520,
+    tsc_hz=2_000_000_000, crystal=(2, 160, 25_000_000), core_types=(_GOLDEN_COVE,),
+    blocks=(Block(56, 0, 1, 56),), programme=SERVER, power=_XEON_POWER, step=0.1,
+    package_states=((2, 0.2), (6, 0.75)), domains=frozenset({"pkg", "ram", "psys"}),
+    psys_unit=1.0, cstate_core=(1, 6), cstate_package=(2, 6), driver="intel_pstate", governor="powersave",
+    governors="performance powersave", epp="balance_performance", idle_driver="intel_idle", flags=SERVER_FLAGS,
+    memory_gib=1024, memory_channels=8, memory_mts=4800,
+)  # fmt: skip
+_TURIN = MachineShape(
+    name="turin-2s", summary="two-package AMD server, 2 x 96 cores in 12 L3 slices, SMT 2, 384 CPUs", isa=Isa.AMD,
+    vendor="AuthenticAMD", family=26, model=0x02, stepping=1, model_name="AMD EPYC 9655 96-Core Processor (simulated)",
+    microcode=0xB002151, packages=2, nodes_per_package=1, siblings_last=True, l3_kib=32768,
+    tsc_hz=2_600_000_000, crystal=(0, 0, 0), core_types=(_ZEN5,), blocks=(Block(96, 0, 1, 8),),
+    programme=SERVER, power=_EPYC_POWER, step=0.1, domains=frozenset({"pkg", "core"}), energy_unit=16,
+    driver="amd-pstate-epp", governor="powersave", governors="performance powersave", epp="balance_performance",
+    idle_driver="acpi_idle", flags=AMD_FLAGS, memory_gib=1536,
+    memory_channels=12, memory_mts=6000,
+)  # fmt: skip
+_LAPTOP = MachineShape(
+    name="laptop", summary="hybrid Intel laptop: 6 P cores with SMT, 8 E, 2 LP-E, graphics, 22 CPUs", isa=Isa.INTEL,
+    vendor="GenuineIntel", family=6, model=0xAA, stepping=4, model_name="Intel(R) Core(TM) Ultra 7 155H (simulated)",
+    microcode=0x1F, packages=1, nodes_per_package=1, siblings_last=False, l3_kib=24576,
+    tsc_hz=2_995_200_000, base_hz=3_000_000_000, crystal=(2, 156, 38_400_000), core_types=(_P_CORE, _E_CORE, _LP_CORE),
+    blocks=(Block(6, 0, 1, 14, 0, 4), Block(8, 1, 4, 14, 32), Block(2, 2, 2, 0, 64)), programme=LAPTOP,
+    power=_LAPTOP_POWER, step=0.05,
+    package_states=((2, 0.14), (3, 0.05), (6, 0.2), (8, 0.24), (10, 0.3)),
+    domains=frozenset({"pkg", "cores", "gpu", "ram", "psys"}), cstate_core=(1, 6, 7), cstate_package=(2, 3, 6, 8, 10),
+    driver="intel_pstate", governor="powersave", governors="performance powersave", epp="balance_power",
+    idle_driver="intel_idle", flags=CLIENT_FLAGS, memory_gib=32,
+)  # fmt: skip
+_KABY = replace(
+    _LAPTOP, name="laptop-old", summary="Intel laptop of one kind of core, 4 with SMT, every C-state", model=0x8E,
+    stepping=10, model_name="Intel(R) Core(TM) i7-8550U CPU (simulated)", microcode=0xF6, l3_kib=8192,
+    # CPUID leaf 15H of this part does not name its crystal of 24 MHz.
+    tsc_hz=1_992_000_000, base_hz=2_000_000_000, crystal=(2, 166, 0), core_types=(_KABY_CORE,),
+    blocks=(Block(4, 0, 1, 4),), power=replace(_LAPTOP_POWER, tdp=15.0, pl2=44.0, tj_max=100, ohms=3.3),
+    package_states=((2, 0.1), (3, 0.06), (6, 0.12), (7, 0.08), (8, 0.2), (9, 0.1), (10, 0.28)),
+    cstate_core=(3, 6, 7), cstate_package=(2, 3, 6, 7, 8, 9, 10), siblings_last=True, memory_gib=16,
+    memory_channels=2, memory_mts=2400,
+)  # fmt: skip
+_ICELAKE = replace(
+    _SAPPHIRE, name="icelake-2s", summary="two-package Intel server with the fixed DRAM energy unit, 2 x 40 cores, "
+    "SMT 2, 160 CPUs", model=0x6A, stepping=6, model_name="Intel(R) Xeon(R) Platinum 8380 (simulated)",
+    microcode=0xD0003F5, l3_kib=61440, tsc_hz=2_300_000_000, crystal=(2, 184, 25_000_000),
+    core_types=(
+        replace(
+            _GOLDEN_COVE,
+            base_mhz=2300,
+            max_mhz=3400,
+            bins=((8, 3400), (16, 3300), (24, 3200), (32, 3100), (40, 3000)),
+            ipc=0.85,
+            l2=1280,
+            events="sunny-cove",
+        ),
+    ),
+    blocks=(Block(40, 0, 1, 40),), power=replace(_XEON_POWER, tdp=270.0, pl2=324.0),
+    # DRAM in 2^-16 J, whatever register 0x606 says; later servers follow the register again (linux rapl.c).
+    ram_unit=2.0**-16, psys_unit=0.0, domains=frozenset({"pkg", "ram"}), memory_mts=3200,
+    flags=_without(SERVER_FLAGS, "amx_", "avx512_bf16", "avx512_fp16"),
+)  # fmt: skip
+_FOREST = replace(
+    _SAPPHIRE, name="forest-1s", summary="Intel server of efficiency cores, 144 in modules of four, 144 CPUs",
+    model=0xAF, stepping=3, model_name="Intel(R) Xeon(R) 6780E (simulated)", microcode=0x3000341, packages=1,
+    tsc_hz=2_200_000_000, crystal=(2, 176, 25_000_000), l3_kib=110592, core_types=(_FOREST_CORE,),
+    blocks=(Block(144, 0, 4, 144),), power=replace(_XEON_POWER, tdp=330.0, pl2=400.0), module_register=True,
+    fabric_clusters=4,
+    psys_unit=0.0, memory_gib=512, memory_mts=6400, flags=_without(SERVER_FLAGS, "amx_", "avx512"),
+)  # fmt: skip
+_ARROW = replace(
+    _LAPTOP, name="laptop-arrow", summary="hybrid Intel laptop without SMT: 6 P, 8 E, 2 LP-E of their own PMU, 16 CPUs",
+    model=0xC5, stepping=2, model_name="Intel(R) Core(TM) Ultra 7 255H (simulated)", microcode=0x119,
+    core_types=(
+        replace(_P_CORE, threads=1, events="lion-cove", l2=3072),
+        replace(_E_CORE, events="skymont", l2=4096),
+        replace(_LP_CORE, pmu="cpu_lowpower"),
+    ),
+)  # fmt: skip
+_BIG = replace(
+    _SAPPHIRE, name="big-8s", summary="eight-package Intel server, 8 x 64 cores, SMT 2, 1024 CPUs", model=0xCF,
+    stepping=2, model_name="Intel(R) Xeon(R) Platinum 8592+ (simulated)", microcode=0x21000283, packages=8,
+    core_types=(
+        replace(
+            _GOLDEN_COVE,
+            base_mhz=1900,
+            max_mhz=3900,
+            bins=((8, 3900), (16, 3700), (24, 3500), (32, 3400), (40, 3300), (48, 3200), (56, 3000), (64, 2900)),
+        ),
+    ),
+    blocks=(Block(64, 0, 1, 64),), l3_kib=327680, tsc_hz=1_900_000_000, crystal=(2, 152, 25_000_000), step=0.25,
+    memory_gib=8192, memory_mts=5600,
+)  # fmt: skip
+_GRACE = MachineShape(
+    name="grace-2s", summary="two-package Arm server with NVIDIA's first uncore, 2 x 72 cores, 144 CPUs", isa=Isa.ARM,
+    vendor="ARM", family=0x41, model=0xD4F, stepping=0, model_name="Neoverse-V2", microcode=0, packages=2,
+    nodes_per_package=1, siblings_last=True, l3_kib=116736, tsc_hz=1_000_000_000, crystal=(0, 0, 0),
+    core_types=(_NEOVERSE_V2,), blocks=(Block(72, 0, 1, 72),), programme=SERVER, power=_GRACE_POWER, step=0.1,
+    driver="cppc_cpufreq", governor="ondemand", governors="conservative ondemand userspace powersave performance "
+    "schedutil", idle_driver="acpi_idle", nvidia="grace", flags=ARM_FLAGS, memory_gib=480,
+)  # fmt: skip
+_VERA = replace(
+    _GRACE, name="vera-2s", summary="two-package Arm server with the Tegra410 uncore, 2 x 88 cores, SMT 2, 352 CPUs",
+    family=0x4E, model=0x010, model_name="NVIDIA Olympus", core_types=(_OLYMPUS,), blocks=(Block(88, 0, 1, 88),),
+    l3_kib=166912, nvidia="t410", memory_gib=1536,
+)  # fmt: skip
+_GUEST = MachineShape(
+    name="guest", summary="virtual machine with 4 CPUs and almost no counters", isa=Isa.AMD,
+    vendor="AuthenticAMD", family=26, model=0x02, stepping=1, model_name="AMD EPYC (simulated)", microcode=0x1000065,
+    packages=1, nodes_per_package=1, siblings_last=True, l3_kib=32768, tsc_hz=2_600_000_000, crystal=(0, 0, 0),
+    core_types=(_VCPU,), blocks=(Block(4, 0, 1, 4),), programme=GUEST, power=_GUEST_POWER, step=0.05,
+    idle_driver="haltpoll", idle_governor="haltpoll", hypervisor=True, flags=GUEST_FLAGS, memory_gib=16,
+)  # fmt: skip
+
+SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(
+    {
+        shape.name: shape
+        for shape in (_SAPPHIRE, _ICELAKE, _TURIN, _LAPTOP, _ARROW, _KABY, _GRACE, _VERA, _FOREST, _BIG, _GUEST)
+    }
+)
+"""The simulated machines by the word that names them on the command line."""

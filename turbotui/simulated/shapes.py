@@ -1,0 +1,288 @@
+"""What a simulated machine is made of, as data. The table of machines is in `shape_table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from turbotui.simulated.workloads import WORKLOADS, Workload
+
+
+class Isa(Enum):
+    """Which family of registers and events a machine has."""
+
+    INTEL = "intel"
+    AMD = "amd"
+    ARM = "arm"
+
+
+@dataclass(frozen=True, slots=True)
+class IdleState:
+    """One cpuidle state.
+
+    Attributes:
+        name, description: as sysfs shows them.
+        latency_us, residency_us: exit latency and target residency.
+        depth: the hardware core state it asks for: 0 POLL, 1 C1, 3 C3, 6 C6, 7 C7.
+        mean_us: the average stay, which makes the usage count out of the time.
+        above, below: share of the entries that turned out too deep or too shallow.
+    """
+
+    name: str
+    description: str
+    latency_us: int
+    residency_us: int
+    depth: int
+    mean_us: float
+    above: float = 0.0
+    below: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CoreType:
+    """A kind of core.
+
+    Attributes:
+        name: "P", "E", "LP", or "" where there is one kind.
+        threads: SMT siblings of one core.
+        base_mhz, min_mhz, max_mhz: guaranteed, lowest and highest single-core frequency.
+        bins: (active cores in the package, highest MHz), ascending in cores.
+        capacitance: dynamic watts per V^2*GHz running dense code.
+        volts_min, volts_per_ghz: the voltage at min_mhz, and its slope.
+        leakage: watts of a powered core that does nothing; a core in C6 keeps a twelfth.
+        ohms: degrees of the core above the heat sink per watt.
+        ipc: throughput relative to the reference core of `workloads`.
+        vector_bits: width of `wide` floating-point instructions.
+        l1d, l1i, l2: cache sizes in KiB.
+        events: key of the core event table in `core_events`.
+        pmu: name of the core PMU.
+        counters, fixed: general and fixed-purpose counters for each CPU.
+        capacity: scheduler capacity (cpu_capacity), 1024 for the fastest.
+        works: what each kind of work does to counters. How time is booked, and the share of idle time booked as
+            iowait, are those of `WORKLOADS` whatever stands here.
+    """
+
+    name: str
+    threads: int
+    base_mhz: int
+    min_mhz: int
+    max_mhz: int
+    bins: tuple[tuple[int, int], ...]
+    capacitance: float
+    volts_min: float
+    volts_per_ghz: float
+    leakage: float
+    ohms: float
+    ipc: float
+    vector_bits: int
+    l1d: int
+    l1i: int
+    l2: int
+    events: str
+    pmu: str
+    counters: int
+    fixed: int
+    idle: tuple[IdleState, ...]
+    capacity: int = 1024
+    works: tuple[Workload, ...] = WORKLOADS
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A run of equal cores in every package.
+
+    Attributes:
+        cores: how many in one package.
+        type: index into `MachineShape.core_types`.
+        module: cores that share an L2 (1: none do).
+        l3: cores that share an L3 slice, 0 for cores without one; equal to `cores` when the package has one L3.
+        first_core_id, core_id_step: the core_id numbers sysfs gives.
+    """
+
+    cores: int
+    type: int
+    module: int
+    l3: int
+    first_core_id: int = 0
+    core_id_step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """The load of a CPU over time: runs at a level for a while, rests for a while, and again.
+
+    Attributes:
+        kind: index into the `works` of the core.
+        level, rest_level: (lowest, highest) utilisation while on and while resting.
+        on, rest: (shortest, longest) seconds.
+        both: the SMT sibling does the same, else it idles along.
+        share: of the cores, before rounding.
+    """
+
+    kind: int
+    level: tuple[float, float]
+    on: tuple[float, float]
+    rest_level: tuple[float, float]
+    rest: tuple[float, float]
+    both: bool
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPhase:
+    """Now and then all cores of a package work together: packages take turns `stagger` seconds apart."""
+
+    kind: int
+    level: float
+    first: float
+    every: float
+    length: float
+    stagger: float
+
+
+@dataclass(frozen=True, slots=True)
+class Programme:
+    """The load of a machine: roles dealt to cores, phases of whole packages, and one busy thread that wanders."""
+
+    roles: tuple[Role, ...]
+    phases: tuple[LoadPhase, ...]
+    hot_kind: int
+    hot_stay: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Power and heat of one package.
+
+    Attributes:
+        tdp: watts; also the default long-term limit PL1.
+        pl2: short-term limit in watts.
+        tau: time constant of PL1 in seconds.
+        uncore: watts of the rest of the package at rest.
+        uncore_per_gbs: more watts for each GB/s of memory traffic.
+        ram: watts of idle DRAM; `ram_per_gbs` more for traffic.
+        gpu: watts of busy graphics, 0 without.
+        platform: watts of the rest of the machine, for psys.
+        ambient: °C of the air.
+        ohms: degrees of the heat sink above the air per watt.
+        sink_tau: seconds of the heat sink.
+        tj_max: °C at which cores throttle.
+    """
+
+    tdp: float
+    pl2: float
+    tau: float
+    uncore: float
+    uncore_per_gbs: float
+    ram: float
+    ram_per_gbs: float
+    gpu: float
+    platform: float
+    ambient: float
+    ohms: float
+    sink_tau: float
+    tj_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineShape:
+    """One machine, as data.
+
+    Attributes:
+        name: what --machine takes.
+        summary: one line for people.
+        isa: register and event family.
+        vendor, family, model, stepping, model_name, microcode: as /proc/cpuinfo has them.
+        packages: how many, with `blocks` of cores in each.
+        nodes_per_package: NUMA nodes.
+        siblings_last: Linux numbers all first threads before the second ones (servers), else siblings are adjacent.
+        l3_kib: size of one L3 slice, 0 without.
+        tsc_hz: rate of the TSC (Arm: of the generic timer).
+        base_hz: rate of MPERF and of the residency counters where it is not the TSC's.
+        crystal: CPUID leaf 15H (denominator, numerator, crystal Hz).
+        package_states: (state number, share of the package's idle time) of package C-states.
+        step: seconds between two decisions of the model.
+        domains: RAPL domains: pkg cores gpu ram psys core.
+        energy_unit: exponent of the RAPL energy unit, 2^-n J.
+        cstate_core, cstate_package: residencies of the perf cstate_core and cstate_pkg PMUs.
+        module_register: the module C6 residency register and the cstate_module PMU are there.
+        fabric_clusters: uncore frequency domains in the newer uncoreNN layout; 0 for one folder for each package.
+        ram_unit, psys_unit: joules of one count of those RAPL registers where not the common unit.
+        driver, governor, epp: cpufreq's.
+        idle_driver, idle_governor: cpuidle's.
+        hypervisor: it is a guest.
+        nvidia: "t410", "grace" or "".
+        flags: the flags (Features) line of /proc/cpuinfo.
+        memory_gib: of all packages.
+        memory_channels: of each package, as its SMBIOS names them; 0 where it has no SMBIOS.
+        memory_mts: their speed in million transfers a second.
+    """
+
+    name: str
+    summary: str
+    isa: Isa
+    vendor: str
+    family: int
+    model: int
+    stepping: int
+    model_name: str
+    microcode: int
+    packages: int
+    nodes_per_package: int
+    siblings_last: bool
+    l3_kib: int
+    tsc_hz: int
+    crystal: tuple[int, int, int]
+    core_types: tuple[CoreType, ...]
+    blocks: tuple[Block, ...]
+    programme: Programme
+    power: Power
+    step: float
+    package_states: tuple[tuple[int, float], ...] = ()
+    domains: frozenset[str] = frozenset()
+    energy_unit: int = 14
+    cstate_core: tuple[int, ...] = ()
+    cstate_package: tuple[int, ...] = ()
+    module_register: bool = False
+    fabric_clusters: int = 0
+    driver: str = ""
+    governor: str = ""
+    governors: str = ""
+    epp: str = ""
+    idle_driver: str = ""
+    idle_governor: str = "menu"
+    hypervisor: bool = False
+    nvidia: str = ""
+    flags: str = ""
+    memory_gib: int = 64
+    memory_channels: int = 0
+    memory_mts: int = 0
+    kernel: str = "6.17.0-sim"
+    base_hz: int = 0
+    ram_unit: float = 0.0
+    psys_unit: float = 0.0
+
+    @property
+    def cpus(self) -> int:
+        """CPUs present."""
+        return self.packages * sum(block.cores * self.core_types[block.type].threads for block in self.blocks)
+
+    @property
+    def cores_per_package(self) -> int:
+        """Cores in one package."""
+        return sum(block.cores for block in self.blocks)
+
+    @property
+    def reference_hz(self) -> int:
+        """Rate of MPERF and of the residency counters: turbostat's TSC times tsc_tweak."""
+        return self.base_hz or self.tsc_hz
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether there is more than one kind of core."""
+        return len(self.core_types) > 1
+
+    @property
+    def client(self) -> bool:
+        """An Intel part with graphics, and the registers such parts have."""
+        return self.isa is Isa.INTEL and self.power.gpu > 0

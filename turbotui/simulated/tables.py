@@ -1,0 +1,83 @@
+"""What follows from a utilisation, tabulated once for every core type so that a step of the model stays cheap."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from turbotui.simulated.load import LEVELS
+from turbotui.simulated.shapes import CoreType
+from turbotui.simulated.workloads import LINE
+
+SMT_SHARE = 0.38
+"""Part of a thread's throughput that a busy sibling costs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleRow:
+    """How a CPU spends a second at one utilisation: share of each cpuidle state, of POLL, and of core-idle depths."""
+
+    states: tuple[float, ...]
+    poll: float
+    at_least_c3: float
+    at_least_c6: float
+    at_least_c7: float
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTable:
+    """Constants of a core type in the units of the model."""
+
+    idle: tuple[IdleRow, ...]
+    turbo: tuple[float, ...]
+    activity: tuple[float, ...]
+    bytes_per_work: tuple[float, ...]
+
+
+def idle_row(kind: CoreType, level: int) -> IdleRow:
+    """Split the idle time: the busier, the shallower."""
+    busy = level / LEVELS
+    idle = 1.0 - busy
+    polls = kind.idle[0].depth == 0
+    poll = 0.004 * idle * busy if polls else 0.0
+    rest = idle - poll
+    deep_states = [n for n, state in enumerate(kind.idle) if state.depth >= 3]
+    shallow_states = [n for n, state in enumerate(kind.idle) if state.depth == 1]
+    shares = [0.0] * len(kind.idle)
+    if polls:
+        shares[0] = poll
+    deep = rest * 0.965 * (1.0 - busy) ** 1.5 if deep_states else 0.0
+    for position, number in enumerate(reversed(deep_states)):
+        last = position == len(deep_states) - 1
+        shares[number] = deep if last else deep * 0.8
+        deep -= shares[number]
+    shallow = rest - sum(shares[number] for number in deep_states)
+    for position, number in enumerate(shallow_states):
+        last = position == len(shallow_states) - 1
+        shares[number] = shallow if last else shallow * 0.55
+        shallow -= shares[number]
+    return IdleRow(
+        states=tuple(shares),
+        poll=poll,
+        at_least_c3=sum(shares[number] for number in deep_states),
+        at_least_c6=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 6),
+        at_least_c7=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 7),
+    )
+
+
+@functools.cache
+def core_table(kind: CoreType, cores: int) -> CoreTable:
+    """The tables of one core type in a package of `cores` cores."""
+    turbo = [float(kind.max_mhz)]
+    turbo.extend(
+        float(next((mhz for limit, mhz in kind.bins if active <= limit), kind.bins[-1][1]))
+        for active in range(1, cores + 1)
+    )
+    return CoreTable(
+        idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)),
+        turbo=tuple(turbo),
+        activity=tuple(workload.activity for workload in kind.works),
+        bytes_per_work=tuple(
+            work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works
+        ),
+    )

@@ -1,0 +1,226 @@
+"""Tasks of a simulated machine: one process for each kind of work, with a thread on every CPU, and their exact counts.
+
+What a CPU does is kept by kind of work; a thread's counts are the parts of the CPU's counts that its kind makes. So
+the threads of a CPU together are the CPU, less what nobody does: polling and interrupts while idle. Threads change
+places as often as the model's CPUs count migrations: two of one kind at a time, for each leaves room for the other.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.perf_records import GroupReading, Named, Record, Sample
+from turbotui.machine.tasks.draining import Taken
+from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.machine.tasks.tracer import Closing
+from turbotui.simulated.basis import CPU_BUSY, KINDS, Form
+from turbotui.simulated.kernel_counts import SWITCHES
+from turbotui.simulated.threads import Threads, of_kind
+from turbotui.simulated.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from turbotui.simulated.model import Model
+    from turbotui.simulated.perf import PerfEvents
+
+FIRST_PID: Final = 10_000
+_STRIDE: Final = 10_000  # numbers of threads that a process has to give away
+_EVERY_NS: Final = 50_000_000  # of machine time between two samples of a thread
+_PAUSE: Final = 0.2  # seconds between two looks: the model keeps everything
+_RUN: Final[Form] = tuple((CPU_BUSY + kind, 1e9) for kind in range(KINDS))
+
+
+def process_of(kind: int) -> int:
+    """The process that does a kind of work."""
+    return FIRST_PID + kind * _STRIDE
+
+
+@dataclass(slots=True)
+class _Place:
+    """The work of one kind on one CPU.
+
+    Attributes:
+        kind, cpu: which.
+        forms: what its counters count, by the names of the set.
+        base, before: their values when watching began, and at the last sample since then.
+    """
+
+    kind: int
+    cpu: int
+    forms: tuple[Form, ...]
+    base: tuple[float, ...]
+    before: tuple[int, ...]
+
+
+class SimulatedTasks:
+    """Samples of simulated threads, as mode C gives them: counts of the CPU at the end of each thread's turn on it.
+
+    A `SampleReader`. Between two polls every thread of a CPU has one time slice, one after the other.
+
+    Args:
+        model: the machine; its lock is taken around every poll.
+        events: finds what an event counts.
+        choice: what is counted.
+        threads: which thread is where.
+    """
+
+    def __init__(self, model: Model, events: PerfEvents, choice: TaskSampling, threads: Threads) -> None:
+        self._model = model
+        self._events = events
+        self._places: list[_Place] = []
+        self._threads = threads
+        self._news: list[Record] = []
+        self._totals: dict[int, tuple[int, ...]] = {}
+        self._last_ns = -_EVERY_NS
+        self._stopped = False
+        self._resting = False
+        self._pending: list[Taken] = []
+        self.choice = choice
+        self.roots: Mapping[int, int] = {}
+        self.followed: frozenset[int] = frozenset()
+        self.damaged = 0
+        self.pause = _PAUSE
+
+    def add_process(self, pid: int, *, on_exec: bool = False) -> int:
+        """Follow one of the processes.
+
+        Raises:
+            MachineError: the model has no such process.
+        """
+        del on_exec
+        kind = next((kind for kind in range(KINDS) if process_of(kind) == pid), None)
+        if kind is None:
+            known = ", ".join(f"{process_of(kind)} ({WORKLOADS[kind].name})" for kind in range(KINDS))
+            raise MachineError(f"the simulated machine has no process {pid}; it has {known}")
+        return self._add((kind,))
+
+    def add_cpus(self, cgroup: str | None = None) -> None:
+        """Follow every process.
+
+        Raises:
+            MachineError: there are no control groups on a simulated machine.
+        """
+        if cgroup is not None:
+            raise MachineError("a simulated machine has no control groups")
+        self._add(range(KINDS))
+
+    def find_threads(self, pids: Iterable[int]) -> frozenset[int]:  # noqa: ARG002 - the protocol's
+        """No threads come or go."""
+        return frozenset()
+
+    def take(self) -> Iterator[list[Taken]]:
+        """A sample of every thread that ran since the last one; at most every 50 ms of machine time."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            now_ns = round(now * 1e9)
+            fresh = not self._resting and now_ns - self._last_ns >= _EVERY_NS
+            if self._stopped or not (fresh or self._pending):
+                return
+            found = self._sample(now, now_ns) if fresh else []
+        news, self._news = self._news, []
+        pending, self._pending = self._pending, []
+        yield [Taken(-1, tuple(news)), *pending, *found]
+
+    def rest(self) -> None:
+        """Samples until now are kept for `take`."""
+        with self._model.lock:
+            now = self._model.now()
+            if not self._resting:
+                self._pending += self._sample(now, round(now * 1e9))
+        self._resting = True
+
+    def wake(self) -> None:
+        """Counts go on where they stopped."""
+        with self._model.lock:
+            now = self._model.now()
+            for one in self._places:
+                basis = self._model.cpu[one.cpu]
+                counted = zip(one.forms, one.before, strict=True)
+                one.base = tuple(basis.value(form, now) - done for form, done in counted)
+            self._last_ns = round(now * 1e9)
+        self._resting = False
+
+    def stop(self) -> None:
+        """Nothing to stop: the model counts by itself, and `take` makes the last samples."""
+
+    def final_readings(self) -> list[Closing]:
+        """The counts at the last samples: samples and counters are one here."""
+        self._stopped = True
+        return [Closing(-1, cpu, self._reading(values)) for cpu, values in self._totals.items()]
+
+    def close(self) -> None:
+        """Nothing is open."""
+        self._places.clear()
+
+    def _add(self, kinds: Iterable[int]) -> int:
+        model = self._model
+        with model.lock:
+            now = model.now()
+            for kind in kinds:
+                self._threads.follow(kind, now)
+                for place in model.layout.places:
+                    forms = tuple(of_kind(form, kind) for form in self._forms(place.cpu))
+                    base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
+                    one = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
+                    self._places.append(one)
+                    self._news.append(Named(process_of(kind), self._tid(one), WORKLOADS[kind].name, 0))
+        self.followed = frozenset(map(self._tid, self._places))
+        return len(self._places)
+
+    def _forms(self, cpu: int) -> Sequence[Form]:
+        found: list[Form] = []
+        counters = iter(self.choice.on_cpu(cpu))
+        for name in self.choice.names:
+            if name == "switches":
+                found.append(SWITCHES)
+            elif name == "run":
+                found.append(_RUN)
+            else:
+                found.append(self._form(next(counters).attr, cpu))
+        return found
+
+    def _form(self, attr: PerfAttr, cpu: int) -> Form:
+        try:
+            return self._events.form(attr, cpu)
+        except HostError as error:
+            if error.errno == errno.ENOENT:
+                return ()  # another kind of core, which does not have the event
+            raise
+
+    def _sample(self, now: float, now_ns: int) -> list[Taken]:
+        turns: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
+        run = self.choice.names.index("run")
+        for one in self._places:
+            basis = self._model.cpu[one.cpu]
+            values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
+            if values[run] > one.before[run]:
+                more = tuple(new - old for new, old in zip(values, one.before, strict=True))
+                one.before = values
+                turns.setdefault(one.cpu, []).append((one, more))
+        self._last_ns = now_ns
+        found = [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
+        self._threads.move(now)
+        return found
+
+    def _tid(self, one: _Place) -> int:
+        return process_of(one.kind) + self._threads.owner(one.kind, one.cpu)
+
+    def _turns(self, cpu: int, turns: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
+        """One sample a turn, the last one now."""
+        run = self.choice.names.index("run")
+        left = sum(more[run] for _, more in turns)
+        total = self._totals.get(cpu, (0,) * len(self.choice.names))
+        for one, more in turns:
+            total = tuple(old + new for old, new in zip(total, more, strict=True))
+            left -= more[run]
+            yield Sample(0, process_of(one.kind), self._tid(one), now_ns - left, cpu, self._reading(total))
+        self._totals[cpu] = total
+
+    def _reading(self, values: tuple[int, ...]) -> GroupReading:
+        run = values[self.choice.names.index("run")]
+        return GroupReading(run, run, values)

@@ -1,0 +1,205 @@
+"""What really happened on a simulated machine: exact cumulative numbers, for tests to difference and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.events_common import APERF, c0_seconds, counts
+from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
+from turbotui.simulated.model import Model
+from turbotui.simulated.registers import core_c1_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTruth:
+    """One CPU, cumulative unless said otherwise.
+
+    Attributes:
+        seconds: machine time since the simulation began.
+        online_seconds: of which this CPU was online (since boot).
+        tsc: time stamp counter.
+        busy_seconds: running work.
+        c0_seconds: running work or polling.
+        aperf, mperf: cycles; `cycles` equals aperf.
+        idle_seconds: by cpuidle state.
+        c1_seconds, c3_seconds, c6_seconds, c7_seconds: of the CPU (C1) and its core.
+        core_joules: energy of the core.
+        throttles, throttled_seconds: of the core, for its temperature.
+        interrupts: of devices and the local timer and all other rows together.
+        switches, migrations: of tasks.
+        flops, bytes_loaded, bytes_stored: of the numerical work.
+        celsius, hertz: of the core at this instant.
+    """
+
+    seconds: float
+    online_seconds: float
+    tsc: int
+    busy_seconds: float
+    c0_seconds: float
+    aperf: float
+    mperf: float
+    cycles: float
+    instructions: float
+    idle_seconds: tuple[float, ...]
+    c1_seconds: float
+    c3_seconds: float
+    c6_seconds: float
+    c7_seconds: float
+    core_joules: float
+    throttles: float
+    throttled_seconds: float
+    interrupts: float
+    switches: float
+    migrations: float
+    l2_references: float
+    l2_misses: float
+    cache_references: float
+    cache_misses: float
+    branches: float
+    branch_misses: float
+    flops: float
+    bytes_loaded: float
+    bytes_stored: float
+    celsius: float
+    hertz: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackageTruth:
+    """One package, cumulative; temperature and limit at this instant. `states` has seconds by package C-state number.
+
+    `limit` is what holds the cores below what they want: "heat", "pl1", "pl2", or "".
+    """
+
+    seconds: float
+    joules: float
+    cores_joules: float
+    gpu_joules: float
+    ram_joules: float
+    states: Mapping[int, float]
+    read_bytes: float
+    written_bytes: float
+    io_read_bytes: float
+    io_written_bytes: float
+    throttles: float
+    throttled_seconds: float
+    limited_seconds: float
+    gpu_rc6_seconds: float
+    celsius: float
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTruth:
+    """The whole machine, cumulative."""
+
+    seconds: float
+    platform_joules: float
+    busy_seconds: float
+    instructions: float
+    switches: float
+    interrupts: float
+
+
+class Truth:
+    """The exact state behind a simulated machine, at the time of its clock."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._counts = [counts(kind) for kind in model.shape.core_types]
+
+    @property
+    def steps(self) -> int:
+        """Decisions the model has taken so far: what advancing the clock has cost."""
+        return self._model.steps
+
+    def truth(self, cpu: int) -> CpuTruth:
+        """One CPU."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            place = model.layout.places[cpu]
+            kind = model.shape.core_types[place.type]
+            one, core, known = model.cpu[cpu], model.core[place.core], self._counts[place.type]
+            running = one.value(c0_seconds(kind), now)
+            return CpuTruth(
+                seconds=now,
+                online_seconds=one.at(b.CPU_ONLINE, now),
+                tsc=model.tsc(now),
+                busy_seconds=one.value(BUSY, now),
+                c0_seconds=running,
+                aperf=one.value(APERF, now),
+                mperf=running * model.shape.reference_hz,
+                cycles=one.value(APERF, now),
+                instructions=one.value(known["instructions"], now),
+                idle_seconds=tuple(one.at(b.CPU_IDLE + n, now) for n in range(len(kind.idle))),
+                c1_seconds=core_c1_seconds(model, place, now),
+                c3_seconds=core.at(b.CORE_C3, now),
+                c6_seconds=core.at(b.CORE_C6, now),
+                c7_seconds=core.at(b.CORE_C7, now),
+                core_joules=core.at(b.CORE_JOULES, now),
+                throttles=core.at(b.CORE_THROTTLES, now),
+                throttled_seconds=core.at(b.CORE_THROTTLED, now),
+                interrupts=one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values()),
+                switches=one.value(SWITCHES, now),
+                migrations=one.value(MIGRATIONS, now),
+                l2_references=one.value(known["l2-references"], now),
+                l2_misses=one.value(known["l2-misses"], now),
+                cache_references=one.value(known["llc-references"], now),
+                cache_misses=one.value(known["llc-misses"], now),
+                branches=one.value(known["branches"], now),
+                branch_misses=one.value(known["branch-misses"], now),
+                flops=one.value(known["flops"], now),
+                bytes_loaded=one.value(known["load-bytes"], now),
+                bytes_stored=one.value(known["store-bytes"], now),
+                celsius=model.core_celsius(place.core, now),
+                hertz=model.mhz[place.core] * 1e6,
+            )
+
+    def package_truth(self, package: int) -> PackageTruth:
+        """One package."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            one = model.package[package]
+            states = {2: b.PKG_C2, 3: b.PKG_C3, 6: b.PKG_C6, 7: b.PKG_C7, 8: b.PKG_C8, 9: b.PKG_C9, 10: b.PKG_C10}
+            return PackageTruth(
+                seconds=now,
+                joules=one.at(b.PKG_JOULES, now),
+                cores_joules=one.at(b.PKG_CORES_JOULES, now),
+                gpu_joules=one.at(b.PKG_GPU_JOULES, now),
+                ram_joules=one.at(b.PKG_RAM_JOULES, now),
+                states={number: one.at(index, now) for number, index in states.items()},
+                read_bytes=one.at(b.PKG_READ_BYTES, now),
+                written_bytes=one.at(b.PKG_WRITTEN_BYTES, now),
+                io_read_bytes=one.at(b.PKG_IO_READ_BYTES, now),
+                io_written_bytes=one.at(b.PKG_IO_WRITTEN_BYTES, now),
+                throttles=one.at(b.PKG_THROTTLES, now),
+                throttled_seconds=one.at(b.PKG_THROTTLED, now),
+                limited_seconds=one.at(b.PKG_LIMITED, now),
+                gpu_rc6_seconds=one.at(b.PKG_GPU_RC6, now),
+                celsius=model.package_celsius(package, now),
+                limit="heat" if model.state[package].hot else model.state[package].limit,
+            )
+
+    def system_truth(self) -> SystemTruth:
+        """The whole machine."""
+        model = self._model
+        with model.lock:
+            now = model.now()
+            return SystemTruth(
+                seconds=now,
+                platform_joules=model.system.at(b.SYS_JOULES, now),
+                busy_seconds=sum(one.value(BUSY, now) for one in model.cpu),
+                instructions=sum(
+                    one.value(self._counts[place.type]["instructions"], now)
+                    for one, place in zip(model.cpu, model.layout.places, strict=True)
+                ),
+                switches=sum(one.value(SWITCHES, now) for one in model.cpu),
+                interrupts=sum(
+                    one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values())
+                    for one in model.cpu
+                ),
+            )

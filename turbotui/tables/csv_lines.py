@@ -1,0 +1,72 @@
+"""Comma-separated values (RFC 4180): one header, one line for each row and interval, every cell present.
+
+The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind (REAL, SIMULATED,
+RECORDED), kind of the row, and the words that name a row of this table. Empty is unknown. Where columns are estimated
+as a rule (sets of events that take turns) a last column, "estimated", names those that are, by semicolons.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.tables import AnyTable, measures
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.text import number_text
+
+HEADER = ("time", "seconds", "machine", "kind", "row")
+"""What stands before the words that name a row."""
+
+
+class CsvLines:
+    """The header comes again only where the columns changed."""
+
+    def __init__(self, *, marks: bool = False) -> None:
+        self._marks = marks
+        self._header: tuple[str, ...] = ()
+
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
+        """The rows of one interval, after the header if it is the first."""
+        columns = measures(table)
+        header = (*HEADER, *table.identity, *(column.title for column in columns),
+                  *(("estimated",) if self._marks else ()))
+        if header != self._header:
+            self._header = header
+            yield _line(header)
+        seconds = "" if envelope.seconds is None else f"{envelope.seconds:.6f}"
+        before = (envelope.time, seconds, envelope.machine, envelope.kind.value)
+        for row in table.rows:
+            identity = table.identify(row)
+            yield _line((*before, identity.kind, *(identity.names.get(name, "") for name in table.identity),
+                         *_cells(table, columns, row, marks=self._marks)))
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every line is whole."""
+        return iter(())
+
+
+def csv_text(envelope: Envelope, table: AnyTable) -> str:
+    """A table as a file, with a column that names what is estimated; lines end as the RFC has it."""
+    return "".join(f"{line}\r\n" for line in CsvLines(marks=True).lines(envelope, table))
+
+
+def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
+    cells = [(column, table.cell(column, row)) for column in columns]
+    yield from (_number(column, cell.value) for column, cell in cells)
+    if marks:  # no event has a semicolon in its name
+        yield ";".join(column.title for column, cell in cells if cell.estimated and cell.value is not None)
+
+
+def _number(column: Column[Any], value: Value) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else number_text(column, value)
+
+
+def _line(cells: Iterable[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()

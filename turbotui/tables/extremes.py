@@ -1,0 +1,64 @@
+"""Least, mean and greatest of every number over a run, printed at its end for people and for grep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import HistoryRing
+from turbotui.tables.layout import Layout
+from turbotui.tables.text import UNKNOWN, format_cell
+
+_HEAD = ("row", "column", "unit", "min", "mean", "max", "intervals")
+_LEFT = 3
+"""Words stand to the left, numbers to the right."""
+
+
+class Extremes:
+    """Takes every interval, and tells at the end what was seen.
+
+    The mean is that of the intervals, each counted once however long it was. An interval in which a number was unknown
+    is not counted for it.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._columns = [column for column in layout.measures if column.decimals >= 0 and not column.hexadecimal]
+        self._layout = layout
+        self._seen: dict[RowId, dict[str, HistoryRing]] = {}
+        self._names: dict[RowId, str] = {SYSTEM_ROW: UNKNOWN}
+        self._intervals = 0
+        self._seconds = 0.0
+
+    def take(self, frame: Frame) -> None:
+        """One interval."""
+        self._intervals += 1
+        self._seconds += frame.seconds or 0.0
+        for row in (SYSTEM_ROW, *self._layout.row_ids(frame)):
+            if row not in self._names:
+                self._names[row] = f"cpu{row.key[0]}"  # every row below the summary is a CPU
+            rings = self._seen.setdefault(row, {})
+            for column in self._columns:
+                value = frame.cell(column, row)
+                if value is not None and not isinstance(value, str):
+                    rings.setdefault(column.id, HistoryRing(1)).push(value)
+
+    def lines(self) -> Iterator[str]:
+        """A line that says over what, a header, and one line for each row and column that was ever known."""
+        label = f", {self._layout.label}: nothing here was measured" if self._layout.label else ""
+        yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
+        rows = [_HEAD, *(
+            (self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
+            for row, rings in self._seen.items() for column in self._columns if column.id in rings
+        )]
+        widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
+        for cells in rows:
+            placed = (cell.ljust(width) if at < _LEFT else cell.rjust(width)
+                      for at, (cell, width) in enumerate(zip(cells, widths, strict=True)))
+            yield "  ".join(placed).rstrip()
+
+
+def _numbers(column: CounterColumn, ring: HistoryRing) -> tuple[str, str, str, str]:
+    low, mean, high = (format_cell(column, number) for number in (ring.low, ring.mean, ring.high))
+    return low, mean, high, str(ring.count)

@@ -1,0 +1,37 @@
+"""Formats of the CPU table: turbostat's own layout, or any format that knows tables, each loaded where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from turbotui.tables.formats import TEXT, make_format
+
+if TYPE_CHECKING:  # text is most often asked for, and needs no table
+    from turbotui.sampling.frame import Frame
+    from turbotui.tables.layout import Layout
+
+
+class FrameFormat(Protocol):
+    """One way to write frames. It may keep state from one frame to the next."""
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """One interval, as lines without their ends."""
+
+    def end(self) -> Iterator[str]:
+        """The lines after the last interval."""
+
+
+def make_frame_format(name: str, layout: Layout, intervals: int | None = 1, *, marks: bool = False) -> FrameFormat:
+    """A format for the frames of one run: turbostat's own layout for `TEXT`, else see `formats.make_format`.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if name == TEXT:
+        from turbotui.tables.turbostat_text import TurbostatText  # noqa: PLC0415 - only where it is used
+
+        return TurbostatText(layout)
+    from turbotui.tables.frame_table import TableOfFrames  # noqa: PLC0415 - only where it is used
+
+    return TableOfFrames(layout, make_format(name, intervals, marks=marks))

@@ -1,0 +1,93 @@
+"""The CPU table: rows of a frame and columns of the catalog as a `Table`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from turbotui.quantities.columns import CounterColumn, Value
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.tables import Cell, Identity
+from turbotui.sampling.frame import Frame
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Format
+from turbotui.tables.layout import PLACES, Layout, place_of
+
+NAME = "cpus"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """The machine's row and the rows of a layout, or the rows chosen, over the interval of a frame."""
+
+    frame: Frame
+    layout: Layout
+    chosen: tuple[RowId, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """See `tables.Table.name`."""
+        return NAME
+
+    @property
+    def identity(self) -> Sequence[str]:
+        """See `tables.Table.identity`: the levels of the topology, by the ids of sysfs."""
+        return tuple(scope.value for scope in PLACES)
+
+    @property
+    def columns(self) -> Sequence[CounterColumn]:
+        """See `tables.Table.columns`."""
+        return self.layout.columns
+
+    @property
+    def rows(self) -> Sequence[RowId]:
+        """See `tables.Table.rows`."""
+        return (SYSTEM_ROW, *self.layout.row_ids(self.frame)) if self.chosen is None else self.chosen
+
+    def identify(self, row: RowId) -> Identity:
+        """See `tables.Table.identify`."""
+        return Identity(row.scope.value, place_of(self.frame, row))
+
+    def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        """See `tables.Table.values`."""
+        return self.frame.cells(column, rows)
+
+    def cell(self, column: CounterColumn, row: RowId) -> Cell:
+        """See `tables.Table.cell`. The machine has no place in itself."""
+        frame = self.frame
+        value = None if column.identity and row is SYSTEM_ROW else frame.cell(column, row)
+        if value is None:
+            return Cell(None, frame.why(column, row), estimated=frame.estimated(column, row),
+                        partial=frame.partial(column, row))
+        return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row))
+
+    def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
+        """See `tables.Table.own_rows`: those of the column's own level."""
+        whole = column.whole_only or column.scope is Scope.SYSTEM or self.layout.summary_only
+        return (SYSTEM_ROW,) if whole else self.frame.rows(column.scope)
+
+    def formula(self, column: CounterColumn) -> str:
+        """See `tables.Table.formula`."""
+        return formula_of(column)
+
+
+def envelope_of(frame: Frame, layout: Layout) -> Envelope:
+    """The envelope of an interval of the CPU table."""
+    return Envelope(layout.machine, layout.kind, frame.newer.wall_ns, frame.seconds, layout.said)
+
+
+class TableOfFrames:
+    """Frames in a format that knows tables."""
+
+    def __init__(self, layout: Layout, written: Format) -> None:
+        self._layout = layout
+        self._format = written
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """See `frame_formats.FrameFormat.lines`."""
+        yield from self._format.lines(envelope_of(frame, self._layout), FrameTable(frame, self._layout))
+
+    def end(self) -> Iterator[str]:
+        """See `frame_formats.FrameFormat.end`."""
+        yield from self._format.end()

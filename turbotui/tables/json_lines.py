@@ -1,0 +1,66 @@
+"""One JSON object a line for each table and interval, with units and formulas, and a reason for every null.
+
+The schema is docs/table.schema.json; every verb writes this object and no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turbotui import __version__
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import AnyTable, measures
+from turbotui.tables.envelope import Envelope
+from turbotui.untrusted import json_text
+
+
+class JsonLines:
+    """Rows carry `values`, and `why` with a sentence for each value that is null.
+
+    `disputed` has a sentence for each value that another counter contradicts, `estimated` and `partial` the names of
+    those columns.
+    """
+
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
+        """One line."""
+        columns = measures(table)
+        report: dict[str, object] = {
+            "turbotui": __version__,
+            "machine": envelope.machine,
+            "kind": envelope.kind.value,
+            "time": envelope.time,
+            "seconds": envelope.seconds,
+            "table": table.name,
+            "columns": [_described(table, column) for column in columns],
+            "rows": [_row(table, row) for row in table.rows],
+        }
+        if envelope.facts:
+            report["facts"] = dict(envelope.facts)
+        if envelope.notes:
+            report["notes"] = list(envelope.notes)
+        yield json_text(report, compact=True)
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every line is whole."""
+        return iter(())
+
+
+def _described(table: AnyTable, column: Column[Any]) -> dict[str, str]:
+    formula = table.formula(column)
+    return {"id": column.id, "unit": column.unit, **({"formula": formula} if formula else {})}
+
+
+def _row(table: AnyTable, row: Any) -> dict[str, object]:
+    identity = table.identify(row)
+    cells = {column.id: table.cell(column, row) for column in measures(table)}
+    found: dict[str, object] = {"row": identity.kind, **identity.names,
+                                "values": {name: cell.value for name, cell in cells.items()}}
+    marks: dict[str, object] = {
+        "why": {name: cell.why.sentence() for name, cell in cells.items()
+                if cell.value is None and cell.why is not None},
+        "disputed": {name: "; ".join(cell.disputed) for name, cell in cells.items() if cell.disputed},
+        "estimated": [name for name, cell in cells.items() if cell.estimated],
+        "partial": [name for name, cell in cells.items() if cell.partial],
+    }
+    return found | {word: mark for word, mark in marks.items() if mark}

@@ -1,0 +1,94 @@
+"""A table for people: aligned, every cell present, with marks.
+
+`-` is what is unknown, `~` stands after what is estimated, `?` after what another counter contradicts, `*` after a sum
+that lacks a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import AnyTable, Cell
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.text import format_cell
+
+_GAP = "  "
+ESTIMATED = "~"
+"""Stands after a number whose counter ran only a part of the interval."""
+DISPUTED = "?"
+"""Stands after a number that another counter contradicts."""
+PARTIAL = "*"
+"""Stands after a sum that lacks a part."""
+
+
+class TableText:
+    """A line with the table's name, time and length of the interval, then the table. Columns never become narrower.
+
+    Args:
+        headed: whether the first line is written.
+        room: characters of a line; columns of the least priority that do not fit are left out, and a last line names
+            them. None: lines are as long as the table is wide.
+    """
+
+    def __init__(self, *, headed: bool = True, room: int | None = None) -> None:
+        self._headed = headed
+        self._room = room
+        self._widths: dict[str, int] = {}
+
+    def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
+        """The first line, the titles and the rows."""
+        if self._headed:
+            parts = [table.name, envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
+                     *([envelope.said] if envelope.said else []), *([envelope.label] if envelope.label else [])]
+            yield f"# {', '.join(parts)}"
+        columns: Sequence[Column[Any]] = table.columns
+        rows = [[self._cell(column, table.cell(column, row)) for column in columns] for row in table.rows]
+        for at, column in enumerate(columns):
+            widest = max([*map(len, column.heading), column.width, *(len(cells[at]) for cells in rows)])
+            self._widths[column.id] = max(widest, self._widths.get(column.id, 0))
+        fitting = self._fitting(columns)
+        left_out = [column.id for at, column in enumerate(columns) if at not in fitting]
+        columns, rows = [columns[at] for at in fitting], [[cells[at] for at in fitting] for cells in rows]
+        headings = [column.heading for column in columns]
+        height = max(map(len, headings), default=0)
+        for titles in zip(*(("",) * (height - len(lines)) + lines for lines in headings), strict=True):
+            yield self._line(columns, titles)
+        for cells in rows:
+            yield self._line(columns, cells)
+        if left_out:
+            yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
+
+    def _fitting(self, columns: Sequence[Column[Any]]) -> list[int]:
+        """Which columns there is room for, those of the lowest priority number first; one in any case."""
+        if self._room is None:
+            return list(range(len(columns)))
+        kept: list[int] = []
+        room = self._room + len(_GAP)
+        for at in sorted(range(len(columns)), key=lambda at: columns[at].priority):
+            room -= self._widths[columns[at].id] + len(_GAP)
+            if room < 0 and kept:
+                break
+            kept.append(at)
+        return sorted(kept)
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every interval is whole."""
+        return iter(())
+
+    @staticmethod
+    def _cell(column: Column[Any], cell: Cell) -> str:
+        text = format_cell(column, cell.value, hexadecimal=True)
+        if cell.value is None:
+            return text
+        mark = DISPUTED if cell.disputed else ESTIMATED if cell.estimated else ""
+        return text + mark + (PARTIAL if cell.partial else "")
+
+    def _line(self, columns: Sequence[Column[Any]], cells: Sequence[str]) -> str:
+        placed = (
+            cell.ljust(self._widths[column.id]) if column.decimals < 0 else cell.rjust(self._widths[column.id])
+            for cell, column in zip(cells, columns, strict=True)
+        )
+        return _GAP.join(placed).rstrip()
+

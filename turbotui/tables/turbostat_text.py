@@ -1,0 +1,121 @@
+"""turbostat's text layout: TABs, headers, `-` for the topology of the summary row (docs/specs/turbostat.md 1.3).
+
+Values of a core or package stand on the first row of that core or package, and a row ends where its data ends, as
+scripts that read turbostat expect. A row without data is not printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import ColumnId, CounterColumn, Value
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.unavailable import Reason
+from turbotui.sampling.frame import Frame
+from turbotui.tables.layout import Layout
+from turbotui.tables.text import UNKNOWN, format_cell
+
+OUT_OF_RANGE = "nan"
+"""What turbostat prints for a percentage that cannot be (docs/specs/turbostat.md 0)."""
+
+_WIDE_FROM = 9_999_999  # a sum above this makes counts eight wide from then on (docs/specs/turbostat.md 1.3)
+_WIDE = 8
+_COUNTS: frozenset[ColumnId] = frozenset({"IRQ", "NMI"})
+_RAW_NAME = 8  # raw words of 64 bits have names at least this wide (docs/specs/turbostat.md 1.3)
+_RAW_DIGITS = 16
+# Fixed widths, followed by a TAB even where nothing follows (docs/specs/turbostat.md 1.3).
+_CLOCKS: dict[ColumnId, str] = {"usec": "5.0f", "Time_Of_Day_Seconds": "17.6f"}
+
+
+class TurbostatText:
+    """Frames as turbostat prints them. Each is preceded by a line that says SIMULATED where it was not measured."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._printed = 0
+        self._wide = False
+        self._firsts: tuple[Topology | None, dict[ColumnId, frozenset[RowId]]] = (None, {})
+
+    def lines(self, frame: Frame) -> Iterator[str]:
+        """Header if due, summary, rows."""
+        layout = self._layout
+        if not layout.columns:
+            yield ""  # docs/specs/turbostat.md 1.3: one empty line an interval
+            return
+        if layout.label:
+            yield f"# {layout.label}: no number below was measured"
+        self._wide = self._wide or any(self._is_large(frame, column) for column in layout.columns)
+        if self._header_due():
+            yield "\t".join(self._title(column) for column in layout.columns)
+        self._printed += 1
+        yield self._line([(column, self._summary(frame, column)) for column in layout.columns])
+        rows = tuple(layout.row_ids(frame))
+        firsts = self._rows_with_values(frame, rows)
+        values = [frame.cells(column, rows) for column in layout.columns]
+        for number, row in enumerate(rows):
+            line = self._line([
+                (column, self._text(frame, column, row, cells[number], hexadecimal=True)
+                 if row in firsts[column.id] else "")
+                for column, cells in zip(layout.columns, values, strict=True)
+            ])  # fmt: skip
+            if line:
+                yield line
+
+    def end(self) -> Iterator[str]:
+        """Nothing: every interval is whole."""
+        return iter(())
+
+    def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
+        """The rows in which each column has a value: the first of each core or package; found once per topology."""
+        topology, firsts = self._firsts
+        if topology is not frame.topology:
+            firsts = {
+                column.id: frozenset(row for row in rows if not column.whole_only and frame.first_of_home(column, row))
+                for column in self._layout.columns
+            }
+            self._firsts = (frame.topology, firsts)
+        return firsts
+
+    def _header_due(self) -> bool:
+        """Before every interval; with only a summary before the first, and then before every n-th line if asked."""
+        layout = self._layout
+        if not layout.summary_only or not self._printed:
+            return True
+        return layout.header_every is not None and self._printed % layout.header_every == 0
+
+    def _is_large(self, frame: Frame, column: CounterColumn) -> bool:
+        counted = column.id in _COUNTS or "cpuidle" in column.groups
+        value = frame.cell(column, SYSTEM_ROW) if counted else None
+        return not isinstance(value, str) and value is not None and value > _WIDE_FROM
+
+    def _title(self, column: CounterColumn) -> str:
+        if self._wide and column.id in _COUNTS:
+            return column.title.rjust(_WIDE)
+        if "added" in column.groups and column.decimals < 0 and column.width == _RAW_DIGITS:
+            return column.title.ljust(_RAW_NAME)
+        return column.title
+
+    def _summary(self, frame: Frame, column: CounterColumn) -> str:
+        if column.identity:
+            return UNKNOWN
+        return self._text(frame, column, SYSTEM_ROW, frame.cell(column, SYSTEM_ROW))
+
+    def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, *, hexadecimal: bool = False) -> str:
+        if value is None and column.unit == "%":
+            why = frame.why(column, row)
+            if why is not None and why.reason is Reason.OUT_OF_RANGE:
+                return OUT_OF_RANGE
+        clock = _CLOCKS.get(column.id)
+        if clock is not None and isinstance(value, int | float):
+            return f"{value:{clock}}"
+        text = format_cell(column, value, hexadecimal=hexadecimal)
+        return text.rjust(_WIDE) if self._wide and column.id in _COUNTS else text
+
+    def _line(self, cells: Sequence[tuple[CounterColumn, str]]) -> str:
+        """TABs between cells; a line ends where its data ends, except after a clock."""
+        kept = list(cells)
+        while kept and not kept[-1][1]:
+            kept.pop()
+        line = "\t".join(text for _column, text in kept)
+        return f"{line}\t" if kept and kept[-1][0].id in _CLOCKS else line

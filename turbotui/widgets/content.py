@@ -1,0 +1,108 @@
+"""What a table widget draws: one table at one moment, whatever its rows are. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Generic, TypeVar, cast
+
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import AnyTable, C, K
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.comparison import difference
+
+
+@dataclass(frozen=True, slots=True)
+class Line(Generic[K]):
+    """One line of a table.
+
+    Attributes:
+        row: whose values it shows.
+        depth: indentation in a tree.
+        open: whether a group is unfolded; None for a row without parts.
+        parent: the group it stands in.
+    """
+
+    row: K
+    depth: int = 0
+    open: bool | None = None
+    parent: K | None = None
+
+
+class Content(ABC, Generic[C, K]):
+    """A table at one moment. A row is named by a key that it keeps from one moment to the next."""
+
+    @property
+    @abstractmethod
+    def seq(self) -> int:
+        """Number of the moment."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Sequence[K]:
+        """Every row, in the table's own order."""
+
+    @abstractmethod
+    def values(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
+        """The values of a column in many rows; None is unknown."""
+
+    @abstractmethod
+    def value(self, column: C, row: K) -> Value:
+        """One value; None where it is unknown, and for a row that is not there."""
+
+    @abstractmethod
+    def why(self, column: C, row: K) -> Unavailable | None:
+        """Why a value is unknown."""
+
+    @abstractmethod
+    def words(self, row: K) -> str:
+        """What search and filter look into, in lower case."""
+
+    @abstractmethod
+    def name(self, column: C, row: K) -> str:
+        """Which row a cell is of, for people."""
+
+    @abstractmethod
+    def table(self, columns: Sequence[C], rows: Sequence[K]) -> AnyTable:
+        """These columns and rows as formats take them."""
+
+
+F = TypeVar("F", bound=Content[Any, Any])
+"""The kind of content of a widget."""
+
+
+def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reverse: bool,
+            mark: Content[C, K] | None = None) -> Sequence[K]:
+    """Rows by a column: numbers and texts falling or rising, unknown always last, equal ones in the table's order.
+
+    Args:
+        content: whose values.
+        rows: in the table's order.
+        column: to sort by; None for the table's order.
+        reverse: falling.
+        mark: sort by the differences from this moment, as they are shown then.
+    """
+    if column is None:
+        return tuple(reversed(rows)) if reverse else rows
+    values = content.values(column, rows)
+    if mark is not None and not column.identity:
+        values = [difference(column, value, mark.value(column, row)) for row, value in zip(rows, values, strict=True)]
+    if set(map(type, values)) <= {int, float}:
+        numbers = cast("Sequence[float]", values)
+        # a sort keeps the order of equal ones, falling as well as rising
+        return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__, reverse=reverse)]
+    known: list[tuple[float, K]] = []
+    texts: list[tuple[str, K]] = []
+    unknown: list[K] = []
+    for row, value in zip(rows, values, strict=True):
+        if value is None:
+            unknown.append(row)
+        elif isinstance(value, str):
+            texts.append((value.lower(), row))
+        else:
+            known.append((value, row))
+    known.sort(key=itemgetter(0), reverse=reverse)
+    texts.sort(key=itemgetter(0), reverse=reverse)
+    return [row for _, row in known] + [row for _, row in texts] + unknown

@@ -1,0 +1,270 @@
+"""Lines of a frame's table: CPUs and groups of them, with sparks. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Column, ColumnId, CounterColumn, Value
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+from turbotui.sampling.tagged import tagged_cell
+from turbotui.widgets.cells import (
+    IDENTITY_SCOPES,
+    MARK_DISPUTED,
+    MARK_ESTIMATED,
+    MARK_OLD,
+    MARK_PARTIAL,
+    UNKNOWN,
+    Slot,
+    StyleRole,
+    alarm,
+    cell_text,
+)
+from turbotui.widgets.comparison import difference, difference_text
+from turbotui.widgets.content import Line
+from turbotui.widgets.frame_rows import FrameContent
+from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, fast_numbers, marked, merged, nice_top
+from turbotui.widgets.rows import row_name
+from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.spark import spark
+from turbotui.widgets.table_view import TAGS_ROW
+
+
+@dataclass(kw_only=True)
+class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
+    """Paints CPUs, or a tree; most cells of a CPU have no mark, and are painted a column at a time.
+
+    Attributes:
+        history: for sparks.
+    """
+
+    history: History
+    _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
+    _standings: dict[tuple[Scope, RowId], StyleRole | None] = field(default_factory=dict)
+    _identities: dict[RowId, list[TextSegment]] = field(default_factory=dict)
+    _topology: Topology | None = None
+
+    @property
+    def tree(self) -> bool:
+        """Whether rows are labelled by their place in a tree instead of by identity columns."""
+        return len(self.view.levels) > 1
+
+    @property
+    def label_width(self) -> int:
+        """See `Painter.label_width`."""
+        return 13 + 2 * (len(self.view.levels) - 1) if self.tree else super().label_width
+
+    @property
+    def columns(self) -> list[CounterColumn]:
+        """See `Painter.columns`."""
+        return [slot.column for slot in self.moving if not slot.spark] if self.tree else super().columns
+
+    def identity_at(self, x: int) -> Column[Any] | None:
+        """See `Painter.identity_at`."""
+        return None if self.tree else super().identity_at(x)
+
+    def head(self, segments: list[TextSegment]) -> None:
+        """See `Painter.head`."""
+        if self.tree:
+            segments.append((" machine".ljust(self.label_width), StyleRole.TITLE))
+        else:
+            super().head(segments)
+
+    def begin(self, content: FrameContent) -> None:
+        """See `Painter.begin`: forget what was known of the rows of another topology."""
+        topology = content.frame.topology
+        if topology is not self._topology:
+            self._topology = topology
+            self._standings.clear()
+            self._identities.clear()
+
+    def ids(self, content: FrameContent, line: Line[RowId]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        frame = content.frame
+        if self.tree:
+            return [(self._label(frame, line), StyleRole.PLAIN if line.open is None else StyleRole.TITLE)]
+        return self._identity(frame, line.row)
+
+    def _identity(self, frame: Frame, row: RowId) -> list[TextSegment]:
+        if row in {SYSTEM_ROW, TAGS_ROW}:
+            word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
+            return [(word.rjust(self.label_width), StyleRole.PLAIN)]
+        known = self._identities.get(row)
+        if known is not None:
+            return known
+        if frame.topology.instance(row) is None:  # a tagged row that has gone since: its place is known no more
+            word = f"{row_name(frame.topology, row)} off"
+            word = word if len(word) <= self.label_width else str(row.key[-1])
+            return [(word.rjust(self.label_width)[-self.label_width :], StyleRole.DIM)]
+        segments: list[TextSegment] = []
+        tagged = row in self.view.tags
+        for slot in self.fixed:
+            value = frame.cell(slot.column, row)
+            # Decimal, as in sysfs and in the tree, also where turbostat prints hexadecimal ids.
+            text = UNKNOWN if value is None else str(value)
+            text = text.ljust(slot.width) if slot.column.decimals < 0 else text.rjust(slot.width)
+            own = _first(frame, slot.column, row)
+            segments.append(("•" if tagged and slot is self.fixed[0] else " ", StyleRole.TAGGED))
+            segments.append((text, StyleRole.PLAIN if own else StyleRole.DIM))
+        segments = merged(segments)
+        if not any(slot.column.needs for slot in self.fixed):  # the others are read, and may not have been yet
+            self._identities[row] = segments
+        return segments
+
+    def _label(self, frame: Frame, line: Line[RowId]) -> str:
+        row = line.row
+        if row == SYSTEM_ROW:
+            text = " whole machine"
+        elif row == TAGS_ROW:
+            text = f" Σ {len(self.view.tags)} tagged"
+        else:
+            name = row_name(frame.topology, row)
+            kind = _kind(frame.topology, row)
+            name += f" {kind}" if kind else " off" if frame.topology.instance(row) is None else ""
+            mark = " " if line.open is None else OPEN if line.open else FOLDED
+            tagged = "•" if row in self.view.tags else " "
+            text = f"{tagged}{'  ' * line.depth}{mark} {name}"
+        return text[: self.label_width].ljust(self.label_width)
+
+    def value(self, frame: Frame, column: CounterColumn, row: RowId) -> Value:
+        """A cell, the sum row of the tagged ones included."""
+        if row == TAGS_ROW:
+            cpus = [cpu for tag in self.view.tags if (found := frame.topology.instance(tag)) for cpu in found.cpus]
+            return tagged_cell(frame, column, sorted(set(cpus)))
+        return frame.cell(column, row)
+
+    def column(self, content: FrameContent, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
+        """See `Painter.column`."""
+        frame = content.frame
+        if slot.spark:
+            return [(" " + self._spark(frame, row, slot), StyleRole.SPARK) for row in rows]
+        column: CounterColumn = slot.column
+        blank = (" " * (slot.width + 1), StyleRole.DIM)
+        standings = self._standings_of(frame, column, rows)
+        values = frame.cells(column, rows)
+        plain = self.view.mark is None and not self._scaled(frame, column) and not frame.newer.late
+        texts = fast_numbers(column, values, slot.width) if plain else None
+        if texts is None:
+            return [
+                blank if standing is None else self._cell(frame, row, slot, standing)
+                for row, standing in zip(rows, standings, strict=True)
+            ]
+        # nearly every column: as below, but with nothing to be looked up for a CPU
+        segments: list[TextSegment] = []
+        alarming = column.thresholds is not None
+        for row, standing, text, value in zip(rows, standings, texts, values, strict=True):
+            if standing is None:
+                segments.append(blank)
+            elif row.scope is not Scope.CPU:
+                segments.append(self._cell(frame, row, slot, standing))
+            elif alarming and (role := alarm(column, value)) is not None:
+                segments.append(alarmed(text[1:], role, standing))
+            else:
+                segments.append((text, standing))
+        return segments
+
+    def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[StyleRole | None]:
+        """`_standing` of many rows."""
+        if column.scope is Scope.CPU and not column.whole_only:
+            return [StyleRole.PLAIN] * len(rows)
+        return [self._standing(frame, column, row) for row in rows]
+
+    def _cell(self, frame: Frame, row: RowId, slot: Slot, standing: StyleRole) -> TextSegment:
+        """One cell with its mark."""
+        column: CounterColumn = slot.column
+        value = self.value(frame, column, row)
+        if value is None:
+            return " " + cell_text(column, None, slot.width), StyleRole.DIM
+        if self.view.mark is None:
+            text = cell_text(column, value, slot.width)
+        else:
+            marked_at = self.view.mark
+            then = self.value(marked_at.frame, column, row) if isinstance(marked_at, FrameContent) else None
+            text = difference_text(column, difference(column, value, then), slot.width)
+        if row != TAGS_ROW and frame.old(column, row):
+            return marked(MARK_OLD, text), StyleRole.DIM
+        role = alarm(column, value)
+        if role is not None:
+            return alarmed(text, role, standing)
+        mark = " "
+        if row != TAGS_ROW:
+            if frame.disputed(column, row):
+                mark = MARK_DISPUTED
+            elif row.scope is not Scope.CPU and frame.partial(column, row):
+                mark = MARK_PARTIAL
+            elif self._scaled(frame, column) and frame.estimated(column, row):
+                mark = MARK_ESTIMATED
+        return marked(mark, text), standing
+
+    def _standing(self, frame: Frame, column: CounterColumn, row: RowId) -> StyleRole | None:
+        """How a row shows a column: as its own, dimly as the value of what it lies in, or not at all (None)."""
+        scope = Scope.SYSTEM if column.whole_only else column.scope
+        key = (scope, row)
+        if key in self._standings:
+            return self._standings[key]
+        found: StyleRole | None = StyleRole.PLAIN
+        if scope is Scope.SYSTEM:  # the top row says it
+            found = StyleRole.PLAIN if row == SYSTEM_ROW else None
+        elif row.scope.rank < scope.rank:
+            if self.tree and self._repeated(frame, column, row):
+                found = None
+            elif not frame.first_of_home(column, row):
+                found = StyleRole.DIM
+        self._standings[key] = found
+        return found
+
+    def _repeated(self, frame: Frame, column: CounterColumn, row: RowId) -> bool:
+        """Whether a cell would only repeat a line above it in the tree."""
+        topology = frame.topology
+        home = frame.home(column, row)
+        own, whole = topology.instance(row), None if home is None else topology.instance(home)
+        if own is None or whole is None or set(own.cpus) == set(whole.cpus):
+            return False
+        if not frame.first_of_home(column, row):
+            return True
+        above = (level for level in self.view.levels if level.rank > row.scope.rank)
+        lines = (topology.instance(topology.row(level, own.cpus[0])) for level in above)
+        return any(line is not None and set(line.cpus) == set(whole.cpus) for line in lines)
+
+    def _scaled(self, frame: Frame, column: CounterColumn) -> bool:
+        """Whether a column has a counter that could be multiplexed at all."""
+        known = self._may_be_scaled.get(column.id)
+        if known is None:
+            signals = (frame.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
+            known = any(signal is not None and signal.running for signal in signals)
+            if frame.can(column):  # an older frame may not know the column's signals yet
+                self._may_be_scaled[column.id] = known
+        return known
+
+    def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
+        column: CounterColumn = slot.column
+        finer = row.scope.rank < column.scope.rank
+        if row == TAGS_ROW or (finer and (self.tree or not frame.first_of_home(column, row))):
+            return " " * slot.width
+        home = frame.home(column, row) if finer else row
+        ring = None if home is None else self.history.ring(column.id, home)
+        if ring is None or home is None:
+            return " " * slot.width
+        top = self.view.tops.get(column.id)
+        if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
+            top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
+        return spark(ring.values(HISTORY), top, slot.width, frame.seq)
+
+
+def _kind(topology: Topology, row: RowId) -> str:
+    """The core type of a CPU's row; "" for any other row, and for a CPU that is offline."""
+    place = topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
+    return "" if place is None else place.core_type or ""
+
+
+def _first(frame: Frame, column: CounterColumn, row: RowId) -> bool:
+    """Whether a row is the first of the package, core ... that an identity column numbers."""
+    scope = IDENTITY_SCOPES.get(column.id)
+    if scope is None or row.scope is not Scope.CPU or row.key[0] not in frame.topology.places:
+        return True
+    instance = frame.topology.instance(frame.topology.row(scope, row.key[0]))
+    return instance is None or instance.cpus[0] == row.key[0]

@@ -1,0 +1,90 @@
+"""A frame as the content of a table: CPUs, or a tree of packages, cores, CPUs. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import CounterColumn, Value
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.tables import AnyTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.tables.frame_table import FrameTable
+from turbotui.tables.layout import Layout
+from turbotui.widgets.content import Content, Line, ordered
+from turbotui.widgets.row_list import RowList, passes
+from turbotui.widgets.rows import row_name, row_words, tree_lines
+from turbotui.widgets.table_view import TableView
+
+
+@dataclass(frozen=True, slots=True)
+class FrameContent(Content[CounterColumn, RowId]):
+    """A frame; every method asks it directly."""
+
+    frame: Frame
+
+    @property
+    def seq(self) -> int:
+        """See `Content.seq`."""
+        return self.frame.seq
+
+    @property
+    def rows(self) -> Sequence[RowId]:
+        """See `Content.rows`: the CPUs."""
+        return self.frame.rows(Scope.CPU)
+
+    def values(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        """See `Content.values`."""
+        return self.frame.cells(column, rows)
+
+    def value(self, column: CounterColumn, row: RowId) -> Value:
+        """See `Content.value`."""
+        return self.frame.cell(column, row)
+
+    def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
+        """See `Content.why`."""
+        return self.frame.why(column, row)
+
+    def words(self, row: RowId) -> str:
+        """See `Content.words`: the ids around a CPU."""
+        return row_words(self.frame.topology, row)
+
+    def name(self, column: CounterColumn, row: RowId) -> str:
+        """See `Content.name`: with what the row lies in where the value is that one's."""
+        topology = self.frame.topology
+        home = self.frame.home(column, row) or row
+        name = row_name(topology, row)
+        return name if home == row else f"{name} (value of {row_name(topology, home)})"
+
+    def table(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> AnyTable:
+        """See `Content.table`."""
+        return FrameTable(self.frame, Layout(tuple(columns)), tuple(rows))
+
+
+class FrameRows(RowList[FrameContent, CounterColumn, RowId]):
+    """Lines of CPUs, flat or in groups."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._flat: dict[RowId, Line[RowId]] = {}
+        self._topology: Topology | None = None
+
+    def arranged(self, content: FrameContent, view: TableView[CounterColumn, RowId]) -> Sequence[Line[RowId]]:
+        """See `RowList.arranged`."""
+        frame = content.frame
+
+        def order(rows: Sequence[RowId]) -> Sequence[RowId]:
+            return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark)
+
+        keep = None
+        if view.filter.text:
+            keep = frozenset(row for row in content.rows if passes(content, view, row))
+        topology = frame.topology
+        if len(view.levels) > 1 or keep is not None:
+            return tree_lines(topology, view.levels, order, keep=keep, folded=view.folded)
+        rows = topology.rows(view.levels[0])
+        if self._topology is not topology or rows[0] not in self._flat:
+            self._topology, self._flat = topology, {row: Line(row) for row in rows}
+        return [self._flat[row] for row in order(rows)]

@@ -1,0 +1,128 @@
+"""Tones as styles: every colour is a variable of the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.strip import Strip
+from textual.widget import Widget
+
+from turbotui.untrusted import in_cell
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+
+_PLAIN, _BOLD = Style(), Style(bold=True)
+_INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
+    StyleRole.PLAIN: ("foreground", "", _PLAIN),
+    StyleRole.DIM: ("tui-dim", "", _PLAIN),
+    StyleRole.AMBER: ("tui-amber", "", _BOLD),
+    StyleRole.RED: ("tui-red", "", _BOLD),
+    StyleRole.SPARK: ("tui-spark", "", _PLAIN),
+    StyleRole.RULE: ("tui-rule", "", _PLAIN),
+    StyleRole.TITLE: ("tui-title", "", _PLAIN),
+    StyleRole.SORTED: ("tui-accent", "", _BOLD),
+    StyleRole.SUMMARY: ("tui-strong", "", _BOLD),
+    StyleRole.CURSOR: ("tui-strong", "tui-cursor", _PLAIN),
+    StyleRole.CELL: ("tui-on-accent", "tui-accent", _PLAIN),
+    StyleRole.TAGGED: ("tui-accent", "", _PLAIN),
+    StyleRole.BANNER: ("tui-on-banner", "tui-banner", _BOLD),
+    StyleRole.KEY: ("tui-accent", "", _PLAIN),
+    **{StyleRole[f"LANE_{lane}"]: (f"tui-lane-{lane}", "", _PLAIN) for lane in range(8)},
+    **{StyleRole[f"LANE_{lane}_FULL"]: ("tui-on-lane", f"tui-lane-{lane}", _PLAIN) for lane in range(8)},
+}
+"""The theme's variables of a role's text and of what is behind it, and its weight.
+
+Not component classes: Textual works out each of the 30 for each widget whenever styles of a screen may have changed.
+"""
+
+
+def role_css(widget: str) -> str:
+    """The DEFAULT_CSS of a widget whose roles lie on the theme's background."""
+    return f"{widget} {{ background: $background; color: $foreground; }}"
+
+
+class StyledStrip(Strip):
+    """A strip that is in no cycle, so that it goes as soon as its line says something else.
+
+    Textual's own, asked for the whole of itself, remembers itself in itself: a screenful of cells would wait for the
+    garbage collector every second.
+    """
+
+    __slots__ = ()
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """See `Strip.divide`."""
+        inside = [cut for cut in cuts if cut <= self.cell_length]
+        return [self] if inside == [self.cell_length] else super().divide(inside)
+
+    def adjust_cell_length(self, cell_length: int, style: Style | None = None) -> Strip:
+        """See `Strip.adjust_cell_length`."""
+        return self if cell_length == self.cell_length else super().adjust_cell_length(cell_length, style)
+
+
+class Palette:
+    """Styles of one widget's roles, each looked up once for a theme.
+
+    Args:
+        widget: in whose app's theme.
+        final: pass the styles through Textual's line filters (no colour, 16 colours) here, once for each style, for a
+            widget whose lines go to the screen as they are.
+    """
+
+    def __init__(self, widget: Widget, *, final: bool = False) -> None:
+        self._widget = widget
+        self._final = final
+        self._styles: dict[tuple[StyleRole, StyleRole], Style] = {}
+
+    def clear(self) -> None:
+        """Forget everything: the theme changed."""
+        self._styles.clear()
+
+    def style(self, base: StyleRole, role: StyleRole) -> Style:
+        """The style of a segment on a line whose own role is `base`."""
+        style = self._styles.get((base, role))
+        if style is None:
+            style = self._widget.rich_style + self._partial(base)
+            # Dim text on the cursor's background could not be read; the bold of the summary row is for its numbers.
+            if role is not StyleRole.PLAIN and not (base is StyleRole.CURSOR and role is StyleRole.DIM):
+                style += self._partial(role)
+            if self._final:
+                style = self._filtered(style)
+            self._styles[base, role] = style
+        return style
+
+    @property
+    def ground(self) -> Style:
+        """The widget's background alone."""
+        return self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+
+    def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
+        """Segments as a strip of exactly `width` characters, of which none is wider than one cell."""
+        known, drawn, length = self._styles, [], 0
+        for text, role in segments:
+            if text:
+                if not text.isprintable():  # what was forgotten where it came in
+                    text = in_cell(text)  # noqa: PLW2901 - it takes the place of the other
+                drawn.append(Segment(text, known.get((base, role)) or self.style(base, role)))
+                length += len(text)
+        if length < width:
+            drawn.append(Segment(" " * (width - length), self.style(base, StyleRole.PLAIN)))
+            length = width
+        return StyledStrip(drawn if length == width else Strip(drawn, length).crop(0, width), width)
+
+    def _filtered(self, style: Style) -> Style:
+        background = self._widget.background_colors[1]
+        for line_filter in self._widget.get_line_filters():
+            style = line_filter.apply([Segment(" ", style)], background)[0].style or style
+        return style
+
+    def _partial(self, role: StyleRole) -> Style:
+        theme = self._widget.app.theme_variables
+        ink, ground, weight = _INKS[role]
+        return weight + Style(
+            color=Color.parse(theme[ink]).rich_color, bgcolor=Color.parse(theme[ground]).rich_color if ground else None
+        )

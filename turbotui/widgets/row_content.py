@@ -1,0 +1,154 @@
+"""A `RowTable` as the content of a table widget, and how its lines are painted. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeAlias
+
+from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.widgets.cells import (
+    MARK_DISPUTED,
+    MARK_ESTIMATED,
+    MARK_PARTIAL,
+    Slot,
+    StyleRole,
+    alarm,
+    cell_text,
+)
+from turbotui.widgets.comparison import difference, difference_text
+from turbotui.widgets.content import Content, Line
+from turbotui.widgets.painter import Painter, TextSegment, alarmed, marked, merged
+from turbotui.widgets.table_view import TableView
+
+_GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
+
+
+@dataclass(frozen=True)  # no slots: see quantities.columns.Column
+class Naming(Generic[R]):
+    """What rows are called.
+
+    Attributes:
+        key: names a row, in every interval.
+        words: what search and filter look into; any case.
+        said: for people.
+    """
+
+    key: Callable[[R], Hashable]
+    words: Callable[[R], str]
+    said: Callable[[R], str]
+
+
+class RowContent(Content[Column[R], Hashable], Generic[R]):
+    """A table at one moment.
+
+    Args:
+        whole: the table.
+        naming: of its rows.
+        seq: number of the moment.
+    """
+
+    def __init__(self, whole: RowTable[R], naming: Naming[R], seq: int = 0) -> None:
+        self.whole = whole
+        self._naming = naming
+        self._seq = seq
+        self._by_key = {naming.key(row): row for row in whole.rows}
+        self._keys = tuple(self._by_key)
+
+    @property
+    def seq(self) -> int:
+        """See `Content.seq`."""
+        return self._seq
+
+    @property
+    def rows(self) -> Sequence[Hashable]:
+        """See `Content.rows`."""
+        return self._keys
+
+    def get(self, key: Hashable) -> R | None:
+        """The row of a key; None where it is not there."""
+        return self._by_key.get(key)
+
+    def values(self, column: Column[R], rows: Sequence[Hashable]) -> Sequence[Value]:
+        """See `Content.values`."""
+        return [self.value(column, row) for row in rows]
+
+    def value(self, column: Column[R], row: Hashable) -> Value:
+        """See `Content.value`."""
+        found = self._by_key.get(row)
+        return None if found is None else column.compute(found)
+
+    def cell(self, column: Column[R], row: Hashable) -> Cell:
+        """A value with its marks."""
+        found = self._by_key.get(row)
+        return Cell(None, _GONE) if found is None else self.whole.cell(column, found)
+
+    def why(self, column: Column[R], row: Hashable) -> Unavailable | None:
+        """See `Content.why`."""
+        return self.cell(column, row).why
+
+    def words(self, row: Hashable) -> str:
+        """See `Content.words`."""
+        found = self._by_key.get(row)
+        return "" if found is None else self._naming.words(found).lower()
+
+    def name(self, column: Column[R], row: Hashable) -> str:
+        """See `Content.name`."""
+        del column
+        found = self._by_key.get(row)
+        return "gone" if found is None else self._naming.said(found)
+
+    def table(self, columns: Sequence[Column[R]], rows: Sequence[Hashable]) -> RowTable[R]:
+        """See `Content.table`."""
+        found = tuple(self._by_key[row] for row in rows if row in self._by_key)
+        return replace(self.whole, columns=tuple(columns), rows=found)
+
+
+RowView: TypeAlias = TableView[Column[R], Hashable]
+"""The settings of such a table."""
+
+
+class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
+    """Paints rows of any kind; zeros are dim."""
+
+    def begin(self, content: RowContent[R]) -> None:
+        """See `Painter.begin`."""
+
+    def ids(self, content: RowContent[R], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        tagged = line.row in self.view.tags
+        if tagged and content.get(line.row) is None:
+            room = self.label_width - 1
+            return [("•", StyleRole.TAGGED), ("not in this interval"[:room].ljust(room), StyleRole.DIM)]
+        segments: list[TextSegment] = []
+        for at, slot in enumerate(self.fixed):
+            value = content.value(slot.column, line.row)
+            segments += [("•" if tagged and not at else " ", StyleRole.TAGGED),
+                       (cell_text(slot.column, value, slot.width), StyleRole.DIM if value is None else StyleRole.PLAIN)]
+        return merged(segments)
+
+    def column(self, content: RowContent[R], rows: Sequence[Hashable], slot: Slot) -> list[TextSegment]:
+        """See `Painter.column`."""
+        return [self.segment(content, row, slot) for row in rows]
+
+    def segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
+        """One cell with its mark; a text that is too long ends in an ellipsis."""
+        column: Column[R] = slot.column
+        cell = content.cell(column, row)
+        if cell.value is None:
+            return " " + cell_text(column, None, slot.width), StyleRole.DIM
+        if isinstance(cell.value, str) and len(cell.value) > slot.width:
+            text = f"{cell.value[: slot.width - 1]}…"
+        elif self.view.mark is None:
+            text = cell_text(column, cell.value, slot.width)
+        else:
+            then = self.view.mark.value(column, row)
+            text = difference_text(column, difference(column, cell.value, then), slot.width)
+        role = alarm(column, cell.value)
+        if role is not None:
+            return alarmed(text, role, StyleRole.PLAIN)
+        mark = (MARK_DISPUTED if cell.disputed else MARK_PARTIAL if cell.partial else
+                MARK_ESTIMATED if cell.estimated else " ")
+        return marked(mark, text), StyleRole.PLAIN if cell.value else StyleRole.DIM

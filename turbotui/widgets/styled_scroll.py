@@ -1,0 +1,44 @@
+"""What scrolling widgets made of lines share: roles, one scroll bar, and the cursor kept in sight."""
+
+from __future__ import annotations
+
+from textual.scroll_view import ScrollView
+
+from turbotui.widgets.role_styles import Palette, role_css
+
+
+class StyledScroll(ScrollView):
+    """Lines by the Line API, which take the keys of their screen and have none of their own."""
+
+    DEFAULT_CSS = (
+        role_css("StyledScroll")
+        + """
+    StyledScroll {
+        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    """
+    )
+
+    can_focus = False
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._palette = Palette(self)
+
+    def reveal(self, first: int, last: int) -> None:
+        """Scroll as little as brings the lines `first` to `last` into sight."""
+        top, height = self.scroll_offset.y, self.size.height
+        if not height:
+            return
+        if first < top:
+            self.scroll_to(y=first, animate=False, immediate=True)
+        elif last >= top + height:
+            self.scroll_to(y=last - height + 1, animate=False, immediate=True)
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._palette.clear()

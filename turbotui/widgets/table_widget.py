@@ -1,0 +1,408 @@
+"""The table of every screen: a Line-API widget that draws only what is visible and repaints only lines that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import C, K
+from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.content import F, Line
+from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.role_styles import role_css
+from turbotui.widgets.row_list import RowList
+from turbotui.widgets.table_canvas import Paint, TableCanvas
+from turbotui.widgets.table_view import Follow, TableView
+
+
+class TableWidget(ScrollView, Generic[F, C, K]):
+    """Rows by columns, with a cursor on one cell and some rows pinned on top.
+
+    Cursor, tags and folds are kept by the rows' keys; a row that goes takes its own with it.
+
+    Args:
+        view: what a person has chosen.
+        rows: lists the lines of a content.
+        paint: makes painters of them.
+        seconds: length of an interval.
+    """
+
+    DEFAULT_CSS = (
+        role_css("TableWidget")
+        + """
+    TableWidget {
+        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    """
+    )
+
+    @dataclass
+    class Moved(Message):
+        """The cursor is on another cell, or the cell has another value."""
+
+        table: TableWidget[Any, Any, Any]
+
+    @dataclass
+    class TitleClicked(Message):
+        """A column's title was clicked."""
+
+        table: TableWidget[Any, Any, Any]
+        column: Column[Any]
+
+    @dataclass
+    class FoldClicked(Message):
+        """The mark of a group was clicked."""
+
+        table: TableWidget[Any, Any, Any]
+        row: Any
+
+    @dataclass
+    class CellOpened(Message):
+        """A cell was clicked twice."""
+
+        table: TableWidget[Any, Any, Any]
+
+    can_focus = False
+
+    def __init__(self, view: TableView[C, K], rows: RowList[F, C, K], paint: Paint[C, K, F], *, seconds: float = 1.0,
+                 id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.view = view
+        self.content: F | None = None
+        self._rows = rows
+        self.cursor: K | None = None
+        self._seconds = seconds
+        self._slot: int | None = None  # until a person chooses a column
+        self._canvas = TableCanvas(self, view, paint, seconds)
+        self._shown: dict[int, Strip] = {}
+
+    # What is shown
+
+    def show_content(self, content: F) -> None:
+        """Show newer content: rows find their places, changed lines are repainted, the cursor keeps its row."""
+        self.content = content
+        self._canvas.new_content()
+        self._relist()
+        self._repaint()
+
+    def show_view(self, view: TableView[C, K], seconds: float | None = None) -> None:
+        """Show other columns, another order, other rows."""
+        chosen = None if self._slot is None else self._slots[self._slot].column.id
+        self.view = view
+        self._seconds = seconds or self._seconds
+        self._canvas.show(view, self._seconds, self.scrollable_content_region.width, self._canvas.painter.offset)
+        self._slot = next((at for at, slot in enumerate(self._slots) if slot.column.id == chosen), None)
+        self._canvas.arrange(self._slot)
+        self._relist()
+        self._repaint(everything=True)
+
+    @property
+    def _slots(self) -> tuple[Slot, ...]:
+        """The slots after the ids, drawn or not."""
+        return self._canvas.painter.moving
+
+    @property
+    def _geometry(self) -> Geometry:
+        return self._canvas.geometry
+
+    def _relist(self) -> None:
+        if self.content is None:
+            return
+        before = self._rows.position(self.cursor)
+        self._rows.update(self.content, self.view)
+        size = Size(self._canvas.painter.width, self._fixed + len(self.lines))
+        if size != self.virtual_size:
+            self.virtual_size = size
+        self._follow(self.content, before)
+
+    def _follow(self, content: F, before: int | None) -> None:
+        """Put the cursor where the person's choice wants it after rows have changed places."""
+        if self.view.follow in self.view.targets:
+            target = self._rows.target(content, self.view)
+            if target is not None:
+                self._go(target)
+            return
+        if self.cursor is None or self.cursor in self.view.pinned:
+            return
+        if self.view.follow is Follow.ROW and self._rows.position(self.cursor) is not None:
+            self._reveal()
+        elif self.lines:
+            self._go(self.lines[min(before or 0, len(self.lines) - 1)].row)
+        else:
+            self.cursor = None
+
+    # Lines and places
+
+    @property
+    def _pinned(self) -> tuple[K, ...]:
+        """As many pinned rows as leave room for others."""
+        return self.view.pinned[: max(1, self.size.height - 4)]
+
+    @property
+    def _fixed(self) -> int:
+        return 1 + len(self._pinned)
+
+    @property
+    def lines(self) -> Sequence[Line[K]]:
+        """The rows from top to bottom, pinned ones not among them."""
+        return self._rows.lines
+
+    def _line_at(self, y: int) -> Line[K] | None:
+        """The line drawn at a line of the widget."""
+        if y < 1:
+            return None
+        if y < self._fixed:
+            return Line(self._pinned[y - 1])
+        at = y - self._fixed + self.scroll_offset.y
+        return self.lines[at] if at < len(self.lines) else None
+
+    @property
+    def columns_in_order(self) -> list[C]:
+        """The columns as they stand from left to right, those without room included."""
+        return self._canvas.painter.columns
+
+    @property
+    def drawn(self) -> tuple[list[C], tuple[K, ...]]:
+        """Columns and rows that are drawn, pinned ones included."""
+        columns = [slot.column for slot in self._geometry.slots if not slot.spark]
+        return columns, tuple(line.row for line in self._lines_drawn())
+
+    @property
+    def page(self) -> int:
+        """Rows that can be seen at once, without the pinned ones."""
+        return max(1, self.size.height - self._fixed)
+
+    @property
+    def current(self) -> K | None:
+        """The row under the cursor; the first one while no row was chosen."""
+        if self.cursor is not None:
+            return self.cursor
+        return self.lines[0].row if self.lines else None
+
+    @property
+    def selected(self) -> tuple[C, K] | None:
+        """The cell under the cursor."""
+        row, slot = self.current, self._chosen_slot
+        return None if row is None or slot is None else (self._slots[slot].column, row)
+
+    @property
+    def is_column_chosen(self) -> bool:
+        """Whether a person put the cursor into a column."""
+        return self._slot is not None
+
+    @property
+    def _chosen_slot(self) -> int | None:
+        """The slot under the cursor: the chosen one, else the sorted one, the busy share, the first one drawn."""
+        if self._slot is not None:
+            return self._slot
+        return self._canvas.first_choice(self.view.sort, self.view.targets.get(Follow.BUSIEST))
+
+    @property
+    def line(self) -> Line[K] | None:
+        """The line under the cursor."""
+        at = self._rows.position(self.current)
+        return None if at is None else self.lines[at]
+
+    # Moving
+
+    def move(self, by: int) -> None:
+        """Move the cursor by lines; above the first row stand the pinned ones."""
+        row = self.current
+        at = self._rows.position(row)
+        pinned = self._pinned
+        if at is None:
+            at = pinned.index(row) - len(pinned) if row in pinned else 0
+        target = max(-len(pinned) if abs(by) == 1 else 0, min(len(self.lines) - 1, at + by))
+        if not self.lines:
+            return
+        self.select(pinned[target] if target < 0 else self.lines[target].row)
+
+    def move_to_end(self, *, last: bool) -> None:
+        """Move to the first or the last row."""
+        if self.lines:
+            self.select(self.lines[-1 if last else 0].row)
+            if not last:
+                # From the top the cursor stays on top: whoever has not chosen a row wants to see the first.
+                self.cursor = None
+                self._repaint()
+
+    def move_column(self, by: int) -> None:
+        """Move to the next column, scrolling sideways when it is not shown."""
+        slots = self._slots
+        here = self._chosen_slot
+        if here is None:
+            return
+        at = here + by
+        while 0 <= at < len(slots) and slots[at].spark:
+            at += by
+        if 0 <= at < len(slots):
+            self.select_slot(at)
+        elif at < 0 and self._canvas.painter.offset:
+            # Past the first column lies the choice by priority again.
+            self._slot = None
+            self._canvas.painter.offset = 0
+            self._canvas.arrange(None)
+            self._repaint()
+
+    def select_column(self, column: C) -> None:
+        """Put the cursor into a column."""
+        for at, slot in enumerate(self._slots):
+            if slot.column.id == column.id:
+                self.select_slot(at)
+                return
+
+    def select_slot(self, at: int) -> None:
+        """Put the cursor into a slot."""
+        self._slot = at
+        row = self.current
+        if not self._canvas.reveal(at) and row is not None:
+            self._canvas.forget(row)
+        self._repaint()
+
+    def select(self, row: K) -> None:
+        """Put the cursor on a row and show it."""
+        self._go(row)
+        self._repaint()
+
+    def _go(self, row: K) -> None:
+        old = self.current
+        self.cursor = row
+        for stale in (old, row):
+            if stale is not None:
+                self._canvas.forget(stale)
+        self._reveal()
+
+    def _reveal(self) -> None:
+        at = self._rows.position(self.cursor)
+        if at is None:
+            return
+        top = self.scroll_offset.y
+        if at < top:
+            self.scroll_to(y=at, animate=False, immediate=True)
+        elif at >= top + self.page:
+            self.scroll_to(y=at - self.page + 1, animate=False, immediate=True)
+
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """Move to the first row whose ids contain a text, from the cursor on and around; false if there is none."""
+        if self.content is None or not text:
+            return False
+        row = self._rows.find(self.content, text, (self._rows.position(self.current) or 0) + after)
+        if row is not None:
+            self.select(row)
+        return row is not None
+
+    # Drawing
+
+    def _repaint(self, *, everything: bool = False) -> None:
+        """Draw what changed: single lines when they are few, else the whole widget at once."""
+        if not self.is_attached:
+            return
+        fresh = self._strips()
+        if everything:
+            self.refresh()
+        else:
+            dirty = [y for y, strip in fresh.items() if self._shown.get(y) is not strip]
+            if len(dirty) * 3 > len(fresh):
+                self.refresh()
+            elif dirty:
+                width = self.size.width
+                self.refresh(*(Region(0, y, width, 1) for y in dirty))
+        self._shown = fresh
+        self.post_message(self.Moved(self))
+
+    def _strips(self) -> dict[int, Strip]:
+        """Every line of the widget."""
+        height, canvas, content = self.size.height, self._canvas, self.content
+        strips, row, slot = [canvas.header()], self.current, self._chosen_slot
+        if content is not None:
+            summaries = frozenset((*self.view.top, *self.view.sums))
+            strips += canvas.strips(content, [(line, self._base(line.row, summaries)) for line in self._lines_drawn()],
+                                    None if row is None or slot is None else (row, slot))
+        strips += [canvas.blank()] * (height - len(strips))
+        return dict(enumerate(strips[:height]))
+
+    def _lines_drawn(self) -> list[Line[K]]:
+        """The lines below the titles, pinned ones first."""
+        pinned, top, room = self._pinned, self.scroll_offset.y, max(0, self.size.height - 1)
+        return [*(Line(row) for row in pinned), *self.lines[top : top + max(0, room - len(pinned))]][:room]
+
+    def _base(self, row: K, summaries: frozenset[K]) -> StyleRole:
+        """The role of a line."""
+        if row == self.current:
+            return StyleRole.CURSOR
+        return StyleRole.SUMMARY if row in summaries else StyleRole.PLAIN
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the widget."""
+        strip = self._shown.get(y)
+        if strip is None:
+            self._shown = self._strips()
+            strip = self._shown.get(y)
+        return self._canvas.blank() if strip is None else strip
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some lines of the widget.
+
+        Textual's own way puts borders, padding and filters around each line, at twice the cost of drawing it; here is
+        none of the first two, and the palette's colours have been through the filters.
+        """
+        strips = [self.render_line(y) for y in crop.line_range]
+        covered = self.scrollbar_size_vertical if self.show_vertical_scrollbar else 0
+        if crop.x == 0 and crop.right == self._canvas.painter.width + covered:
+            return strips
+        return [strip.adjust_cell_length(crop.right, self._canvas.ground).crop(crop.x) for strip in strips]
+
+    def notify_style_update(self) -> None:
+        """Forget colours when the theme changes."""
+        super().notify_style_update()
+        self._canvas.forget_colours()
+        self._shown.clear()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Choose columns for the new width and keep the cursor in sight."""
+        width = self.scrollable_content_region.width
+        if width != self._canvas.painter.width:
+            self._canvas.resize(width)
+            self._canvas.arrange(self._slot)
+        self._relist()
+        self._reveal()
+        self._repaint(everything=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Lines move as a whole: draw them all, from their cached strips."""
+        super().watch_scroll_y(old_value, new_value)
+        self._shown.clear()
+
+    # Mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
+        slot = self._geometry.at(event.x)
+        if event.y == 0:
+            column = self._slots[slot].column if slot is not None else self._canvas.painter.identity_at(event.x)
+            if column is not None:
+                self.post_message(self.TitleClicked(self, column))
+            return
+        line = self._line_at(event.y)
+        if line is None:
+            return
+        if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
+            self.post_message(self.FoldClicked(self, line.row))
+            return
+        if slot is not None:
+            self._slot = slot
+        self.select(line.row)
+        if event.chain == 2:
+            self.post_message(self.CellOpened(self))
