@@ -74,6 +74,8 @@ class BarePty:
                 self.take(0.05)
             else:
                 time.sleep(0.05)
+        while reading and select.select([self.master], [], [], 0.0)[0]:  # what it wrote last
+            self.output += os.read(self.master, 1 << 16)
         return self.process.returncode
 
     @property

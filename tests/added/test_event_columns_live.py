@@ -299,8 +299,8 @@ def test_eight_events_on_256_cpus_cost_one_read_a_cpu_and_interval() -> None:
         here.interval(1.0)
         before = watched[0].calls["read"]
         frame, _before, _after = here.interval(1.0)
-        # a read that was interrupted is read once more: at most two, whatever else runs here
-        assert 256 <= watched[0].calls["read"] - before <= 512
+        # a read that was interrupted is read again: at most three, whatever else runs here
+        assert 256 <= watched[0].calls["read"] - before <= 768
         for column in columns:
             assert cell(frame, column, cpu_row(255)) >= 0
 

@@ -105,6 +105,44 @@ async def test_a_worker_that_hangs_is_late_is_not_asked_again_and_comes_back() -
     assert frames[-1].newer.overruns > 0, "the first late tick took several ticks of 50 ms"
 
 
+@pytest.mark.parametrize(("tries", "known"), [(2, True), (3, False)])
+async def test_a_read_that_was_interrupted_is_made_again_or_unknown_and_in_no_sum(tries: int, known: bool) -> None:
+    """One read of CPU 1 loses its CPU for 0.3 s between `busy` and `tsc`, as often as it is made in one tick."""
+    host = FakeHost(pins=False)  # one thread reads all CPUs, one after the other
+    ratio = column("share", ("busy", "tsc"))
+    left = [0]
+
+    def script(cpu: int, name: SignalId) -> Raw:
+        if name == "busy":
+            host.now += 20_000
+            return host.now // 4
+        if cpu == 1 and left[0] > 0:
+            left[0] -= 1
+            host.now += 300_000_000
+        return host.now
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        left[0] = tries if frame.seq == 1 else 0
+
+    source = FakeSource((counter("busy"), counter("tsc")), script)
+    frames = await sample(sampler_of(host, source, wanted={"busy", "tsc"}), 4, act)
+    for frame in frames[1:]:
+        clean = known or frame.seq not in (2, 3)
+        shares = [frame.cell(ratio, cpu_row(cpu)) for cpu in range(4)]
+        assert [shares[cpu] for cpu in (0, 2, 3)] == pytest.approx([25.0] * 3, rel=0.01)
+        assert frame.cell(ratio, SYSTEM_ROW) == pytest.approx(25.0, rel=0.01), "what a row refuses is in no sum"
+        assert frame.partial(ratio, SYSTEM_ROW) is not clean
+        if clean:
+            assert shares[1] == pytest.approx(25.0, rel=0.01)
+            continue
+        assert shares[1] is None
+        why = frame.why(ratio, cpu_row(1))
+        assert why is not None
+        assert why.reason is Reason.INTERRUPTED
+        assert "300 ms" in why.detail
+
+
 async def test_late_files_of_all_cpus_are_late_not_failed() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host), shared=True)

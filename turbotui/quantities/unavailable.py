@@ -19,6 +19,7 @@ class Reason(Enum):
     OFFLINE = "offline"
     NO_DESCRIPTORS = "no descriptors"
     LATE = "late"
+    INTERRUPTED = "interrupted"
     FIRST_TICK = "first interval"
     WENT_BACK = "went back"
     STANDS_STILL = "stands still"

@@ -112,6 +112,7 @@ class Answer:
         crash: what a source raised although its contract does not allow it; the sampler ends with it.
         ticks: answers to the ticks of a request that has several, by their number; the rest is empty then.
         late: it came after its own tick, and stands in for one that has not come yet.
+        interrupted: (source id, CPU) -> ns that a read took in which the thread lost its CPU.
     """
 
     worker: Answering
@@ -123,6 +124,7 @@ class Answer:
     crash: Exception | None = None
     ticks: Mapping[int, Answer] = field(default_factory=dict)
     late: bool = False
+    interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,14 @@ class Assembler:
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
+        interrupted: dict[tuple[str, int], int] = {}
         spans: list[tuple[int, int]] = []
         ordered = sorted(answers, key=_first_cpu)  # as they came in the tick before, whoever was quicker this time
         self._put([answer.readings for answer in ordered if answer.readings.cpus], values, clocks)
         for answer in ordered:
             gone |= answer.gone
             failures.update(answer.failures)
+            interrupted.update(answer.interrupted)
             readings, began = answer.readings, answer.began
             if readings.cpus and not answer.late:  # in the order of time: a worker reads one after the other
                 spans.append((readings.started_ns[0], readings.ended_ns[-1]))
@@ -101,7 +103,7 @@ class Assembler:
             busy_ns=sum(end - start for start, end in spans),
             overruns=tick.overruns, late_total=tick.late_total,
             fresh={name: frozenset(positions) for name, positions in fresh.items()}, wraps=wraps, unsure=unsure,
-            failures=failures, behind=tick.behind, still=self._still(values, stamps, fresh),
+            failures=failures, behind=tick.behind, still=self._still(values, stamps, fresh), interrupted=interrupted,
         )
 
     def _still(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],

@@ -18,6 +18,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers
 from turbotui.sampling.liveness import MUST_MOVE
+from turbotui.sampling.plan import reading_cpus
 
 if TYPE_CHECKING:  # an interval asks here
     from turbotui.sampling.interval import Interval
@@ -50,6 +51,8 @@ _IDLE_SHARE = 0.1
 """Share of the interval that a core was idle, below which C-states of 0 are no contradiction: cpuidle counts an idle
 period when it ends, and /proc/stat counts in ticks."""
 _BUSY_SHARE = 0.95  # of the interval in C0, from which on nothing is left for C1
+_INTERRUPTED_SHARE = 0.05
+"""Of the interval: above, a ratio of two counters that were read at its two ends could be wrong by more than that."""
 _POLL = "POLL"  # cpuidle's name of the state in which a CPU only waits (drivers/cpuidle/poll_state.c)
 
 
@@ -57,8 +60,30 @@ def unbelieved(interval: Interval, name: SignalId) -> Mapping[int, Unavailable]:
     """The positions at which the increase of a signal is not believed, and why."""
     still = interval.newer.still.get(name)
     found = {} if not still else {at: _stands(interval, name, seconds) for at, seconds in still.items()}
+    for snapshot in (interval.older, interval.newer):
+        if snapshot is not None and snapshot.interrupted:
+            found |= _read_too_slowly(interval, name, snapshot.interrupted)
     for rule in _RULES_OF.get(name, ()):
         found |= interval.findings(rule).get(name, {})
+    return found
+
+
+def _read_too_slowly(interval: Interval, name: SignalId,
+                     interrupted: Mapping[tuple[str, int], int]) -> dict[int, Unavailable]:
+    """Positions whose reader lost its CPU between two counters for so long that a ratio of them would be wrong."""
+    capabilities, topology = interval.capabilities, interval.topology
+    source = capabilities.provider[name].id
+    slow = {cpu: took * 1e-9 for (where, cpu), took in interrupted.items() if where == source}
+    if not slow:
+        return {}
+    readers = reading_cpus(capabilities.signals[name], topology)
+    found: dict[int, Unavailable] = {}
+    for at, (reader, span) in enumerate(zip(readers, interval.spans(name), strict=True)):
+        took = slow.get(reader, 0.0)
+        if span and took > _INTERRUPTED_SHARE * span:
+            why = (f"the reader of cpu {reader} lost its CPU for {took * 1e3:.3g} ms of an interval of"
+                   f" {span * 1e3:.3g} ms, so that its counters are not of one moment")
+            found[at] = Unavailable(Reason.INTERRUPTED, why, "a longer interval (-i) makes it matter less")
     return found
 
 

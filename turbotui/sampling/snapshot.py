@@ -33,6 +33,8 @@ class Snapshot:
         unsure: signal that wraps -> positions not looked at for so long that a wrap may have been missed.
         still: signal that cannot stand still -> positions at which it does, with the seconds for which it has.
         behind: frames that were read together with this one, held back, and are published right after it.
+        interrupted: (source id, reading CPU) -> ns that a read took in which the reader lost its CPU: its counters are
+            not of one moment.
         failures: (source id, reading CPU; -1 for all CPUs at once) -> why opening or reading failed.
     """
 
@@ -54,3 +56,4 @@ class Snapshot:
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)
     still: Mapping[SignalId, Mapping[int, float]] = field(default_factory=dict)
     behind: int = 0
+    interrupted: Mapping[tuple[str, int], int] = field(default_factory=dict)

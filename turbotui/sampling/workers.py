@@ -26,6 +26,7 @@ from turbotui.sources.source import Adjustable, CpuGone, Reader, Rotating, Share
 
 _INTERRUPTED = 8  # times as long as the quickest read of the same counters: the thread lost its CPU in between
 _INTERRUPTED_NS = 100_000  # and long enough to matter: 1e-4 of a second's interval
+_TRIES = 3  # reads of which the shortest counts, where the first was interrupted
 
 
 @dataclass(slots=True)
@@ -50,8 +51,8 @@ class _Held:
     quickest: int = 0
 
 
-_Taken = tuple[_Held, int, object, int]
-"""The reader, ns before, what `take` gave or the error that it raised, ns after."""
+_Taken = tuple[_Held, int, object, int, bool]
+"""The reader, ns before, what `take` gave or the error that it raised, ns after; whether it lost its CPU in between."""
 
 
 def _hold(task: Task, reader: Reader) -> _Held:
@@ -224,7 +225,8 @@ class Worker(threading.Thread):
         gone = set() if gone is None else gone
         failures = {} if failures is None else failures
         readings = Readings()
-        for held, started, found, ended in taken:
+        interrupted: dict[tuple[str, int], int] = {}
+        for held, started, found, ended, lost in taken:
             cpu, source = held.task.cpu, held.task.source.id
             key = (source, cpu)
             if cpu in gone:
@@ -238,6 +240,8 @@ class Worker(threading.Thread):
                     continue
                 raw = held.decode(found, started, ended)
                 readings.add((cpu, source), held.reader.signals, started, ended, raw)
+                if lost:
+                    interrupted[key] = ended - started
                 if rotate and held.rotating is not None:
                     held.rotating.rotate(more=more)
             except CpuGone:
@@ -250,7 +254,8 @@ class Worker(threading.Thread):
             # A CPU that comes back before anybody checks has lost its counters, and its pinned thread has been moved.
             self._readers.pop(key).reader.close()
             self._pinned, self._open_for = None, _NOTHING_OPEN
-        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures)
+        return Answer(self, readings, tuple(shared), frozenset(gone), frozenset(began), failures,
+                      interrupted=interrupted)
 
     def _read_shared(self, work: Work, failures: dict[tuple[str, int], str]) -> list[SharedReading]:
         now = work.machine.host.now_ns
@@ -334,15 +339,16 @@ def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
             started, found, ended = _undisturbed(held.take, held.quickest, now)
         except (CpuGone, HostError) as error:
             started = ended = now()
-            found = error
+            found, interrupted = error, False
         else:
+            interrupted = _interrupted(ended - started, held.quickest)
             held.quickest = min(held.quickest or ended - started, ended - started)
-        taken.append((held, started, found, ended))
+        taken.append((held, started, found, ended, interrupted))
     return taken
 
 
 def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], int]) -> tuple[int, object, int]:
-    """Take; once more if it was interrupted: a time stamp is only as good as its read is short.
+    """Take; again if it was interrupted, up to twice: a time stamp is only as good as its read is short.
 
     Args:
         take: what to do.
@@ -350,14 +356,21 @@ def _undisturbed(take: Callable[[], object], quickest: int, now: Callable[[], in
         now: the host's clock.
 
     Returns:
-        When the better of the two began, what it gave, when it ended.
+        When the best of them began, what it gave, when it ended.
     """
     started = now()
-    found = take()
-    ended = now()
-    if not quickest or ended - started <= max(_INTERRUPTED * quickest, _INTERRUPTED_NS):
-        return started, found, ended
-    again = now()
-    second = take()
-    done = now()
-    return (again, second, done) if done - again < ended - started else (started, found, ended)
+    best = (started, take(), now())
+    for _again in range(_TRIES - 1):
+        if not quickest or not _interrupted(best[2] - best[0], quickest):
+            break
+        started = now()
+        best = min(best, (started, take(), now()), key=lambda one: one[2] - one[0])
+    return best
+
+
+def _interrupted(took: int, quickest: int) -> bool:
+    """Whether a read took so many ns, and a read of the same counters so few, that the thread lost its CPU in it.
+
+    A first read has none to be compared with: it may have been interrupted if it was long enough to matter.
+    """
+    return took > max(_INTERRUPTED * quickest, _INTERRUPTED_NS)
