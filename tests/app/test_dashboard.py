@@ -13,7 +13,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.help import Help, help_items
-from turbotui.app.one_cell import explanation_of
+from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker
 from turbotui.app.screen_table import SCREENS
 from turbotui.errors import UsageError
@@ -364,7 +364,7 @@ async def test_explain_says_formula_numbers_source_and_document() -> None:
         await pilot.press("e")
         await pilot.pause()
         assert isinstance(app.screen, Explain)
-        said = "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
+        said = "\n".join(FrameCell(app.watched, busy, cpu_row(3)).lines(96))
         assert "Busy% = 100 x Δmperf / Δtsc" in said
         assert "= 100 x 1,940,000,000 / 2,000,000,000" in said
         assert "Δmperf = 1,940,000,000 cycle" in said
@@ -373,7 +373,7 @@ async def test_explain_says_formula_numbers_source_and_document() -> None:
         assert "Intel SDM" in said
         session.tick()
         await pilot.pause()
-        assert "#3" in "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
+        assert "#3" in "\n".join(FrameCell(app.watched, busy, cpu_row(3)).lines(96))
 
 
 async def test_explain_says_why_a_value_is_missing() -> None:
@@ -389,7 +389,7 @@ async def test_explain_says_why_a_value_is_missing() -> None:
         assert "could not be read" in text_of(app, "status")
         row = next(line for line in lines(app) if line[:19].split()[-1:] == ["3"])
         assert UNKNOWN in row
-        assert "unknown: failed" in "\n".join(explanation_of(app.watched, busy, cpu_row(3)))
+        assert "unknown: failed" in "\n".join(FrameCell(app.watched, busy, cpu_row(3)).lines(96))
 
 
 async def test_the_graph_shows_the_past_of_the_cell() -> None:

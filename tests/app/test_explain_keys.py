@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.app.dashboard import TurbotuiApp
-from turbotui.app.one_cell import explanation_of
+from turbotui.app.one_cell import FrameCell
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.widgets.comparison import difference, difference_text
@@ -75,7 +75,7 @@ async def test_the_mark_turns_cells_into_signed_differences_and_back() -> None:
             assert isinstance(after, float)
             expected = after - before
             assert cell_of(app, cpu, "Busy%") == (f"{expected:+.2f}" if abs(expected) >= 0.005 else "±0")
-        assert f"compared with #{mark.seq}" in "\n".join(explanation_of(app.watched, busy, cpu_row(0)))
+        assert f"compared with #{mark.seq}" in "\n".join(FrameCell(app.watched, busy, cpu_row(0)).lines(96))
         await pilot.press("2")
         await pilot.pause()
         assert app.screen.query_one("#compared", SegmentLines).display, "every table says so"

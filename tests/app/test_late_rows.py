@@ -11,6 +11,7 @@ from turbotui.quantities.scope import cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import missed_words
 from turbotui.widgets.explanation import explanation
+from turbotui.widgets.frame_rows import FrameContent
 
 
 async def test_old_values_are_marked_and_the_remedy_is_said() -> None:
@@ -35,5 +36,5 @@ async def test_old_values_are_marked_and_the_remedy_is_said() -> None:
         drawn = [line for line in lines(app) if "‹" in line]
         assert len(drawn) >= 1
         assert "1 CPU LATE, ‹ IS OLD: + LENGTHENS THE INTERVAL" in text_of(app, "status")
-        assert any("‹ old" in line for line in explanation(late, column, cpu_row(0)))
+        assert any("‹ old" in line for line in explanation(FrameContent(late), column, cpu_row(0)))
         assert "1 answers" in missed_words(late, 1.0)

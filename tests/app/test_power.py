@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
-from turbotui.app.one_cell import explanation_of
+from turbotui.app.one_cell import FrameCell
 from turbotui.features.power.domains import difference
 from turbotui.features.power.screen import PowerScreen
 from turbotui.quantities.scope import RowId, Scope
@@ -210,7 +210,7 @@ async def test_a_guest_says_in_one_line_each_what_is_missing_and_why(guest: Reco
         assert isinstance(window, Explain)
         frame, power = session.latest, session.catalog.by_id["PkgWatt"]
         assert frame is not None
-        said = explanation_of(app.watched, power, frame.rows(Scope.PACKAGE)[0])
+        said = FrameCell(app.watched, power, frame.rows(Scope.PACKAGE)[0]).lines(96)
         assert any(line.startswith("unknown: virtual machine") for line in said)
 
 

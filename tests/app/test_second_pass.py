@@ -14,9 +14,9 @@ from turbotui.features.info.screen import InfoScreen
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.listing import Listing
-from turbotui.widgets.rows import row_name
 
 
 async def test_in_a_tree_a_package_value_stands_on_the_package_only() -> None:

@@ -28,6 +28,7 @@ from turbotui.sampling.selection import compared_with
 from turbotui.tables.frame_formats import make_frame_format
 from turbotui.tables.layout import Layout
 from turbotui.widgets.explanation import explanation
+from turbotui.widgets.frame_rows import FrameContent
 
 SECOND = 1_000_000_000
 TICKS = 2_000_000_000  # of the TSC in a second
@@ -182,7 +183,7 @@ def test_c_states_that_all_stand_at_0_while_the_kernel_idled_are_unknown() -> No
     assert frame.cell(shown("cstate.core.c1", Scope.CPU), cpu_row(2)) == 0
     assert frame.cell(shown("cstate.pkg.c6", Scope.PACKAGE), PACKAGES[1]) == 0
     # what was read stays to be seen
-    told = explanation(frame, shown("cstate.core.c6", Scope.CORE), cpu_row(0))
+    told = explanation(FrameContent(frame), shown("cstate.core.c6", Scope.CORE), cpu_row(0))
     assert "but cpuidle counted it idle for 47 %" in " ".join(told)
     assert "    as read: 10 after 10" in told
 
@@ -302,7 +303,7 @@ async def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_
     rows = json.loads(next(make_frame_format("json", layout).lines(frame)))["rows"]
     assert [row.get("disputed") for row in rows[:3]] == [{"PkgWatt": said}] * 3
     assert "disputed" not in rows[3]
-    assert f"  ? disputed: {said}" in explanation(frame, watts, first)
+    assert f"  ? disputed: {said}" in explanation(FrameContent(frame), watts, first)
     table = list(make_frame_format("table", layout).lines(frame))
     assert table[2].split() == ["165.00?"]
 

@@ -20,7 +20,9 @@ from turbotui.sampling.evidence import evidence, worked
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES
 from turbotui.sources.added import added_source
-from turbotui.widgets.explanation import explanation, substituted
+from turbotui.tables.frame_evidence import substituted
+from turbotui.widgets.explanation import explanation
+from turbotui.widgets.frame_rows import FrameContent
 
 every_machine = pytest.mark.parametrize("shape", list(SHAPES))
 
@@ -109,7 +111,7 @@ def test_every_cell_can_be_explained(shape: str) -> None:
     watched, frame = seen(shape)
     for column in watched.catalog.columns:
         for row in (frame.rows(column.scope)[0], SYSTEM_ROW):
-            lines = explanation(frame, column, row, width=68)
+            lines = explanation(FrameContent(frame), column, row, width=68)
             cell = frame.cell(column, row)
             if cell is None:
                 assert any(line.startswith("unknown: ") for line in lines), column.id
@@ -124,7 +126,7 @@ def test_no_count_is_shown_with_the_noise_of_floats(shape: str) -> None:
     watched, frame = seen(shape)
     for column in watched.catalog.columns:
         for row in (frame.rows(column.scope)[0], SYSTEM_ROW):
-            for line in explanation(frame, column, row):
+            for line in explanation(FrameContent(frame), column, row):
                 assert not re.search(r"\d\.\d*(9{6}|0{6})\d* count", line), line
 
 
@@ -143,7 +145,7 @@ def test_added_counters_are_explained_by_the_same_rule() -> None:
     watched.columns = tuple(added_column(counter) for counter in added)
     frame = watched.frames(0.7, 2)[-1]
     for column, text in zip(watched.columns, ADDED, strict=True):
-        lines = "\n".join(explanation(frame, column, frame.rows(column.scope)[0]))
+        lines = "\n".join(explanation(FrameContent(frame), column, frame.rows(column.scope)[0]))
         assert column.id in lines
         if "raw" in text:
             assert "0x19c" in lines
@@ -155,9 +157,9 @@ def test_added_counters_are_explained_by_the_same_rule() -> None:
 def test_a_summary_tells_how_many_instances_it_is_made_of() -> None:
     watched, frame = seen("sapphire-2s")
     watts, heat, busy = (watched.catalog.by_id[name] for name in ("PkgWatt", "CoreTmp", "Busy%"))
-    assert "the sum of 2 x package" in "\n".join(explanation(frame, watts, SYSTEM_ROW))
-    assert "the greatest of 112 x core" in "\n".join(explanation(frame, heat, SYSTEM_ROW))
-    assert "the mean of 224 x cpu" in "\n".join(explanation(frame, busy, SYSTEM_ROW))
+    assert "the sum of 2 x package" in "\n".join(explanation(FrameContent(frame), watts, SYSTEM_ROW))
+    assert "the greatest of 112 x core" in "\n".join(explanation(FrameContent(frame), heat, SYSTEM_ROW))
+    assert "the mean of 224 x cpu" in "\n".join(explanation(FrameContent(frame), busy, SYSTEM_ROW))
     sums = substituted(worked(frame, watts, SYSTEM_ROW), evidence(frame, watts, SYSTEM_ROW))
     assert sums.count("/") == 2, "each package's energy stands over its own time"
 
@@ -168,7 +170,7 @@ def test_bits_of_a_register_are_told_by_name() -> None:
     row = frame.rows(column.scope)[0]
     cell = frame.cell(column, row)
     assert isinstance(cell, str)
-    told = "\n".join(explanation(frame, column, row))
+    told = "\n".join(explanation(FrameContent(frame), column, row))
     for word in cell.split():
         assert word == "none" or f" {word}" in told
     for item in evidence(frame, column, row):

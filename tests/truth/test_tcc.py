@@ -12,6 +12,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.widgets.explanation import explanation
+from turbotui.widgets.frame_rows import FrameContent
 
 
 def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
@@ -48,8 +49,8 @@ def test_temperatures_count_down_from_what_was_told_and_back() -> None:
         assert isinstance(raw, int)
         assert frame.cell(core, row) == target - signal.bits(raw)
     assert signal.offset != 90
-    assert f"= 90 - {signal.bits(raw_of(told))}" in "\n".join(explanation(told, core, row))  # type: ignore[arg-type]  # an integer, as above
-    assert "told by hand" in " ".join(" ".join(explanation(told, core, row)).split())
+    assert f"= 90 - {signal.bits(raw_of(told))}" in "\n".join(explanation(FrameContent(told), core, row))  # type: ignore[arg-type]  # an integer, as above
+    assert "told by hand" in " ".join(" ".join(explanation(FrameContent(told), core, row)).split())
 
 
 def test_counters_go_on_when_a_target_is_told() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.filters import parse_filter
-from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import Envelope
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import Line
+from turbotui.widgets.explanation import explanation
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.row_list import RowList
@@ -151,3 +152,48 @@ def test_what_was_looked_into_is_kept_out_of_sight_and_the_rest_is_not() -> None
     assert ring is not None
     assert ring.count == 99
     assert ring.length > 99
+
+
+# Explanations
+
+
+@dataclass(frozen=True)
+class Run:
+    """Counts of an interval, as a row of another table has them inside."""
+
+    counts: dict[str, int]
+    cpus: int = 4
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A row that is made of another dataclass."""
+
+    run: Run
+    seconds: float = 2.0
+    threads: tuple[str, ...] = field(default=("a", "b"))
+
+
+PER_CPU: Column[Ran] = Column("Switch/s", "/s", 1, (), lambda ran: ran.run.counts["switches"] / ran.seconds /
+                              ran.run.cpus, help="Switches a second and CPU.")
+FLAT: Column[Ran] = Column("Threads", "", 0, (), lambda ran: len(ran.threads), help="How many.", document="proc(5)")
+
+
+def test_a_new_column_is_explained_by_its_own_arithmetic_and_no_further_line() -> None:
+    table = RowTable("runs", "run", (PER_CPU, FLAT), (Ran(Run({"switches": 3000})),),
+                     basis=lambda _, ran: CellEvidence(readings=(("switches 3000", "by the kernel"),),
+                                                       remarks=(f"over {ran.seconds} s",)))
+    content = RowContent(table, Naming[Ran](lambda _: 1, lambda _: "", lambda _: "the run"))
+    assert explanation(content, PER_CPU, 1) == [
+        "Switches a second and CPU.", "  Switch/s = switches / seconds / cpus", "           = 3,000 / 2 / 4",
+        "           = 375.0 /s", "", "switches 3000", "    by the kernel", "", "over 2.0 s"]
+    assert explanation(content, FLAT, 1)[:2] == ["How many.", "  Threads = 2"]
+    assert explanation(content, FLAT, 1)[-1] == "follows proc(5)"
+
+
+def test_marks_and_reasons_of_a_cell_are_explained() -> None:
+    content = content_of([Job("a", 1.0, partial=True), Job("b", None)])
+    assert "  * partial: " in explanation(content, LOAD, "a")[2]
+    assert explanation(content, LOAD, "b")[-1] == f"unknown: {_UNKNOWN.sentence()}"
+    assert explanation(content, LOAD, "gone")[-1] == "unknown: not read: the row is not there in this interval"
+    assert explanation(None, LOAD, "a")[-1] == "no reading yet"

@@ -17,9 +17,9 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole, alarm
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.rows import row_name
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.summary import Gauge, Place, gauge_line, place_line, short_model

@@ -9,10 +9,12 @@ from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.history import HistoryRing
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
 from turbotui.widgets.comparison import difference_said
+from turbotui.widgets.content import Content
 from turbotui.widgets.explanation import explanation, past_lines
-from turbotui.widgets.rows import row_name
+from turbotui.widgets.frame_rows import FrameContent
 
 
 class OneCell(ABC):
@@ -20,35 +22,54 @@ class OneCell(ABC):
 
     Attributes:
         column: of the cell.
+        row: of the cell, by the key that it keeps.
         seconds: length of an interval.
+        top: end of the scale of its values; 0.0 where they have none.
     """
 
     column: Column[Any]
+    row: Any
     seconds: float
+    top: float = 0.0
 
     @property
-    @abstractmethod
+    def content(self) -> Content[Any, Any] | None:
+        """The table now; None before the first reading."""
+        return None
+
+    @property
+    def mark(self) -> Content[Any, Any] | None:
+        """The table at the moment that it is compared with; None where values are shown."""
+        return None
+
+    @property
     def title(self) -> str:
         """Column, row and newest value."""
+        content, column = self.content, self.column
+        if content is None:
+            return column.id
+        return f"{column.id} · {content.name(column, self.row)} · {said(column, content.value(column, self.row))}"
 
     @property
     def past_title(self) -> str:
         """The same for the past of the value, which may be that of what the row lies in."""
         return self.title
 
-    @abstractmethod
     def lines(self, width: int) -> list[str]:
-        """Where the value comes from, or why it is missing."""
+        """Where the value comes from, or why it is missing, in lines of at most so many characters."""
+        content, column, mark = self.content, self.column, self.mark
+        past: list[str] = []
+        if content is not None and not column.identity:
+            past = past_lines(column, self.ring, self.top or None, content.seq)
+            if mark is not None:
+                words = difference_said(column, content.value(column, self.row), mark.value(column, self.row))
+                past.append(f"  compared with #{mark.seq}: {words}")
+        return explanation(content, column, self.row, past, width)
 
     @property
     @abstractmethod
     def ring(self) -> HistoryRing | None:
         """What the cell was; None if it was not kept."""
-
-    @property
-    @abstractmethod
-    def top(self) -> float:
-        """End of the scale of its values; 0.0 where they have none."""
 
 
 class FrameCell(OneCell):
@@ -57,7 +78,7 @@ class FrameCell(OneCell):
     def __init__(self, watch: Watch, column: CounterColumn, row: RowId) -> None:
         self._watch = watch
         self.column: CounterColumn = column
-        self._row = row
+        self.row = row
         frame = watch.frame
         self._home = row if frame is None else frame.home(column, row) or row
         if column.decimals >= 0:
@@ -71,7 +92,7 @@ class FrameCell(OneCell):
     @property
     def title(self) -> str:
         """See `OneCell.title`."""
-        return self._titled(self._row)
+        return self._titled(self.row)
 
     @property
     def past_title(self) -> str:
@@ -82,12 +103,18 @@ class FrameCell(OneCell):
         frame = self._watch.frame
         if frame is None:
             return self.column.id
-        name, value = row_name(frame.topology, row), frame.cell(self.column, self._row)
+        name, value = row_name(frame.topology, row), frame.cell(self.column, self.row)
         return f"{self.column.id} · {name} · {said(self.column, value)}"
 
-    def lines(self, width: int) -> list[str]:
-        """See `OneCell.lines`."""
-        return explanation_of(self._watch, self.column, self._row, width)
+    @property
+    def content(self) -> FrameContent | None:
+        """See `OneCell.content`."""
+        return None if self._watch.frame is None else FrameContent(self._watch.frame)
+
+    @property
+    def mark(self) -> FrameContent | None:
+        """See `OneCell.mark`."""
+        return None if self._watch.mark is None else FrameContent(self._watch.mark)
 
     @property
     def ring(self) -> HistoryRing | None:
@@ -95,19 +122,6 @@ class FrameCell(OneCell):
         return self._watch.history.ring(self.column.id, self._home)
 
     @property
-    def top(self) -> float:
+    def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
         """See `OneCell.top`."""
         return self._watch.tops().get(self.column.id, 0.0)
-
-
-def explanation_of(watch: Watch, column: CounterColumn, row: RowId, width: int = 96) -> list[str]:
-    """A cell of the counter table explained, with what it was since the start."""
-    frame = watch.frame
-    if frame is None:
-        return explanation(None, column, row, width=width)
-    ring = watch.history.ring(column.id, frame.home(column, row) or row)
-    past = past_lines(column, ring, watch.tops().get(column.id), frame.seq)
-    if watch.mark is not None:
-        words = difference_said(column, frame.cell(column, row), watch.mark.cell(column, row))
-        past.append(f"  compared with #{watch.mark.seq}: {words}")
-    return explanation(frame, column, row, past, width)

@@ -15,7 +15,8 @@ from turbotui.events.set_files import EventSet
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.event_columns import SET
 from turbotui.quantities.formula_text import formula_of
-from turbotui.widgets.cells import StyleRole, scope_word
+from turbotui.tables.row_names import scope_word
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 
 

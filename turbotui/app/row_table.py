@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Generic
@@ -15,8 +14,7 @@ from turbotui.quantities.columns import Column, ColumnId, R
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import HistoryRing
-from turbotui.widgets.cells import said
-from turbotui.widgets.explanation import past_lines
+from turbotui.widgets.content import Content
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.row_list import RowList
@@ -94,11 +92,6 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         self._marked = self.watch_state.frame if begin else None
         self._change(mark=self._table.content if begin else None)
 
-    def evidence(self, column: Column[R], row: Hashable, width: int) -> list[str]:
-        """What stands behind a cell beside the column's own words: nothing, unless the screen knows more."""
-        del column, row, width
-        return []
-
     # Columns
 
     @property
@@ -130,47 +123,23 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 class RowCell(OneCell, Generic[R]):
     """A cell of such a screen."""
 
-    top = 0.0
-
     def __init__(self, screen: RowTableScreen[R], column: Column[R], row: Hashable) -> None:
         self._screen = screen
         self.column: Column[R] = column
-        self._row = row
+        self.row = row
         self.seconds = screen.watch_state.interval
 
     @property
-    def title(self) -> str:
-        """See `OneCell.title`."""
-        content = self._screen.table.content
-        if content is None:
-            return self.column.id
-        value = said(self.column, content.value(self.column, self._row))
-        return f"{self.column.id} · {content.name(self.column, self._row)} · {value}"
+    def content(self) -> RowContent[R] | None:
+        """See `OneCell.content`."""
+        return self._screen.table.content
+
+    @property
+    def mark(self) -> Content[Column[R], Hashable] | None:
+        """See `OneCell.mark`."""
+        return self._screen.table.view.mark
 
     @property
     def ring(self) -> HistoryRing | None:
         """See `OneCell.ring`."""
-        return self._screen.past.ring(self.column.id, self._row)
-
-    def lines(self, width: int) -> list[str]:
-        """See `OneCell.lines`."""
-        column, content = self.column, self._screen.table.content
-        if content is None:
-            return textwrap.wrap(column.help, width)
-        cell = content.cell(column, self._row)
-        formula = content.whole.formula(column)
-        parts = [column.help, *([f"  {column.id} = {formula}"] if formula else []),
-                 f"  {column.id} = {said(column, cell.value)}"]
-        if cell.why is not None:
-            parts.append(f"unknown: {cell.why.sentence()}")
-        parts += [word for word, is_so in (
-            ("  ~ estimated: a counter ran part of the interval, and was scaled", cell.estimated),
-            ("  * partial: what it is made of was not counted all the time, so it is too low", cell.partial)) if is_so]
-        parts += [f"  ? disputed: {text}" for text in cell.disputed]
-        lines = [line for part in parts for line in textwrap.wrap(part, width, subsequent_indent="    ")]
-        if not column.identity:
-            lines += past_lines(column, self.ring, None, content.seq)
-        if column.document:
-            lines += textwrap.wrap(f"follows {column.document}", width)
-        more = self._screen.evidence(column, self._row, width)
-        return [*lines, *(["", *more] if more else [])]
+        return self._screen.past.ring(self.column.id, self.row)

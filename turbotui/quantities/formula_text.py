@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from turbotui.quantities.columns import CounterColumn, Inputs
+from turbotui.quantities.columns import Column, CounterColumn, Inputs
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.traced import ReadingKind, Term, Traced, TracedOperation, TracedReading, term_of, written
@@ -68,12 +69,13 @@ def unrounded(term: Term) -> Term:
     return term.parts[0] if isinstance(term, TracedOperation) and term.sign == "round" else term
 
 
-def formula_of(column: CounterColumn) -> str:
+def formula_of(column: Column[Any]) -> str:
     """How a column is computed: the words it was given, or else its arithmetic over the names of signals.
 
-    The arithmetic is that of a machine that offers every signal that the column wants.
+    The arithmetic is that of a machine that offers every signal that the column wants; other columns than those of
+    counters have words only.
     """
-    if column.formula:
+    if column.formula or not isinstance(column, CounterColumn):
         return column.formula
     value = column.compute(_Anything())
     if not isinstance(value, Traced):

@@ -6,10 +6,11 @@ Whatever the program tells is a table. What shows, writes or explains one takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.traced_rows import arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 C = TypeVar("C", bound=Column[Any])
@@ -41,6 +42,7 @@ class Cell:
         estimated: the counters behind the value ran only a part of the interval and were scaled.
         partial: a sum or mean that lacks some of its parts.
         disputed: what contradicts the value, a sentence each.
+        old: a CPU behind the value did not answer in time, and the value is from its answer before.
     """
 
     value: Value
@@ -48,6 +50,22 @@ class Cell:
     estimated: bool = False
     partial: bool = False
     disputed: tuple[str, ...] = ()
+    old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellEvidence:
+    """What a cell rests on, in lines of any length that whoever shows them wraps.
+
+    Attributes:
+        arithmetic: the formula, "= Δinstructions / Δcycles", and the same with the numbers of the interval in it.
+        readings: what was read or counted: a line each, with the lines that belong to it.
+        remarks: how it was measured, and for what it holds.
+    """
+
+    arithmetic: tuple[str, ...] = ()
+    readings: tuple[tuple[str, ...], ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Table(Protocol[C, K]):
@@ -78,6 +96,9 @@ class Table(Protocol[C, K]):
     def cell(self, column: C, row: K) -> Cell:
         """One value with its marks and its reason."""
 
+    def evidence(self, column: C, row: K) -> CellEvidence:
+        """What a cell rests on."""
+
     def own_rows(self, column: C) -> Sequence[K]:
         """Rows that hold each value of a column once: those of a package's column are the packages."""
 
@@ -102,6 +123,11 @@ def _as_computed(column: Column[Any], row: Any, value: Value) -> Cell:
     return Cell(value, _NOTHING if value is None else None)
 
 
+def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
+    del column, row
+    return CellEvidence()
+
+
 @dataclass(frozen=True)  # no slots: see Column
 class RowTable(Generic[R]):
     """A table whose rows are the very things that its columns compute from.
@@ -112,6 +138,7 @@ class RowTable(Generic[R]):
         columns: identity columns name the row in machine formats by their id in lower case.
         rows: in print order.
         judge: adds marks and the reason to a value: given the column, the row and what `compute` gave.
+        basis: the readings and remarks behind a cell; its arithmetic is written down from `compute` unless given here.
     """
 
     name: str
@@ -119,6 +146,7 @@ class RowTable(Generic[R]):
     columns: tuple[Column[R], ...]
     rows: Sequence[R]
     judge: Callable[[Column[R], R, Value], Cell] = _as_computed
+    basis: Callable[[Column[R], R], CellEvidence] = _nothing_beside
 
     @property
     def identity(self) -> Sequence[str]:
@@ -137,6 +165,11 @@ class RowTable(Generic[R]):
     def cell(self, column: Column[R], row: R) -> Cell:
         """See `Table.cell`."""
         return self.judge(column, row, column.compute(row))
+
+    def evidence(self, column: Column[R], row: R) -> CellEvidence:
+        """See `Table.evidence`."""
+        found = self.basis(column, row)
+        return found if found.arithmetic else replace(found, arithmetic=arithmetic_lines(column, row))
 
     def own_rows(self, column: Column[R]) -> Sequence[R]:
         """See `Table.own_rows`: each row has values of its own."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.tables import Cell, Identity
+from turbotui.quantities.tables import Cell, CellEvidence, Identity
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import Format
+from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.tables.layout import PLACES, Layout, place_of
 
 NAME = "cpus"
@@ -61,6 +62,10 @@ class FrameTable:
             return Cell(None, frame.why(column, row), estimated=frame.estimated(column, row),
                         partial=frame.partial(column, row))
         return Cell(value, None, frame.estimated(column, row), frame.partial(column, row), frame.disputed(column, row))
+
+    def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
+        """See `tables.Table.evidence`."""
+        return frame_evidence(self.frame, column, row)
 
     def own_rows(self, column: CounterColumn) -> Sequence[RowId]:
         """See `tables.Table.own_rows`: those of the column's own level."""

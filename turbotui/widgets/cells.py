@@ -160,11 +160,3 @@ IDENTITY_SCOPES = {
     "Core": Scope.CORE,
 }
 """What the identity columns number."""
-
-_SCOPE_WORDS = {Scope.L3: "L3", Scope.SYSTEM: "whole machine"}
-
-
-def scope_word(scope: Scope) -> str:
-    """A scope as people write it."""
-    word: str = scope.value
-    return _SCOPE_WORDS.get(scope, word)

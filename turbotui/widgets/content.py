@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
 from turbotui.quantities.columns import Value
-from turbotui.quantities.tables import AnyTable, C, K
+from turbotui.quantities.tables import AnyTable, C, Cell, CellEvidence, K
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.comparison import difference
 
@@ -55,6 +55,14 @@ class Content(ABC, Generic[C, K]):
     @abstractmethod
     def why(self, column: C, row: K) -> Unavailable | None:
         """Why a value is unknown."""
+
+    @abstractmethod
+    def cell(self, column: C, row: K) -> Cell:
+        """One value with its marks and its reason."""
+
+    @abstractmethod
+    def evidence(self, column: C, row: K) -> CellEvidence:
+        """What a cell rests on; nothing for a row that is not there."""
 
     @abstractmethod
     def words(self, row: K) -> str:

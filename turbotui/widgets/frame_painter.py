@@ -12,6 +12,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.sampling.tagged import tagged_cell
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import (
     IDENTITY_SCOPES,
     MARK_DISPUTED,
@@ -28,7 +29,6 @@ from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, fast_numbers, marked, merged, nice_top
-from turbotui.widgets.rows import row_name
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
 from turbotui.widgets.table_view import TAGS_ROW

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.tables import AnyTable
+from turbotui.quantities.tables import AnyTable, Cell, CellEvidence
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.layout import Layout
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.content import Content, Line, ordered
 from turbotui.widgets.row_list import RowList, passes
-from turbotui.widgets.rows import row_name, row_words, tree_lines
+from turbotui.widgets.rows import row_words, tree_lines
 from turbotui.widgets.table_view import TableView
 
 
@@ -46,6 +47,14 @@ class FrameContent(Content[CounterColumn, RowId]):
     def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
         """See `Content.why`."""
         return self.frame.why(column, row)
+
+    def cell(self, column: CounterColumn, row: RowId) -> Cell:
+        """See `Content.cell`."""
+        return replace(self.table((column,), (row,)).cell(column, row), old=self.frame.old(column, row))
+
+    def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
+        """See `Content.evidence`."""
+        return self.table((column,), (row,)).evidence(column, row)
 
     def words(self, row: RowId) -> str:
         """See `Content.words`: the ids around a CPU."""

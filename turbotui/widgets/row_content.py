@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias
 
 from turbotui.quantities.columns import Column, R, Value
-from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.widgets.cells import (
     MARK_DISPUTED,
@@ -81,9 +81,14 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return None if found is None else column.compute(found)
 
     def cell(self, column: Column[R], row: Hashable) -> Cell:
-        """A value with its marks."""
+        """See `Content.cell`."""
         found = self._by_key.get(row)
         return Cell(None, _GONE) if found is None else self.whole.cell(column, found)
+
+    def evidence(self, column: Column[R], row: Hashable) -> CellEvidence:
+        """See `Content.evidence`."""
+        found = self._by_key.get(row)
+        return CellEvidence() if found is None else self.whole.evidence(column, found)
 
     def why(self, column: Column[R], row: Hashable) -> Unavailable | None:
         """See `Content.why`."""

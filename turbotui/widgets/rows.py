@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.widgets.cells import scope_word
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.content import Line
 
 Order = Callable[[Sequence[RowId]], Sequence[RowId]]
@@ -119,17 +119,6 @@ def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
         return row in keep
     instance = topology.instance(row)
     return instance is not None and any(RowId(Scope.CPU, (cpu,)) in keep for cpu in instance.cpus)
-
-
-def row_name(topology: Topology, row: RowId) -> str:
-    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3"."""
-    if row.scope is Scope.SYSTEM:
-        return "whole machine"
-    instance = topology.instance(row)
-    if instance is not None and instance.label < 0:
-        # The machine does not number it: an island without a level 3 cache, a board without packages.
-        return f"{scope_word(row.scope)} of cpu {instance.cpus[0]}" if row.scope is not Scope.L3 else "no L3"
-    return f"{scope_word(row.scope)} {row.key[-1] if instance is None else instance.label}"
 
 
 def row_words(topology: Topology, row: RowId) -> str:

@@ -9,14 +9,16 @@ from test_simulated_tasks import passes, watching
 from watchedtasks import written
 
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.columns import NO_TURN, TaskInputs
+from turbotui.features.tasks.columns import NO_TURN, TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Report
-from turbotui.features.tasks.screen_text import explanation
+from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval, as_text, notes
+from turbotui.quantities.traced_rows import arithmetic_lines
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
+from turbotui.widgets.explanation import evidence_lines
 
 FLOPS = Application("all", everything=True, events="flops")
 
@@ -72,17 +74,10 @@ def test_json_has_null_and_a_reason() -> None:
 
 def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> None:
     _, report = both()
-    told = [
-        " ".join(
-            explanation(
-                TaskSnapshot(SnapshotRequest(), (replace(report, application=replace(FLOPS, name="all")),)),
-                None,
-                TaskInputs(replace(row, application="all"), report.seconds, report.numerics),
-                300,
-            )
-        )
-        for row in report.rows
-    ]
+    snapshot = TaskSnapshot(SnapshotRequest(), (replace(report, application=replace(FLOPS, name="all")),))
+    told = [" ".join(evidence_lines(task_evidence(
+        snapshot, None, TaskInputs(replace(row, application="all"), report.seconds, report.numerics)), 300))
+        for row in report.rows]
     assert [text.count(NO_TURN) for text in told] == [0, 1, 2]
     for text in told:
         always, turning = text.split("counted for all of ")[1].split("the others take turns in 4 sets")
@@ -92,10 +87,21 @@ def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> Non
         assert "together in one group" not in text
 
 
+def test_the_arithmetic_of_every_column_of_tasks_can_be_written_down() -> None:
+    _, report = both()
+    inputs = TaskInputs(report.rows[0], report.seconds, report.numerics, 3.5)
+    told = {column.id: arithmetic_lines(column, inputs) for column in TASK_COLUMNS}
+    counts = inputs.row.counts
+    assert told["IPC"] == ("= instructions / cycles", f"= {counts['instructions']:,} / {counts['cycles']:,}")
+    assert told["~Watt"][0] == "= joules / seconds"
+    assert told["GFLOP/s"][0].endswith(" / seconds / 1e9")
+    assert not told["Command"]
+
+
 def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
     _, report = both()
     report = replace(report, apart={"idle": {"run": 1_500_000_000, "switches": 7}, "others": {"run": 0}})
-    first, *_, last = explanation(TaskSnapshot(SnapshotRequest(), (report,)), None, None, 400)
+    first, *_, last = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, None).remarks
     assert first.startswith("mode C")
     assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")
     assert last.endswith("; in no row: idle run 1.500000 s, switches 7")

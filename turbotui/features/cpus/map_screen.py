@@ -16,10 +16,10 @@ from turbotui.app.sort_menu import SortMenu
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
 from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import nice_top
-from turbotui.widgets.rows import row_name
 
 
 class MapScreen(WatchScreen):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
@@ -13,7 +12,7 @@ from turbotui.app.watch import Watch
 from turbotui.features.info.model import configuration
 from turbotui.features.info.tables import COLUMNS, ConfigurationLine, configuration_table
 from turbotui.machine.machine import Machine
-from turbotui.quantities.columns import Column, CounterColumn
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
@@ -93,12 +92,6 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
                                            lambda line: f"{line.section} {line.number}")
         self.show_content(RowContent(replace(self._lines, columns=columns), naming))
         self.watch_state.want(self.wanted)
-
-    def evidence(self, column: Column[ConfigurationLine], row: Hashable, width: int) -> list[str]:
-        """See `RowTableScreen.evidence`: where the line was read."""
-        del column
-        line = None if self._table.content is None else self._table.content.get(row)
-        return [] if line is None else textwrap.wrap(f"read from {line.source}", width)
 
     def readout(self) -> str:
         """Where the line under the cursor was read."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.features.info.model import Section
 from turbotui.quantities.columns import Column
-from turbotui.quantities.tables import RowTable
+from turbotui.quantities.tables import CellEvidence, RowTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +33,5 @@ def configuration_table(sections: Sequence[Section]) -> RowTable[ConfigurationLi
     """A row for each line."""
     lines = tuple(ConfigurationLine(section.title, number, line.text, line.origin)
                   for section in sections for number, line in enumerate(section.lines, 1))
-    return RowTable("configuration", "line", COLUMNS, lines)
+    return RowTable("configuration", "line", COLUMNS, lines,
+                    basis=lambda _, line: CellEvidence(remarks=(f"read from {line.source}",)))

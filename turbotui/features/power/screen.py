@@ -23,11 +23,11 @@ from turbotui.features.power.panel import package_panel
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
-from turbotui.widgets.rows import row_name
 from turbotui.widgets.segment_lines import SegmentLines
 
 _DOMAINS: tuple[ColumnId, ...] = ("PkgWatt", "CorWatt", "GFXWatt", "RAMWatt", "SysWatt")

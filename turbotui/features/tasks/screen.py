@@ -22,7 +22,7 @@ from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.screen_rows import LanePainter, TaskContent, TaskRows, content_of, known_columns
-from turbotui.features.tasks.screen_text import PLURAL, TasksView, explanation, head_line, note_lines, word_of
+from turbotui.features.tasks.screen_text import PLURAL, TasksView, head_line, note_lines, task_evidence, word_of
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import TASKS
 from turbotui.quantities.columns import CounterColumn
@@ -31,6 +31,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.energy import Energy, EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import said
+from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
@@ -317,10 +318,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         why = [why_missing(column, report.names, report.numerics, self.energy) for report in live]
         return why[0] if why and all(why) else None
 
-    def evidence(self, column: TaskColumn, row: Hashable, width: int) -> list[str]:
-        """See `RowTableScreen.evidence`: the rest of the row, how it was sampled, and what cannot be had and why."""
-        return explanation(self._snapshot, self.energy, self._inputs(row), width, column.id)
-
     def action_explain(self) -> None:
         """The cell, and every number of its row; where there is no cell, how is sampled."""
         if self._table.selected is not None:
@@ -328,8 +325,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             return
         row = self._table.current
         name = "tasks" if self._table.content is None or row is None else self._table.content.name(TASK_COLUMNS[0], row)
-        self.app.push_screen(TextWindow(
-            lambda width: (name, explanation(self._snapshot, self.energy, self._inputs(row), width))))
+        self.app.push_screen(TextWindow(lambda width: (name, evidence_lines(
+            task_evidence(self._snapshot, self.energy, self._inputs(row)), width)[1:])))
 
     def action_timeline(self) -> None:
         """Numbers or lanes."""

@@ -10,6 +10,7 @@ from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs
 from turbotui.features.tasks.energy import share_out, why_not
 from turbotui.features.tasks.lines import lane_head, lane_segments
 from turbotui.features.tasks.live import Lane, TaskSnapshot
+from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.machine.topology import Topology
@@ -94,7 +95,8 @@ def content_of(snapshot: TaskSnapshot, energy: Energy, topology: Topology, seq: 
         rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key))
                  for row in report.rows if not row.ended or row.counts["run"]]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
-    table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why))
+    table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
+                     lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))
     return TaskContent(table, seq, why, snapshot.lanes if snapshot.request.window else None)
 
 

@@ -22,6 +22,7 @@ from turbotui.features.tasks.columns import (
 from turbotui.features.tasks.live import TaskSnapshot
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
+from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.painter import TextSegment
@@ -137,20 +138,20 @@ def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, li
     return missing
 
 
-def explanation(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None, width: int,
-                said: str = "") -> list[str]:
+def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None,
+                  said: str = "") -> CellEvidence:
     """Every number of a row with what it is, then how it was sampled, then what is not there and why.
 
     Args:
         snapshot: of the interval; None before the first.
         energy: why there is no share of the energy; None where there is.
         inputs: the row; None for what goes for all.
-        width: characters of a line.
         said: id of a column that was explained already.
     """
     if snapshot is None:
-        return ["nothing has been sampled yet"]
-    found: list[str] = []
+        return CellEvidence(remarks=("nothing has been sampled yet",))
+    numbers: list[tuple[str, ...]] = []
+    remarks: list[str] = []
     report = None if inputs is None else next(
         (one for one in snapshot.reports if one.application.name == inputs.row.application), None)
     if inputs is not None and report is not None:
@@ -163,15 +164,12 @@ def explanation(snapshot: TaskSnapshot | None, energy: Unavailable | None, input
             text = (UNKNOWN if value is None else value if isinstance(value, str)
                     else f"{'~' * is_estimate(column, inputs)}{value:,.{max(0, column.decimals)}f}")
             why = f" (unknown: {NO_TURN})" if had_no_turn(column, inputs) else ""
-            found += textwrap.wrap(f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}", width,
-                                   subsequent_indent=" " * 28)
+            numbers.append((f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}",))
         if row.incomplete:
-            found.append("* counts are too low: another profiler held the counters for a part of the time")
-        found += ["", *textwrap.wrap(_how_counted(report, row.estimated), width, subsequent_indent="  ")]
+            remarks.append("* counts are too low: another profiler held the counters for a part of the time")
+        remarks.append(_how_counted(report, row.estimated))
     sums = [f"{one.application.name}: {one.sums_sentence()}" for one in snapshot.reports if one.names]
-    for text in (*_facts(snapshot, energy), *sums):
-        found += ["", *textwrap.wrap(text, width, subsequent_indent="  ")]
-    return found[1:] if found[:1] == [""] else found
+    return CellEvidence(readings=tuple(numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))
 
 
 def _how_counted(report: Report, estimated: frozenset[str]) -> str:

@@ -10,7 +10,7 @@ from turbotui.events.uncore.discovery import UNKNOWN
 from turbotui.features.uncore.board import Board
 from turbotui.features.uncore.panels import Row, UncoreUnits
 from turbotui.quantities.columns import Column, Value
-from turbotui.quantities.tables import Cell, Identity, RowTable
+from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
@@ -74,6 +74,11 @@ class PanelTable:
             return Cell(column.compute(row))
         reading = self.board.reading(self.frame, self.panel, row, column)
         return Cell(reading.value, reading.why, reading.estimated, reading.partial)
+
+    def evidence(self, column: Column[Any], row: Row) -> CellEvidence:
+        """See `tables.Table.evidence`."""
+        del row
+        return CellEvidence((f"= {column.formula}",) if column.formula else ())
 
     def own_rows(self, column: Column[Any]) -> Sequence[Row]:
         """See `tables.Table.own_rows`: the units, of which the sums are made."""

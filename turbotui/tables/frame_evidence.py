@@ -1,0 +1,208 @@
+"""What a cell of the CPU table rests on: its formula, the numbers of the interval in it, every reading behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.formula_text import formula_of, unrounded
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
+from turbotui.quantities.tables import CellEvidence
+from turbotui.quantities.traced import ReadingKind, TracedOperation, TracedReading, number_text, written
+from turbotui.quantities.units import Unit
+from turbotui.sampling.evidence import Evidence, EvidencePart, Worked, evidence, worked
+from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name, scope_word
+
+_UNKNOWN: Final = "—"
+
+_SUMMARY = {
+    Reduce.SUM: "summed in summary rows",
+    Reduce.MEAN: "averaged in summary rows",
+    Reduce.MAX: "the greatest in summary rows",
+    Reduce.MIN: "the least in summary rows",
+    Reduce.UNION: "all bits together in summary rows",
+    Reduce.SAME: "in summary rows only if all agree",
+    Reduce.NONE: "not in summary rows",
+}
+_HERE = {
+    Reduce.SUM: "the sum",
+    Reduce.MEAN: "the mean",
+    Reduce.MAX: "the greatest",
+    Reduce.MIN: "the least",
+    Reduce.UNION: "all bits",
+    Reduce.SAME: "the common value",
+    Reduce.NONE: "none",
+}
+
+
+_DIGITS: Final = 13
+"""Of a count that is no whole number: a float has three more, which are those of the arithmetic."""
+
+
+def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvidence:
+    """The evidence of one cell.
+
+    Args:
+        frame: the interval.
+        column: of the cell.
+        row: of the cell.
+    """
+    home = frame.home(column, row) or row
+    used = worked(frame, column, row)
+    found = [
+        item for item in evidence(frame, column, row)
+        if used.term is None or item.signal.id in column.needs or item.signal.id in used.signals
+    ]
+    return CellEvidence(
+        tuple(_arithmetic(column, row, used, found)),
+        tuple(tuple(_reading_lines(frame, column, item)) for item in found),
+        tuple(_circumstances(frame, column, row, home)),
+    )
+
+
+def _arithmetic(column: CounterColumn, row: RowId, found: Worked, behind: Sequence[Evidence]) -> Iterator[str]:
+    """The formula, and the same with numbers."""
+    if found.term is None:
+        yield f"= {formula_of(column)}"
+        computed = found.cell is not None and not isinstance(found.cell, str)
+        if not column.formula and computed and row.scope.rank > column.scope.rank:
+            yield f"worked out for each {scope_word(column.scope)}, and these put together"
+        return
+    yield f"= {written(unrounded(found.term), _label)}"
+    numbers = substituted(found, behind)
+    if numbers:
+        yield f"= {numbers}"
+
+
+def substituted(found: Worked, behind: Sequence[Evidence]) -> str:
+    """The formula of a cell with the numbers of the interval in it; "" where it is one number as it was read.
+
+    Args:
+        found: the cell.
+        behind: its evidence: rates of a few instances that were added up are written one by one.
+    """
+    if found.term is None:
+        return ""
+    term = unrounded(found.term)
+    by_signal = {item.signal.id: item for item in behind}
+
+    def number(reading: TracedReading) -> str:
+        item = by_signal.get(reading.signal)
+        if reading.kind is ReadingKind.RATE and item is not None and item.signal.reduce is Reduce.SUM:
+            known = [f"{_clean(item, part.value)} / {number_text(part.seconds)}" for part in item.parts
+                     if part.value is not None and part.seconds]
+            if len(known) == item.count:
+                return f"({' + '.join(known)})"
+        return number_text(found.numbers[reading])
+
+    text = written(term, number)
+    if isinstance(term, TracedReading) and term.kind is ReadingKind.RATE:
+        return text.removeprefix("(").removesuffix(")")
+    return text if isinstance(term, TracedOperation) else ""
+
+
+def _label(reading: TracedReading) -> str:
+    return reading.label
+
+
+def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Iterator[str]:
+    """What one signal gave: its number, where it was read, the raw words."""
+    signal = item.signal
+    alone = item.parts[0] if item.count == 1 else None
+    texts = {part.newer for part in item.parts}
+    value = _value_text(item, texts.pop() if len(texts) == 1 else None)
+    yield f"{item.label} = {value}"
+    origin = _origin(signal.origin, alone)
+    where = f"{origin}, by {item.source}"
+    if alone is None:
+        where += f": {_HERE[signal.reduce]} of {item.count:,} x {scope_word(signal.scope)}"
+    yield f"{where}; per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}"
+    if signal.id in frame.capabilities.remarks:
+        yield frame.capabilities.remarks[signal.id]
+    if alone is not None:
+        yield from _raw_words(frame, column, signal.id, alone)
+    else:
+        for part in item.parts:
+            yield f"{row_name(frame.topology, part.row)}: {_part_text(item, part)}"
+        if item.count > len(item.parts):
+            yield f"and {item.count - len(item.parts):,} more"
+    others = ", ".join(f"{_origin(place, alone)} ({title})" for title, place in item.others)
+    if others:
+        yield f"else {others}"
+    if signal.document:
+        yield signal.document
+
+
+def _origin(origin: str, part: EvidencePart | None) -> str:
+    """What was read, with the CPU that read it."""
+    if part is None or "{cpu}" in origin:
+        return origin.replace("{cpu}", "N" if part is None else str(part.cpu))
+    return f"{origin} on cpu {part.cpu}" if part.alone and not origin.startswith("/") else origin
+
+
+def _value_text(item: Evidence, raw: Raw) -> str:
+    if item.value is None:
+        return f'"{raw}"' if isinstance(raw, str) else f"{_UNKNOWN} (unknown in this interval)"
+    return _with_unit(item, item.value)
+
+
+def _with_unit(item: Evidence, value: float) -> str:
+    unit = item.signal.unit
+    if unit is Unit.BITS:
+        return f"{int(value):#x}"
+    return number_text(value) if unit is Unit.RATIO else f"{_clean(item, value)} {unit.value}"
+
+
+def _clean(item: Evidence, value: float) -> str:
+    """A number without what the arithmetic of floats adds to a count: a rate times its seconds is 549.99999999."""
+    broken = item.signal.unit is Unit.COUNT and value != int(value)
+    return number_text(float(f"{value:.{_DIGITS}g}") if broken else value)
+
+
+def _part_text(item: Evidence, part: EvidencePart) -> str:
+    if isinstance(part.newer, str):
+        return f'"{part.newer}"'
+    if part.value is None:
+        return f"{_UNKNOWN} (unknown)"
+    if part.term is None:
+        return _with_unit(item, part.value)
+    return f"{_with_unit(item, part.value)} = {written(part.term, _label)}"
+
+
+def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: EvidencePart) -> Iterator[str]:
+    """The raw words of one instance, when they were read, and what their bits mean."""
+    known = frame.capabilities.signals[signal]
+    if part.term is not None:
+        yield f"= {written(part.term, _label)}"
+    elif part.value is None and isinstance(part.older, int) and isinstance(part.newer, int):
+        yield f"as read: {part.newer:,} after {part.older:,}"
+    if isinstance(part.newer, int):
+        top, low = known.low_bit + known.width_bits - 1, known.low_bit
+        if known.bits(part.newer) != part.newer:
+            yield f"bits {top}:{low} of {part.newer & (1 << 64) - 1:#x}"
+        words = column.bits.get(signal, {})
+        said_bits = [f"bit {bit} {word}" for bit, word in words.items() if part.newer >> bit & 1]
+        if words:
+            yield f"{part.newer:#x}: {', '.join(said_bits) or 'no bit set that has a name'}"
+    if known.behavior is Behavior.CONSTANT:
+        yield "constant: read once, when watching began"
+    elif part.stamp_ns:
+        moment = datetime.fromtimestamp((frame.newer.wall_ns + part.stamp_ns - frame.newer.started_ns) / 1e9, UTC)
+        over = "" if part.seconds is None else f", {part.seconds:.6f} s after the reading before"
+        yield f"read at {moment:%H:%M:%S.%f}Z{over}"
+
+
+def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId) -> Iterator[str]:
+    """What the row has to do with the column's scope, the interval, and the document."""
+    if home != row:
+        yield f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs"
+    elif row.scope is not Scope.CPU and row.scope.rank > column.scope.rank and (column.needs or column.wants):
+        instance = frame.topology.instance(row)
+        count = 0 if instance is None else len(frame.topology.parts(row, column.scope))
+        yield f"recomputed from the counters of {count:,} x {scope_word(column.scope)}, never a mean of ratios"
+    if frame.seconds is not None:
+        yield f"over {frame.seconds:.6f} s, #{frame.seq}; the readings took {frame.newer.span_ns / 1e3:,.0f} µs"

@@ -1,0 +1,25 @@
+"""Rows of the CPU table and levels of the topology in words."""
+
+from __future__ import annotations
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import RowId, Scope
+
+_SCOPE_WORDS = {Scope.L3: "L3", Scope.SYSTEM: "whole machine"}
+
+
+def scope_word(scope: Scope) -> str:
+    """A scope as people write it."""
+    word: str = scope.value
+    return _SCOPE_WORDS.get(scope, word)
+
+
+def row_name(topology: Topology, row: RowId) -> str:
+    """A row in words, with the ids of what encloses it only where they are needed: "core 17", "cpu 3"."""
+    if row.scope is Scope.SYSTEM:
+        return "whole machine"
+    instance = topology.instance(row)
+    if instance is not None and instance.label < 0:
+        # The machine does not number it: an island without a level 3 cache, a board without packages.
+        return f"{scope_word(row.scope)} of cpu {instance.cpus[0]}" if row.scope is not Scope.L3 else "no L3"
+    return f"{scope_word(row.scope)} {row.key[-1] if instance is None else instance.label}"
