@@ -186,6 +186,18 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "pause", "pause", ("space", "p"), "space p", "Pause the picture, or go on; measuring goes on.", "pause", rank=2
     ),
+    Action("past_back", "past_step(-1)", ("comma",), ",", "One interval back: every screen shows the past.", "past",
+           rank=3),
+    Action("past_on", "past_step(1)", ("full_stop",), ".", "One interval on, in the end to now."),
+    Action("past_far_back", "past_step(-10)", ("left_curly_bracket",), "{", "Ten intervals back."),
+    Action("past_far_on", "past_step(10)", ("right_curly_bracket",), "}", "Ten intervals on."),
+    Action("past_jump", "past_jump", ("at",), "@",
+           "Jump to a time (14:03:20, -5m), or look back for a condition (Busy%>90 and Bzy_MHz<2000)."),
+    Action("past_event_before", "past_event(-1)", ("left_parenthesis",), "(",
+           "Back to what happened before: an event, a mark, the condition of @ begins to hold."),
+    Action("past_event_after", "past_event(1)", ("right_parenthesis",), ")", "On to what happened after."),
+    Action("past_mark", "past_mark", ("M",), "M", "Mark this moment on the time bar."),
+    Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
     Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),
     Action("shorter", "step_interval(-1)", ("minus", "underscore"), "-", "Shorter interval."),

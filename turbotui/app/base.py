@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from turbotui.app.actions import ACTIONS, Where
+from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -42,6 +43,8 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
     WatchScreen #banner { dock: top; }
+    WatchScreen #time { dock: top; display: none; }
+    WatchScreen.-past #time { display: block; }
     WatchScreen #summary { height: 2; }
     WatchScreen #tiny { display: none; height: 1fr; }
     WatchScreen.-tiny #tiny { display: block; }
@@ -64,6 +67,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         kind = self.watch_state.session.machine.host.kind
         if kind is not HostKind.REAL:
             yield SegmentLines(base=StyleRole.BANNER, id="banner")
+        yield TimeLine(id="time")
         yield SegmentLines(id="summary")
         for widget in self.body():
             widget.add_class("body")
@@ -116,6 +120,15 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         self.watch_state.read_also(self, (), frozenset())
 
     # Texts
+
+    def show_time(self) -> None:
+        """Draw the time bar, which is there while a moment of the past is shown."""
+        if not self.composed:
+            return
+        cursor = self.watch_state.cursor
+        self.set_class(cursor is not None and cursor.at is not None, "-past")
+        if cursor is not None and cursor.at is not None:
+            self.query_one("#time", TimeLine).show_moment(cursor, self.watch_state.session.latest, self.size.width)
 
     def show_summary(self) -> None:
         """Draw both lines on top, and the banner."""
@@ -275,7 +288,8 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
         watch = self.watch_state
-        found = ["PAUSED" if watch.paused else "", watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
+        states = ["PAST" if watch.in_past else "", "PAUSED" if watch.paused else ""]
+        found = [*states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events
@@ -296,6 +310,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
             lines = textwrap.wrap(text, max(1, width))
             self.query_one("#tiny", SegmentLines).show([[(line, StyleRole.PLAIN)] for line in lines])
         self.show_columns()
+        self.show_time()
         self.show_summary()
         self.show_status()
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from textual import events
 from textual._styles_cache import StylesCache
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.message import Message
@@ -21,10 +21,9 @@ from turbotui.app.actions import Where, bindings_for
 from turbotui.app.base import WatchScreen
 from turbotui.app.containment import Containment
 from turbotui.app.failed import FailedScreen
+from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
-from turbotui.app.lingering import Visited
-from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
@@ -35,8 +34,6 @@ from turbotui.app.watched import WatchedSession
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
-from turbotui.sampling.bus import Latest
-from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile, Profiles
 
@@ -44,10 +41,6 @@ _QUIET = 1.5  # seconds without a key after which the next one is not near
 _MOST_KEYS = 50
 _FAILED = "failed "
 """Begins the mode that tells of a failed screen."""
-
-
-class FrameReady(Message, bubble=False):
-    """The sampler has left a frame in the mailbox."""
 
 
 class _Asked(Message, bubble=False):
@@ -58,7 +51,7 @@ class _Asked(Message, bubble=False):
         self.what = what
 
 
-class TurbotuiApp(App[int]):
+class TurbotuiApp(FramesApp):
     """The dashboard of one machine.
 
     `run()` returns the exit status; the terminal is restored by Textual whatever happens.
@@ -94,7 +87,7 @@ class TurbotuiApp(App[int]):
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
                  theme: str | None = None, profile: tuple[str, Profile] | None = None,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(Watch(session, columns), TerminalDriver)
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
@@ -105,22 +98,22 @@ class TurbotuiApp(App[int]):
         self.animation_level = "none"
         self.session = session
         # the line that says SIMULATED or RECORDED stays in sight above every window
-        self.set_class(session.machine.host.kind is not HostKind.REAL, "-banded")
-        self.watched = Watch(session, columns)
+        self.set_class(self._banded, "-banded")
         self._profile = profile
         self._on_shown = on_shown
         self._on_rest = on_rest
         self._keys_since_rest = 0
         self._last_key = 0.0
-        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
-        self._pending: Frame | None = None
-        self._visited: Visited[WatchScreen] = Visited()
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
         self._keys = KeyGate(self, super().on_event)
         self.containment = Containment(self, self._show_failed)
         for spec in SCREENS:
             self.add_mode(spec.id, partial(build_screen, spec, self.watched))
+
+    @property
+    def _banded(self) -> bool:
+        return self.session.machine.host.kind is not HostKind.REAL
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables for themes that do not have them."""
@@ -225,31 +218,7 @@ class TurbotuiApp(App[int]):
 
     # Frames
 
-    def on_frame_ready(self) -> None:
-        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is paused."""
-        frame = self._frames.take()
-        if frame is None:  # a newer one took its place, and has been drawn
-            return
-        watch = self.watched
-        base = self._base
-        left = () if base is None else self._visited.beside(base)
-        if base is not None:
-            groups = [row for screen in (base, *left) for row in screen.groups]
-            watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)
-        for screen in (() if base is None else (base, *left)):
-            screen.take(frame)
-        if watch.paused:
-            self._pending = frame
-        else:
-            watch.frame = frame.held or frame
-            if watch.follow_spies():
-                self._resumed()
-            self._draw()
-        for screen in (() if base is None else (base, *left)):
-            watch.record_shown(frame, *screen.shown)
-        self._rest()
-
-    def _rest(self) -> None:
+    def _rested(self) -> None:
         """Between two frames, let be done what would keep a key waiting."""
         typed = self._keys_since_rest
         if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
@@ -258,19 +227,6 @@ class TurbotuiApp(App[int]):
             StylesCache.get_inner_outer.cache_clear()
             if self._on_rest is not None:
                 self._on_rest()
-
-    def _draw(self) -> None:
-        with self.batch_update():
-            for screen in self.screen_stack:
-                if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
-                    continue
-                if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
-                    screen.show_frame()
-
-    @property
-    def _base(self) -> WatchScreen | None:
-        screen = self.screen_stack[0] if self.screen_stack else None
-        return screen if isinstance(screen, WatchScreen) else None
 
     def _want(self) -> None:
         base = self._base
@@ -324,16 +280,6 @@ class TurbotuiApp(App[int]):
         here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
         self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
 
-    def action_pause(self) -> None:
-        """Hold the picture; measuring and histories go on."""
-        watch = self.watched
-        watch.paused = not watch.paused
-        if not watch.paused and self._pending is not None:
-            watch.frame, self._pending = self._pending.held or self._pending, None
-            self._draw()
-        if self._base is not None:
-            self._base.show_status()
-
     def action_end_interval(self) -> None:
         """End the interval now."""
         self.session.end_interval()
@@ -376,10 +322,6 @@ class TurbotuiApp(App[int]):
     @property
     def _known_modes(self) -> frozenset[str]:
         return frozenset(spec.id for spec in SCREENS)
-
-    def _say(self, sentence: str) -> None:
-        if self._base is not None:
-            self._base.notice(sentence)
 
     def action_next_theme(self) -> None:
         """The next of our themes."""

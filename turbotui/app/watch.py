@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from turbotui.app.lingering import Lingering
+from turbotui.app.past import TimeCursor
 from turbotui.app.watched import SpiedSession, WatchedSession
 from turbotui.machine.host import HostError
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -43,7 +44,8 @@ class Watch:
         self.session = session
         self._lingering = Lingering(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
-        self.history = History()
+        self.live_history = self.history = History()
+        self.cursor: TimeCursor | None = None
         self.frame: Frame | None = None
         self.paused = False
         self.mark: Frame | None = None
@@ -96,6 +98,16 @@ class Watch:
             return one_line(self.session.machine.host.read_text("/proc/sys/kernel/osrelease"))
         except HostError:
             return ""
+
+    @property
+    def in_past(self) -> bool:
+        """Whether a moment of the past is shown."""
+        return self.cursor is not None and self.cursor.at is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether the picture stays as it is when a frame comes: it is paused, or of the past."""
+        return self.paused or self.in_past
 
     # Columns
 
@@ -322,25 +334,36 @@ class Watch:
         self._lingering.look(frame)
         if self._topology is not frame.topology:
             self._topology = frame.topology
-            self.history.keep_only(row for scope in Scope for row in frame.rows(scope))
+            self.live_history.keep_only(row for scope in Scope for row in frame.rows(scope))
+        self.record_past(self.live_history, frame, sparks, lines)
+
+    def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:
+        """Take a frame into a history: the summary, the visible columns of the machine, sparks, cells looked into.
+
+        Args:
+            history: of now, or of what leads to a moment of the past.
+            frame: the newest one of it.
+            sparks: see `record`.
+            lines: see `record`.
+        """
         if frame.older is None:
             return
-        self.history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
+        history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
         for name in sparks:
             column = self.session.catalog.get(name)
             if column is not None:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
-                self.history.push(frame, (column,), frame.rows(column.scope))
-                self.history.push(frame, (column,), (SYSTEM_ROW, *coarser))
+                history.push(frame, (column,), frame.rows(column.scope))
+                history.push(frame, (column,), (SYSTEM_ROW, *coarser))
         numbers = [column for column in self.columns if not column.identity and column.decimals >= 0]
-        self.history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
+        history.push(frame, numbers, (SYSTEM_ROW,), length=LONG)
         for column, row in self.kept:
-            self.history.push(frame, (column,), (row,), length=LONG)
+            history.push(frame, (column,), (row,), length=LONG)
 
     def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
         """Take what can be seen now into the histories: it was computed to be drawn, and may be asked about."""
         if frame.older is not None:
-            self.history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
+            self.live_history.push_shown(frame, [column for column in columns if column.decimals >= 0], rows)
 
     def keep(self, column: CounterColumn, row: RowId) -> None:
         """Keep the history of a cell that somebody looked at, from now on."""

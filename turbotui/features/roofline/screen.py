@@ -128,7 +128,7 @@ class RooflineScreen(WatchScreen):
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
         """Place the threads of an interval."""
-        if self._threads.takes(message) and not self.watch_state.paused:
+        if self._threads.takes(message) and not self.watch_state.held:
             self._view.take_tasks(message.report)
             self._shown()
             if isinstance(self.app.screen, TextWindow):

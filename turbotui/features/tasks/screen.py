@@ -178,7 +178,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
         """Take a snapshot, unless it is of a watch that has ended."""
-        if message.watcher is not self.watcher or self.watch_state.paused:
+        if message.watcher is not self.watcher or self.watch_state.held:
             return
         self._snapshot = message.snapshot
         if all(report.error for report in message.snapshot.reports):

@@ -1,0 +1,59 @@
+"""Moments as people write them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turbotui.errors import UsageError
+from turbotui.quantities.moments import NS, age, is_moment, parse_moment, time_of_day
+
+LAST = round(datetime(2026, 11, 22, 14, 41, 2).timestamp()) * NS  # noqa: DTZ001 - of this machine's time zone
+FIRST = LAST - 3600 * NS
+HERE = LAST - 600 * NS
+
+
+def parsed(text: str) -> float:
+    """Seconds before the last moment."""
+    return (LAST - parse_moment(text, HERE, FIRST, LAST)) / NS
+
+
+@pytest.mark.parametrize(("text", "before"), [
+    ("first", 3600), ("Last", 0), ("-5m", 900), ("+90s", 510), ("-90", 690), ("-1h30m", 6000), ("- 5m", None),
+    ("14:41:02", 0), ("14:40", 62), ("14:41:03", 86_399), ("2026-11-22 14:41", 2), ("2026-11-21T14:41:02", 86_400),
+    ("14:41:01.5", 0.5), (" 14:40 ", 62),
+])
+def test_every_form_is_understood(text: str, before: float | None) -> None:
+    if before is None:
+        assert not is_moment(text)
+        return
+    assert is_moment(text)
+    assert parsed(text) == before
+
+
+def test_a_time_may_name_its_zone() -> None:
+    text = datetime.fromtimestamp((LAST - 30 * NS) / NS).astimezone().isoformat()
+    assert parsed(text) == 30
+
+
+@pytest.mark.parametrize("text", ["", "25:00", "14:61", "2026-02-30 10:00", "Busy%>50", "five", "-", "99999-01-01"])
+def test_what_is_no_moment_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is no time: .*first or last"):
+        parse_moment(text, HERE, FIRST, LAST)
+
+
+@given(st.integers(0, 4_000_000_000))
+def test_a_time_of_day_is_found_again_within_the_day_before(seconds: int) -> None:
+    last = max(seconds, 90_000) * NS
+    found = parse_moment(time_of_day(last), last, 0, last)
+    assert found == last
+
+
+@pytest.mark.parametrize(("seconds", "text"), [
+    (-3, "0 s"), (0.4, "0 s"), (59.6, "1 min"), (200, "3 min 20 s"), (7500, "2 h 5 min"), (90_000, "1 d 1 h"),
+])
+def test_an_age_has_two_units_at_most(seconds: float, text: str) -> None:
+    assert age(seconds) == text

@@ -1,0 +1,238 @@
+"""The part of the application that shows frames: the newest, one at which the picture was paused, one of the past."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from textual.app import App
+from textual.driver import Driver
+from textual.message import Message
+
+from turbotui.app.base import WatchScreen
+from turbotui.app.containment import Containment
+from turbotui.app.lingering import Visited
+from turbotui.app.modal import Window
+from turbotui.app.past import Found, PastEvent, TimeCursor
+from turbotui.app.past_prompt import past_prompt
+from turbotui.app.watch import Watch
+from turbotui.sampling.bus import Latest
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import History
+
+_FILL_AFTER = 0.1
+"""Seconds without a key after which the sparks of a moment are drawn: those of each moment on the way nobody sees."""
+_PART = 0.02
+"""Seconds of a search between which keys are heard."""
+
+
+class FrameReady(Message, bubble=False):
+    """The sampler has left a frame in the mailbox."""
+
+
+class FramesApp(App[int]):
+    """Shows frames on the screens that can be seen.
+
+    Attributes:
+        watched: what every screen shares.
+        containment: what failed without ending the program.
+    """
+
+    containment: Containment
+
+    def __init__(self, watched: Watch, driver_class: type[Driver]) -> None:
+        super().__init__(driver_class=driver_class)
+        self.watched = watched
+        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
+        self._pending: Frame | None = None
+        self._visited: Visited[WatchScreen] = Visited()
+        self._work: asyncio.Task[None] | None = None
+
+    # Frames as they come
+
+    def on_frame_ready(self) -> None:
+        """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is held."""
+        frame = self._frames.take()
+        if frame is None:  # a newer one took its place, and has been drawn
+            return
+        watch = self.watched
+        base = self._base
+        left = () if base is None else self._visited.beside(base)
+        if base is not None:
+            groups = [row for screen in (base, *left) for row in screen.groups]
+            watch.record(frame, dict.fromkeys(name for screen in (base, *left) for name in screen.sparks), groups)
+        for screen in (() if base is None else (base, *left)):
+            screen.take(frame)
+        if watch.held:
+            self._pending = frame
+            if base is not None and watch.cursor is not None:
+                base.show_time()
+        else:
+            watch.frame = frame.held or frame
+            if watch.follow_spies():
+                self._resumed()
+            self._draw()
+        if not watch.in_past:
+            for screen in (() if base is None else (base, *left)):
+                watch.record_shown(frame, *screen.shown)
+        self._rested()
+
+    def _rested(self) -> None:
+        """Between two frames something may be done that would keep a key waiting."""
+
+    def _draw(self) -> None:
+        with self.batch_update():
+            for screen in self.screen_stack:
+                if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
+                    continue
+                if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
+                    screen.show_frame()
+
+    @property
+    def _base(self) -> WatchScreen | None:
+        screen = self.screen_stack[0] if self.screen_stack else None
+        return screen if isinstance(screen, WatchScreen) else None
+
+    def _resumed(self) -> None:
+        """Draw the screen that is shown anew, and read what it needs."""
+        raise NotImplementedError
+
+    def action_pause(self) -> None:
+        """Hold the picture; measuring and histories go on."""
+        watch = self.watched
+        watch.paused = not watch.paused
+        if not watch.held and self._pending is not None:
+            watch.frame, self._pending = self._pending.held or self._pending, None
+            self._draw()
+        if self._base is not None:
+            self._base.show_status()
+
+    # The past
+
+    def _past(self) -> TimeCursor | None:
+        """The moments that can be shown; says so on the status line where there are none."""
+        cursor = self.watched.cursor
+        if cursor is None or len(cursor.timeline.times) < 2:
+            self._say("no past yet: two intervals are needed")
+            return None
+        return cursor
+
+    def _say(self, sentence: str) -> None:
+        if self._base is not None:
+            self._base.notice(sentence)
+
+    def action_past_step(self, by: int) -> None:
+        """Show an earlier moment, or a later one."""
+        cursor = self._past()
+        if cursor is not None and cursor.step(by):
+            self._show_moment(cursor)
+
+    def action_past_now(self) -> None:
+        """Return to now."""
+        cursor = self.watched.cursor
+        if cursor is not None and cursor.at is not None:
+            cursor.now()
+            self._show_moment(cursor)
+
+    def action_past_jump(self) -> None:
+        """Ask for a time, or for what is looked for."""
+        cursor = self._past()
+        if cursor is not None:
+            self.push_screen(*past_prompt(cursor, self.watched.find, self._jumped))
+
+    def _jumped(self, cursor: TimeCursor) -> None:
+        """The prompt was answered: with a time, where the cursor stands now, or with a condition to look for."""
+        if cursor.condition is None:
+            self._show_moment(cursor)
+        else:
+            self.action_past_event(-1)
+
+    def action_past_event(self, by: int) -> None:
+        """Show the next moment at which something happened, or what is looked for begins to be so."""
+        cursor = self._past()
+        if cursor is not None:
+            self._do(self._search(cursor, by))
+
+    def go_to_time(self, time_ns: int) -> None:
+        """Show the moment of a time: where somebody clicked on the bar."""
+        cursor = self._past()
+        if cursor is not None and cursor.jump(time_ns):
+            self._show_moment(cursor)
+
+    def action_past_mark(self) -> None:
+        """Mark this moment."""
+        cursor = self._past()
+        if cursor is not None:
+            index = cursor.index
+            time_ns = cursor.timeline.times[index]
+            cursor.marks = (*cursor.marks, PastEvent(time_ns, f"mark {len(cursor.marks) + 1}"))
+            self._say(f"mark {len(cursor.marks)}: ( and ) lead back to it")
+            if self._base is not None:
+                self._base.show_time()
+
+    async def _search(self, cursor: TimeCursor, by: int) -> None:
+        """Look for it without keeping keys waiting."""
+        looked, began, found = 0, time.monotonic(), None
+        for found in cursor.search(by):
+            looked += 1
+            if found is None and time.monotonic() - began > _PART:
+                self._say(f"looking {'on' if by > 0 else 'back'}: {looked:,} moments")
+                await asyncio.sleep(0)
+                began = time.monotonic()
+        if isinstance(found, Found):
+            cursor.jump(found.time_ns)
+            self._show_moment(cursor)
+            self._say(found.text)
+        else:
+            wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
+            self._say(f"nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
+
+    def _show_moment(self, cursor: TimeCursor) -> None:
+        """Draw the moment of the cursor on all screens."""
+        watch = self.watched
+        frame = cursor.frame()
+        if cursor.at is None:
+            latest = self._pending or watch.session.latest
+            watch.frame = None if latest is None else latest.held or latest
+            self._pending = None
+            watch.history = watch.live_history
+        elif frame is None:
+            self._say("this moment cannot be shown: its record is damaged, or no longer there")
+            return
+        else:
+            watch.frame = frame
+            if watch.history is watch.live_history:
+                watch.history = History()
+        base = self._base
+        self.set_class(watch.in_past or self._banded, "-banded")
+        if base is not None and base.composed:
+            base.show_columns()
+            base.show_time()
+        self._draw()
+        self._do(self._fill(cursor) if cursor.at is not None else None)
+
+    @property
+    def _banded(self) -> bool:
+        """Whether a band says that the machine is not real."""
+        raise NotImplementedError
+
+    async def _fill(self, cursor: TimeCursor) -> None:
+        """Draw the sparks that lead to a moment, once no key has come for a while."""
+        await asyncio.sleep(_FILL_AFTER)
+        watch, base, history = self.watched, self._base, History()
+        for time_ns in cursor.before(history.length):
+            frame = cursor.timeline.frame(time_ns)
+            if frame is not None and base is not None:
+                watch.record_past(history, frame, base.sparks, base.groups)
+            await asyncio.sleep(0)
+        watch.history = history
+        self._draw()
+
+    def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
+        """Do this beside keys and frames, in place of what was done before."""
+        if self._work is not None:
+            self._work.cancel()
+        self._work = None if work is None else asyncio.get_running_loop().create_task(work)
+

@@ -1,0 +1,199 @@
+"""The past of a watched machine as a person walks through it. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from turbotui.quantities.columns import CounterColumn, Value
+from turbotui.quantities.filters import Filter
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.rows import row_name, row_words
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """Something that happened at a moment, told by a tick on the time bar.
+
+    Attributes:
+        time_ns: ns since 1970.
+        text: a sentence; from outside if it is a person's mark.
+    """
+
+    time_ns: int
+    text: str
+
+
+class Timeline(Protocol):
+    """Moments that can be shown: those of the last hour, or of a recording."""
+
+    @property
+    def times(self) -> Sequence[int]:
+        """When each interval ended that is still there, in ns since 1970, oldest first."""
+
+    @property
+    def events(self) -> Sequence[PastEvent]:
+        """What happened, oldest first."""
+
+    def frame(self, time_ns: int) -> Frame | None:
+        """The interval that ended at one of `times`; None if it is not there any more, or damaged."""
+
+
+Condition = Filter[CounterColumn]
+
+
+class TimeCursor:
+    """The moment that is looked at: now, or one of a timeline.
+
+    Args:
+        timeline: where moments come from.
+        live: whether there is a now behind the last moment; a recording has none.
+
+    Attributes:
+        at: ns since 1970 of the moment; None for now.
+        condition: what `search` also looks for; None for nothing.
+        marks: moments that a person marked.
+    """
+
+    def __init__(self, timeline: Timeline, *, live: bool = True) -> None:
+        self.timeline = timeline
+        self.live = live
+        self.condition: Condition | None = None
+        self.marks: tuple[PastEvent, ...] = ()
+        self.at: int | None = None
+
+    @property
+    def index(self) -> int:
+        """Position of the moment in the timeline's times; -1 where there are none."""
+        times = self.timeline.times
+        return len(times) - 1 if self.at is None else max(0, bisect_right(times, self.at) - 1) if times else -1
+
+    @property
+    def events(self) -> Sequence[PastEvent]:
+        """What happened, and what was marked, oldest first."""
+        found = self.timeline.events
+        return sorted((*found, *self.marks), key=lambda event: event.time_ns) if self.marks else found
+
+    def step(self, by: int) -> bool:
+        """Go so many moments on, or back; past the last one of a machine that is watched is now.
+
+        Returns:
+            Whether another moment is shown.
+        """
+        return self.go_to(self.index + by)
+
+    def go_to(self, index: int) -> bool:
+        """Show the moment at a position; before the first one is the first one."""
+        times = self.timeline.times
+        before = self.at
+        if not times:
+            return False
+        if self.live and index >= len(times) - 1:
+            self.at = None
+        else:
+            self.at = times[max(0, min(len(times) - 1, index))]
+        return self.at != before
+
+    def jump(self, time_ns: int) -> bool:
+        """Show the last moment that is not after a time."""
+        times = self.timeline.times
+        return self.go_to(max(0, bisect_right(times, time_ns) - 1)) if times else False
+
+    def now(self) -> None:
+        """Return to now; in a recording, to its end."""
+        times = self.timeline.times
+        self.at = None if self.live or not times else times[-1]
+
+    def frame(self) -> Frame | None:
+        """The interval that ended at the moment; None for now, and where it is not there any more."""
+        if self.at is None:
+            return None
+        index = self.index
+        return None if index < 0 else self.timeline.frame(self.timeline.times[index])
+
+    def before(self, count: int) -> Sequence[int]:
+        """The times of up to so many moments before this one, and of itself, oldest first."""
+        index = self.index
+        return self.timeline.times[max(0, index - count + 1):index + 1]
+
+    def search(self, by: int) -> Iterator[Found | None]:
+        """Look for the next event, or the next moment from which on the condition holds.
+
+        Args:
+            by: 1 for later moments, -1 for earlier ones.
+
+        Yields:
+            None after each moment that was looked at, so that the caller can do something else in between, and at last
+            what was found, if anything was.
+        """
+        times = tuple(self.timeline.times)
+        here = self.index
+        event = self._event(by, times[here] if 0 <= here < len(times) else 0)
+        edge = None if event is None else max(0, bisect_right(times, event.time_ns) - 1)
+        if self.condition is not None:
+            for found in self._onsets(self.condition, times, here, by, edge):
+                yield found
+                if found is not None:
+                    return
+        if event is not None and edge is not None:
+            yield Found(times[edge], event.text)
+
+    def _event(self, by: int, here_ns: int) -> PastEvent | None:
+        events = self.events
+        times = [event.time_ns for event in events]
+        at = bisect_right(times, here_ns) if by > 0 else bisect_left(times, here_ns) - 1
+        return events[at] if 0 <= at < len(events) else None
+
+    def _onsets(self, condition: Condition, times: Sequence[int], here: int, by: int,
+                edge: int | None) -> Iterator[Found | None]:
+        """Moments up to the position `edge` at which a condition holds, and not at the one before."""
+        end = edge if edge is not None else len(times) - 1 if by > 0 else 0
+        holds = self._holds(times[here], condition) if by > 0 and 0 <= here < len(times) else None
+        later: Found | None = None  # looking back: the moment after the one that is looked at
+        for index in range(here + by, end + by, by):
+            yield None
+            found = self._holds(times[index], condition)
+            if by > 0 and found is not None and holds is None:
+                yield found
+                return
+            if by < 0 and found is None and later is not None:
+                yield later
+                return
+            holds, later = found, found
+        if by < 0 and later is not None and end == 0:
+            yield later
+
+    def _holds(self, time_ns: int, condition: Condition) -> Found | None:
+        frame = self.timeline.frame(time_ns)
+        if frame is None or frame.older is None:
+            return None
+        row = first_row(frame, condition)
+        return None if row is None else Found(time_ns, f"{condition.text} in {row_name(frame.topology, row)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A moment that was looked for.
+
+    Attributes:
+        time_ns: when, in ns since 1970.
+        text: what was there.
+    """
+
+    time_ns: int
+    text: str
+
+
+def first_row(frame: Frame, condition: Condition) -> RowId | None:
+    """The first row in which a condition holds: the whole machine, then each CPU; None if it holds nowhere."""
+    for row in (SYSTEM_ROW, *frame.rows(Scope.CPU)):
+        if condition.passes(row_words(frame.topology, row).lower(), _cell_of(frame, row)):
+            return row
+    return None
+
+
+def _cell_of(frame: Frame, row: RowId) -> Callable[[CounterColumn], Value]:
+    return lambda column: frame.cell(column, row)

@@ -1,0 +1,63 @@
+"""The time bar on a screen: shows which moment is seen, and takes a click or a drag as another one."""
+
+from __future__ import annotations
+
+from textual import events
+
+from turbotui.app.past import TimeCursor
+from turbotui.sampling.frame import Frame
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.time_bar import Moments, TimeBar, time_at, time_bar
+
+
+class TimeLine(SegmentLines):
+    """One line: from the first moment that can be shown to now, or to the end of a recording."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self._bar = TimeBar((), 0, 0)
+        self._ends = (0, 0)
+        self._dragged = False
+
+    def show_moment(self, cursor: TimeCursor, latest: Frame | None, width: int) -> None:
+        """Show where the cursor stands.
+
+        Args:
+            cursor: at a moment of the past.
+            latest: the newest frame of a machine that is watched; its time is now.
+            width: characters.
+        """
+        times = cursor.timeline.times
+        if cursor.at is None or not times:
+            return
+        now = latest.newer.wall_ns if cursor.live and latest is not None else times[-1]
+        happened = next((event.text for event in cursor.events if event.time_ns == cursor.at), "")
+        moments = Moments(times, [event.time_ns for event in cursor.events], cursor.at, max(now, times[-1]),
+                          cursor.live, note=happened)
+        self._bar = time_bar(moments, width)
+        self._ends = times[0], moments.last
+        self.show([self._bar.segments])
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Begin to drag."""
+        self._dragged = True
+        self.capture_mouse()
+        self._go(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while its button is down."""
+        if self._dragged:
+            self._go(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Stay where the button was released."""
+        if self._dragged:
+            self._dragged = False
+            self.release_mouse()
+            self._go(event.x)
+
+    def _go(self, x: int) -> None:
+        from turbotui.app.frames import FramesApp  # noqa: PLC0415 - the app is made of screens that have this line
+
+        if self._bar.size and isinstance(self.app, FramesApp):
+            self.app.go_to_time(time_at(x - self._bar.start, *self._ends, self._bar.size))
