@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 import pytest
 from driving import dashboard, lines, text_of
 from replay import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
+from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.past import Condition, Found, PastEvent, TimeCursor, first_row
@@ -16,27 +14,9 @@ from turbotui.app.time_line import TimeLine
 from turbotui.quantities.filters import parse_filter
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.sampling.frame import Frame
 
 COUNT = 12
 NS = 1_000_000_000
-
-
-@dataclass
-class FramesTimeline:
-    """The frames of a recording, as they came until now."""
-
-    frames: Sequence[Frame]
-    events: Sequence[PastEvent] = ()
-    asked: list[int] = field(default_factory=list)
-
-    @property
-    def times(self) -> Sequence[int]:
-        return [frame.newer.wall_ns for frame in self.frames if frame.older is not None]
-
-    def frame(self, time_ns: int) -> Frame | None:
-        self.asked.append(time_ns)
-        return next((frame for frame in self.frames if frame.newer.wall_ns == time_ns), None)
 
 
 @pytest.fixture(scope="module")

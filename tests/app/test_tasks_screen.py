@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driving import text_of
@@ -13,19 +15,24 @@ from fakes import FakeSession
 from heardtasks import Heard
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
+from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
+from turbotui.app.past import TimeCursor
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.screen_text import TasksView, head_line
+from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.sampling.energy import Energy
+from turbotui.sampling.frame import Frame
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
 from turbotui.widgets.cells import StyleRole
@@ -376,3 +383,64 @@ async def test_columns_are_chosen_and_rows_copied() -> None:
         assert "Migrations" in titles.split(",")
         assert "IPC" not in titles.split(",")
         assert str(found.screen.table.lines[0].row).split("/")[2] in row.split(",")
+
+
+async def test_the_past_shows_the_tasks_of_its_moment_and_sampling_goes_on() -> None:
+    async with tasks(laptop()) as found:
+        frames: list[Frame] = []
+        cursor = found.app.watched.cursor = TimeCursor(FramesTimeline(frames))
+        shown: list[list[str]] = []
+        for _ in range(4):
+            await found.next()
+            assert found.session.latest is not None
+            frames.append(found.session.latest)
+            shown.append(found.rows)
+        assert shown[1] != shown[2] != shown[3]
+        await found.press("comma")
+        assert cursor.at == frames[2].newer.wall_ns
+        assert found.rows == shown[2]
+        await found.press("comma")
+        assert found.rows == shown[1]
+        await found.press("t")
+        assert "the past is kept as it was shown" in text_of(found.app, "status")
+        await found.next()
+        assert found.rows == shown[1], "the picture is held"
+        await found.press("backspace")
+        assert found.rows not in shown, "tasks were watched meanwhile"
+
+
+async def test_a_moment_at_which_no_tasks_were_watched_says_so() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        assert found.session.latest is not None
+        frames = [found.session.latest]
+        await found.press("1")
+        for _ in range(2):
+            found.session.tick()
+            await found.pilot.pause()
+            assert found.session.latest is not None
+            frames.append(found.session.latest)
+        found.app.watched.cursor = TimeCursor(FramesTimeline(frames))
+        await found.press("7", "comma")
+        assert found.rows == []
+        assert "no tasks of this moment" in text_of(found.app, "status")
+
+
+def snapshot_of(rows: int) -> TaskSnapshot:
+    row: Any = None
+    return TaskSnapshot(SnapshotRequest(), (Report(Application("all", everything=True), rows=(row,) * rows),))
+
+
+def test_the_past_of_tasks_is_bounded_and_grows_coarser_with_age() -> None:
+    past = TaskPast()
+    for second in range(4000):
+        past.keep(PastTasks(second, snapshot_of(99), Energy({}, {}, {}), second))
+    times = [kept.time_ns for kept in past._kept]
+    assert sum(kept.size for kept in past._kept) <= 20_000
+    assert times[-30:] == list(range(3970, 4000)), "the newest are all there"
+    assert times[0] < 3000
+    steps = [after - before for before, after in pairwise(times)]
+    assert steps[0] >= steps[-1] == 1
+    assert past.at(3998, 3999) is past._kept[-1]
+    assert past.at(times[0], times[0] + 1) is None
+    assert past.first_ns == times[0]

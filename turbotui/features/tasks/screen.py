@@ -24,11 +24,13 @@ from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatc
 from turbotui.features.tasks.screen_rows import LanePainter, TaskContent, TaskRows, content_of, known_columns
 from turbotui.features.tasks.screen_text import PLURAL, TasksView, head_line, note_lines, task_evidence, word_of
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS
 from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.energy import Energy, EnergyMeter, energy_signals
+from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import said
 from turbotui.widgets.explanation import evidence_lines
@@ -79,8 +81,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._snapshot: TaskSnapshot | None = None
         self._stopped = False
         self._frame: Frame | None = None
-        self._spent = Energy({}, {}, {})
         self._seq = 0
+        self._past = TaskPast()
+        self._newest: PastTasks | None = None
 
     def body(self) -> Iterable[Widget]:
         """What is watched, the table, what has to be said of it."""
@@ -162,14 +165,28 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         cell = lane_cell(self.watch_state.session.machine.topology.cpus)
         return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
 
-    def show_frame(self) -> None:
-        """A new frame ends the interval of the tasks too; the same one is shown again when a window closes."""
-        frame = self.watch_state.frame
-        if frame is not None and frame is not self._frame:
+    def take(self, frame: Frame) -> None:
+        """A new frame ends the interval of the tasks too."""
+        super().take(frame)
+        if frame is not self._frame:
             self._frame = frame
             self._meter.feed(frame)
             self._ask(again=False)
+
+    def show_frame(self) -> None:
+        """Show the tasks of the moment that the watch holds, if it is one of the past."""
+        frame = self.watch_state.frame
+        if self.watch_state.in_past and frame is not None and frame.older is not None:
+            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
+        elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
+            self._show_kept(self._newest)
         super().show_frame()
+
+    def _show_kept(self, kept: PastTasks | None) -> None:
+        """Show the tasks of an interval that was kept, or that there is none."""
+        self._snapshot = None if kept is None else kept.snapshot
+        self._show(_NOTHING if kept is None else self._content(kept))
+        self._draw()
 
     def show_columns(self) -> None:
         """Lay the table out for the width."""
@@ -178,20 +195,25 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
         """Take a snapshot, unless it is of a watch that has ended."""
-        if message.watcher is not self.watcher or self.watch_state.held:
+        if message.watcher is not self.watcher:
             return
-        self._snapshot = message.snapshot
         if all(report.error for report in message.snapshot.reports):
             self._end()
             self._stopped = True
-        taken = self._meter.take()
-        self._spent = self._spent.plus(taken) if message.snapshot.request.again else taken
-        topology = self.watch_state.session.machine.topology
-        self._seq += not message.snapshot.request.again
-        self._show(content_of(message.snapshot, self._spent, topology, self._seq))
-        self._draw()
+        again, taken = message.snapshot.request.again, self._meter.take()
+        spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken
+        self._seq += not again
+        time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
+        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq)
+        self._past.keep(self._newest)
+        if self.watch_state.held:
+            return
+        self._show_kept(self._newest)
         if isinstance(self.app.screen, TextWindow | Graph):
             self.app.screen.show_frame()
+
+    def _content(self, kept: PastTasks) -> TaskContent:
+        return content_of(kept.snapshot, kept.spent, self.watch_state.session.machine.topology, kept.seq)
 
     def _show(self, content: TaskContent) -> None:
         if (content.lanes is not None) is not self._lanes_shown:
@@ -220,6 +242,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def readout(self) -> str:
         """The row under the cursor in words."""
+        if self._snapshot is None and self.watch_state.in_past:
+            return self._said_of_past()
         if self._snapshot is None:
             return "w: choose what to watch · s: start" if self.watcher is None else "waiting for the first samples"
         inputs, cell = self._inputs(self._table.current), self._table.selected
@@ -231,6 +255,12 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
         return (f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
                 f"{row.whole_run / 1e9:.3f} s in all, {where}")
+
+    def _said_of_past(self) -> str:
+        """Why no tasks are known of a moment."""
+        first = self._past.first_ns
+        kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
+        return f"no tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
     def _cell_said(self, column: TaskColumn, row: Hashable) -> str:
         content = self._table.content
@@ -280,7 +310,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def _restart(self, applications: tuple[Application, ...]) -> None:
         self._end()
         self.applications = applications
-        self._snapshot, self._stopped = None, False
+        self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
         if self.marked is not None:
             self.compare(begin=False)
         self._show(_NOTHING)
@@ -297,8 +327,16 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self._draw()
             self.notice("stopped: every counter is closed; s starts anew")
 
+    def _is_kept_as_it_is(self) -> bool:
+        """Whether a moment of the past is shown, whose rows are what they were then; says so."""
+        if self.watch_state.in_past:
+            self.notice("the past is kept as it was shown: ⌫ returns to now")
+        return self.watch_state.in_past
+
     def action_rows(self) -> None:
         """Threads, processes, commands."""
+        if self._is_kept_as_it_is():
+            return
         by = _GROUPINGS[(_GROUPINGS.index(self.view.by) + 1) % len(_GROUPINGS)]
         self.view = replace(self.view, by=by, timeline=False)
         self.notice(f"rows are {PLURAL[by]}")
@@ -330,6 +368,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def action_timeline(self) -> None:
         """Numbers or lanes."""
+        if self._is_kept_as_it_is():
+            return
         self.view = replace(self.view, timeline=not self.view.timeline)
         self._ask()
         if self.view.timeline:
@@ -337,6 +377,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def action_window(self, by: int) -> None:
         """A longer or shorter timeline."""
+        if self._is_kept_as_it_is():
+            return
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))
         self.view = replace(self.view, window=_WINDOWS[at])
         self.notice(f"timeline of {_WINDOWS[at]:g} s")
