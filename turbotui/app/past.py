@@ -11,7 +11,8 @@ from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.rows import row_name, row_words
+from turbotui.tables.row_names import row_name
+from turbotui.widgets.rows import row_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class PastEvent:
     text: str
 
 
-class Timeline(Protocol):
+class PastFrames(Protocol):
     """Moments that can be shown: those of the last hour, or of a recording."""
 
     @property
@@ -58,7 +59,7 @@ class TimeCursor:
         marks: moments that a person marked.
     """
 
-    def __init__(self, timeline: Timeline, *, live: bool = True) -> None:
+    def __init__(self, timeline: PastFrames, *, live: bool = True) -> None:
         self.timeline = timeline
         self.live = live
         self.condition: Condition | None = None
