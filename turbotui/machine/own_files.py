@@ -154,18 +154,48 @@ def open_output(path: str) -> TextIO:
     return open(descriptor, "w", encoding="utf-8")
 
 
+def open_recording(path: str) -> int:
+    """Open a file to append to it, for as long as this process alone writes it; made where it is not there.
+
+    Returns:
+        A descriptor, which gives the lock back when it is closed, also when this program dies.
+
+    Raises:
+        BlockingIOError: another process writes it.
+        OSError: it cannot be opened for writing.
+    """
+    path = original(path)
+    with as_invoking_user(os.environ):
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            try:
+                _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                        return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # it was renamed in between
+
+
 @contextlib.contextmanager
 def _locked(path: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # given back when it is closed, also when this program dies
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
+        _lock(descriptor, fcntl.LOCK_EX)  # given back when it is closed, also when this program dies
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, how: int) -> None:
+    """Lock an open file, as far as its file system can."""
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from dataclasses import replace
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.snapshot import Snapshot
 
@@ -55,3 +56,26 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
         if began:
             fresh[name] = fresh.get(name, frozenset()).union(began)
     return replace(snapshot, values=values, stamps=stamps, fresh=fresh)
+
+
+class FrameMaker:
+    """Makes one frame of each snapshot and the one before; from where late readers were heard last the next goes on.
+
+    Attributes:
+        last: the base of the next difference, None before the first snapshot.
+    """
+
+    def __init__(self) -> None:
+        self.last: Snapshot | None = None
+        self._earlier: Snapshot | None = None
+
+    def frame(self, snapshot: Snapshot, capabilities: Capabilities) -> Frame:
+        """The frame of the next snapshot."""
+        base, earlier = self.last, self._earlier
+        places = empty_places(snapshot, capabilities) if snapshot.late and base is not None else {}
+        if not places or base is None:
+            self._earlier, self.last = base, snapshot
+            return Frame(base, snapshot, capabilities)
+        held = filled(base, earlier, places), filled(snapshot, base, places)
+        self._earlier, self.last = held
+        return Frame(base, snapshot, capabilities, held)

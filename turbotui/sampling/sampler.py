@@ -23,12 +23,11 @@ from turbotui.sampling.answers import Answer
 from turbotui.sampling.assembly import Assembler, Tick
 from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
-from turbotui.sampling.carrying import empty_places, filled
+from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.collector import WakeUp
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.liveness import Liveness
 from turbotui.sampling.plan import Plan, make_plan
-from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.worker_pool import NO_HURRY, WorkerPool
 from turbotui.sampling.wraps import WrapCounter
 from turbotui.sources.source import Source
@@ -80,8 +79,7 @@ class Sampler:
         self._liveness = Liveness()
         self._pool = WorkerPool(self._cut, self._grace)
         self._replan()
-        self._last: Snapshot | None = None
-        self._earlier: Snapshot | None = None
+        self._frames = FrameMaker()
         self._seq = 0
         self._overruns = 0
         self._late_total = 0
@@ -179,7 +177,7 @@ class Sampler:
     async def _without_privileges(self, give_up: Callable[[], None], now: Callable[[], float]) -> None:
         """Wait for workers that still open counters, give the privileges up, and see what there is now."""
         for _ in range(_TICKS_TO_OPEN):
-            if self._last is None or not self._last.late:
+            if self._frames.last is None or not self._frames.last.late:
                 break
             await self._tick(now)
         before, read = self._offered, self._plan.signals()
@@ -274,18 +272,7 @@ class Sampler:
             Tick(self._seq - 1, wall, started, late, self._overruns, self._late_total, behind),
         )
         self._recheck = bool(snapshot.failed)
-        self.bus.publish(self._framed(snapshot))
-
-    def _framed(self, snapshot: Snapshot) -> Frame:
-        """The frame of a snapshot; from where late readers were heard last the next one goes on."""
-        base, earlier = self._last, self._earlier
-        places = empty_places(snapshot, self._capabilities) if snapshot.late and base is not None else {}
-        if not places or base is None:
-            self._earlier, self._last = base, snapshot
-            return Frame(base, snapshot, self._capabilities)
-        held = filled(base, earlier, places), filled(snapshot, base, places)
-        self._earlier, self._last = held
-        return Frame(base, snapshot, self._capabilities, held)
+        self.bus.publish(self._frames.frame(snapshot, self._capabilities))
 
     def _check(self, at: int) -> None:
         """Look for CPUs that came or went, if it is time or one is known to have gone."""
@@ -299,7 +286,7 @@ class Sampler:
 
     def _grace(self) -> float:
         """Seconds that answers under way still have: unlimited until a stop, and none before the first snapshot."""
-        return NO_HURRY if not self._stopping else 0.0 if self._last is None else _LATE_FLOOR
+        return NO_HURRY if not self._stopping else 0.0 if self._frames.last is None else _LATE_FLOOR
 
     def _follow_changes(self) -> None:
         """Take over what was asked for since the last tick, and CPUs that came or went."""

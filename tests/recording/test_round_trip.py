@@ -1,0 +1,77 @@
+"""What was recorded answers as what was live: every reading bit by bit, every cell, every reason, every evidence."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from watched_machines import frames_of_machine
+
+from turbotui import recording
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.scope import Scope
+from turbotui.recording.recorder import Recorder
+from turbotui.sampling.evidence import evidence, worked
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.snapshot import Snapshot
+
+MACHINES = ("laptop", "laptop-old", "turin-2s", "grace-2s", "guest")
+"""Hybrid cores, narrow registers, energy by core, another architecture, next to nothing."""
+
+
+def facts_of(snapshot: Snapshot) -> dict[str, object]:
+    """Everything that a snapshot says, with types; the columns of mappings as lists."""
+    found: dict[str, object] = {one.name: getattr(snapshot, one.name) for one in fields(snapshot)}
+    for name in ("values", "stamps", "wraps"):
+        found[name] = {
+            key: [(type(cell), cell) for cell in column] for key, column in getattr(snapshot, name).items()
+        }
+    return found
+
+
+def answers_of(frame: Frame) -> dict[tuple[str, Scope], object]:
+    """What a frame says of every column in the first and the last row of every scope."""
+    found: dict[tuple[str, Scope], object] = {}
+    for column in catalog_for(frame.capabilities.signals).columns:
+        for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM):
+            rows = frame.topology.rows(scope)
+            found[column.id, scope] = [
+                (frame.cell(column, row), frame.why(column, row), frame.estimated(column, row),
+                 frame.partial(column, row), frame.disputed(column, row)) for row in (rows[0], rows[-1])
+            ]
+        row = frame.topology.rows(column.scope)[0]
+        found[f"evidence of {column.id}", column.scope] = (worked(frame, column, row), evidence(frame, column, row))
+    return found
+
+
+@functools.cache
+def recorded(shape: str) -> tuple[Machine, list[Frame]]:
+    return frames_of_machine(shape)
+
+
+@pytest.mark.parametrize("shape", MACHINES)
+def test_a_recorded_machine_answers_as_it_did(shape: str, tmp_path: Path) -> None:
+    machine, live = recorded(shape)
+    path = str(tmp_path / "machine.ttj")
+    recorder = Recorder(path, machine)
+    for frame in live:
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(path) as journal:
+        again = list(journal.frames())
+        assert journal.check() == ()
+        assert journal.machine.host.kind is HostKind.RECORDED
+        assert "SIMULATED" in journal.machine.host.name
+        assert journal.machine.model == machine.model
+        assert journal.machine.platform == machine.platform
+        assert journal.machine.topology == machine.topology
+    assert len(again) == len(live)
+    for ours, theirs in zip(again, live, strict=True):
+        assert facts_of(ours.newer) == facts_of(theirs.newer)
+        assert (ours.older is None) is (theirs.older is None)
+    assert answers_of(again[-1]) == answers_of(live[-1])
+    assert answers_of(again[0]) == answers_of(live[0])

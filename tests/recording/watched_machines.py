@@ -1,0 +1,55 @@
+"""Frames of simulated machines whose clock a test moves, from the first reading on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampler import Sampler
+from turbotui.sampling.selection import available_columns, signals_of
+from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.sources import SOURCES
+
+
+def frames_of_machine(
+    shape: str, intervals: int = 3, *, seconds: float = 1.0, columns: Sequence[str] | None = None,
+    between: Callable[[SimulatedHost, int], None] | None = None,
+) -> tuple[Machine, list[Frame]]:
+    """A simulated machine, and its frames; the first one has no interval.
+
+    Args:
+        shape: which one.
+        intervals: how many follow the first reading.
+        seconds: of each.
+        columns: that are wanted; None: all.
+        between: called before each tick but the first with its number.
+    """
+    clock = ManualClock(0)
+    host = simulated_host(shape, clock, seed=7)
+    clock.advance(20.0)
+    machine = read_machine(host)
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    wanted = available_columns(catalog, capabilities, machine.topology)
+    if columns is not None:
+        wanted = tuple(catalog.by_id[name] for name in columns)
+    sampler = Sampler(machine, capabilities, signals_of(wanted, capabilities), 3600.0)
+    found: list[Frame] = []
+
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) <= intervals:
+                clock.advance(seconds)
+                if between is not None:
+                    between(host, len(found))
+                sampler.end_interval()
+
+    sampler.bus.attach(Box())
+    asyncio.run(sampler.run(intervals))
+    return machine, found

@@ -1,0 +1,22 @@
+"""Recordings: raw readings of a machine in a file, a pipe or memory, and the frames that are made of them again.
+
+    read(path)                    a `Journal`: frames of any time, events, gaps, what is missing
+    recorder.Recorder             writes the frames of a session to a file
+    stream_writer, stream_reader  the same to and from a pipe or a socket
+
+The format is that of docs/specs/journal.md 1 to 8. Nothing here knows a feature, a table or a screen.
+"""
+
+from __future__ import annotations
+
+from turbotui.recording.journal import Journal
+from turbotui.recording.parts import paths_of
+
+
+def read(path: str) -> Journal:
+    """Open a recording, with the parts of lower resolution that stand beside it.
+
+    Raises:
+        RecordingError: it is none, cannot be read, or is of a later version.
+    """
+    return Journal(paths_of(path))

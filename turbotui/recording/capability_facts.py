@@ -1,0 +1,189 @@
+"""Capabilities as JSON: every signal, source and reason as probing found them (docs/specs/journal.md 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from typing import Any, Final, TypeVar
+
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.recorded_source import RecordedSource
+from turbotui.recording.said import Said, whole
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.beside import Beside
+from turbotui.sources.source import Probe, Source
+
+T = TypeVar("T")
+
+_USUAL: Final = {one.name: one.default for one in fields(Signal) if one.default is not MISSING}
+
+
+def capability_facts(capabilities: Capabilities) -> dict[str, object]:
+    """Capabilities as JSON has them: signals and reasons in two lists, to which everything else refers by number."""
+    signals: dict[Signal, int] = {}
+    reasons: dict[Unavailable, int] = {}
+
+    def reason(why: Unavailable) -> int:
+        return reasons.setdefault(why, len(reasons))
+
+    def signal(one: Signal) -> int:
+        for why in one.absent.values():
+            reason(why)
+        return signals.setdefault(one, len(signals))
+
+    sources = [_source_facts(source, capabilities.sources) for source in capabilities.sources]
+    numbers = {source.id: number for number, source in enumerate(capabilities.sources)}
+    probes = {
+        name: {
+            "note": probe.note,
+            "signals": {one: signal(found) for one, found in probe.signals.items() if isinstance(found, Signal)},
+            "missing": {one: reason(found) for one, found in probe.signals.items() if isinstance(found, Unavailable)},
+        }
+        for name, probe in capabilities.probes.items()
+    }
+    chosen = {
+        name: [signal(one), numbers[capabilities.provider[name].id]] for name, one in capabilities.signals.items()
+    }
+    missing = {name: reason(why) for name, why in capabilities.missing.items()}
+    disbelieved = {name: reason(why) for name, why in capabilities.disbelieved.items()}
+    return {
+        "sources": sources, "probes": probes, "chosen": chosen, "missing": missing, "disbelieved": disbelieved,
+        "beside": {name: list(others) for name, others in capabilities.beside.items()},
+        "remarks": dict(capabilities.remarks),
+        "signals": [_signal_facts(one, reasons) for one in signals],
+        "reasons": [[why.reason.value, why.detail, why.remedy] for why in reasons],
+    }
+
+
+def capabilities_from(said: Said) -> Capabilities:
+    """The capabilities of `capability_facts`, whose sources read nothing.
+
+    Raises:
+        DamagedError: they are none.
+    """
+    reasons = [_reason_from(one) for one in said["reasons"].items()]
+    signals = [_signal_from(one, reasons) for one in said["signals"].items()]
+
+    def named(table: Said, of: Sequence[T]) -> dict[str, T]:
+        return {name: _at(of, number) for name, number in table.entries().items()}
+
+    probes = {
+        name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)}, probe["note"].text())
+        for name, probe in said["probes"].entries().items()
+    }
+    sources: list[Source] = []
+    for one in said["sources"].items():
+        sources.append(_source_from(one, probes, sources))
+    chosen = {name: pair.items() for name, pair in said["chosen"].entries().items()}
+    if any(len(pair) != 2 for pair in chosen.values()):
+        raise DamagedError("a signal of the recording has no source")
+    found = Capabilities(
+        sources=tuple(sources),
+        probes=probes,
+        signals={name: _at(signals, pair[0]) for name, pair in chosen.items()},
+        provider={name: _at(sources, pair[1]) for name, pair in chosen.items()},
+        missing=named(said["missing"], reasons),
+        disbelieved=named(said["disbelieved"], reasons),
+        remarks={name: text.text() for name, text in said["remarks"].entries().items()},
+        beside={name: others.texts() for name, others in said["beside"].entries().items()},
+    )
+    _check(found)
+    return found
+
+
+def _check(found: Capabilities) -> None:
+    """Refuse signals that refer to others which are not there."""
+    for name, one in found.signals.items():
+        others = (one.enabled, one.running, *found.beside.get(name, ()))
+        if one.id != name or any(other and other not in found.signals for other in others):
+            raise DamagedError(f"signal {name!r} of the recording refers to what is not there")
+
+
+def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
+        "from_open": source.counts_from_open,
+    }
+    if isinstance(source, Beside):
+        facts["beside"] = next(number for number, one in enumerate(sources) if one.id == source.source.id)
+    return facts
+
+
+def _source_from(said: Said, probes: Mapping[str, Probe], before: list[Source]) -> Source:
+    name = said["id"].text()
+    probe = probes.get(name, Probe({}))
+    beside = said.get("beside")
+    if beside is not None:
+        source = _at(before, beside)
+        own = [one.removesuffix(f"@{source.id}") for one in probe.signals]
+        known = source.found.signals if isinstance(source, RecordedSource) else {}
+        return Beside(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
+    return RecordedSource(name, said["title"].text(), said["gives"].text(), said["shared"].flag(),
+                          said["from_open"].flag(), probe)
+
+
+def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "id": signal.id, "scope": signal.scope.value, "unit": signal.unit.value, "behavior": signal.behavior.value,
+        "reduce": signal.reduce.value, "origin": signal.origin,
+    }
+    facts |= {name: getattr(signal, name) for name, usual in _USUAL.items() if getattr(signal, name) != usual}
+    if isinstance(signal.constant, int):
+        facts["constant"] = {"hex": hex(signal.constant)}  # numbers of JSON documents have 63 bits
+    if signal.absent:
+        facts["absent"] = {str(cpu): reasons[why] for cpu, why in signal.absent.items()}
+    return facts
+
+
+def _signal_from(said: Said, reasons: list[Unavailable]) -> Signal:
+    found = Signal(
+        id=said["id"].text(), scope=said["scope"].one_of(Scope), unit=said["unit"].one_of(Unit),
+        behavior=said["behavior"].one_of(Behavior), reduce=said["reduce"].one_of(Reduce),
+        origin=said["origin"].text(),
+        **{name: read(one) for name, read in _OTHERS.items() if (one := said.get(name)) is not None},
+    )
+    absent = said.get("absent")
+    if absent is not None:
+        found = replace(found, absent={whole(cpu): _at(reasons, why) for cpu, why in absent.entries().items()})
+    plain = found.origin.replace("{cpu}", "")
+    if "{" in plain or "}" in plain:  # the place of the CPU is filled in when a person asks
+        raise DamagedError(f"the origin of {found.id!r} in the recording cannot be: {found.origin[:80]!r}")
+    if not 0 < found.width_bits <= 64 or not 0 <= found.low_bit < 64:
+        raise DamagedError(f"{found.id!r} of the recording has {found.width_bits} bits from bit {found.low_bit} on")
+    return found
+
+
+def _constant(said: Said) -> Raw:
+    if isinstance(said.value, str):
+        return said.text()
+    text = said["hex"].text()
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise DamagedError(f"{said.where} of the recording is no number: {text[:40]!r}") from None
+
+
+_OTHERS: Final[Mapping[str, Callable[[Said], Any]]] = {
+    "document": Said.text, "width_bits": Said.integer, "low_bit": Said.integer, "scale": Said.number,
+    "offset": Said.number, "readers": Said.integers, "constant": _constant, "enabled": Said.text, "running": Said.text,
+    "wrap_seconds": Said.number,
+}
+"""The attributes of a signal that most leave as they usually are, and how each is read."""
+
+
+def _reason_from(said: Said) -> Unavailable:
+    parts = said.items()
+    if len(parts) != 3:
+        raise DamagedError(f"{said.where} of the recording is no reason")
+    return Unavailable(parts[0].one_of(Reason), parts[1].text(), parts[2].text())
+
+
+def _at(items: Sequence[T], number: Said) -> T:
+    position = number.integer()
+    if not 0 <= position < len(items):
+        raise DamagedError(f"{number.where} of the recording is beyond the {len(items)} that there are")
+    return items[position]

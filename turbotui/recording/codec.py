@@ -1,0 +1,267 @@
+"""Ticks of a table as bytes: what moved since the tick before, in byte planes, compressed in the context of that one.
+
+A tick is a list of columns, each with one cell for each row: an integer, a visible text, a float or None, all kept as
+they are. A key tick needs no other one; the ticks behind it need it and all in between (docs/specs/journal.md 5).
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, TypeAlias, cast
+
+from turbotui.errors import InternalError
+from turbotui.recording.compression import (
+    StreamCompressor,
+    stream_compressor,
+)
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.lanes import MASK, SIZE, Lanes
+from turbotui.untrusted import json_text
+
+Cell: TypeAlias = int | str | float | None
+
+Counts: TypeAlias = tuple[int, int, int, int, int, int]
+"""Number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`."""
+
+MOST_CELLS: Final = 1 << 22
+"""Cells of a tick: a layout of more is not believed. 4,096 CPUs with 500 counters have half of them."""
+HEAD: Final = struct.Struct("<qqII")  # wall clock, monotonic clock, number of the layout, bytes of the body unpacked
+COUNTS: Final = struct.Struct("<qqqqqII")  # tick, span, busy, overruns, late answers, frames behind, bytes of extras
+DOUBLE: Final = struct.Struct("<d")
+WORD: Final = struct.Struct("<Q")
+LONG: Final = 1 << 64
+
+
+class Tag(IntEnum):
+    """What the lane of a cell stands for."""
+
+    WORD = 0
+    NONE = 1
+    TEXT = 2
+    DOUBLE = 3
+    NEGATIVE = 4
+    LONG = 5
+    MIXED = 255
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """One column of a tick.
+
+    Attributes:
+        rows: how many cells it has.
+        against: the number of an earlier column of as many rows, from which it differs by little; -1: none.
+        rounded: whether a tier of lower resolution may round its increases.
+    """
+
+    rows: int
+    against: int = -1
+    rounded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableTick:
+    """One tick of a table.
+
+    Attributes:
+        wall_ns: wall clock.
+        started_ns: the host's monotonic clock.
+        counts: number of the tick, span, busy, overruns, late answers, frames behind; see `sampling.snapshot.Snapshot`.
+        columns: cells by row, in the order of the layout.
+        extras: what few ticks have, as JSON has it; empty where there is nothing.
+    """
+
+    wall_ns: int
+    started_ns: int
+    counts: Counts
+    columns: Sequence[Sequence[Cell]]
+    extras: Mapping[str, object] = field(default_factory=dict)
+
+
+class Lanework:
+    """The columns of a layout and the lanes of their cells.
+
+    Raises:
+        DamagedError: no tick can be of such a layout.
+    """
+
+    def __init__(self, columns: Sequence[ColumnLayout]) -> None:
+        self.columns = tuple(columns)
+        for number, column in enumerate(self.columns):
+            fits = column.against < number and (column.against < 0 or columns[column.against].rows == column.rows)
+            if column.rows < 0 or not fits:
+                raise DamagedError(f"column {number} of a layout is not possible: {column}")
+        ends = list(itertools.accumulate(column.rows for column in self.columns))
+        count = ends[-1] if ends else 0
+        if count > MOST_CELLS:
+            raise DamagedError(f"a layout of {count:,} cells is not possible")
+        self.arithmetic = Lanes(count)
+        self.slices = tuple(
+            slice((end - column.rows) * SIZE, end * SIZE) for end, column in zip(ends, self.columns, strict=True)
+        )
+        self._zeros = tuple(bytes(column.rows * SIZE) for column in self.columns)
+        self.relates = any(column.against >= 0 for column in self.columns)
+
+    def others(self, lanes: bytes) -> int:
+        """For each lane the one that it is stored against, 0 where there is none."""
+        return int.from_bytes(b"".join([
+            lanes[self.slices[column.against]] if column.against >= 0 else zeros
+            for column, zeros in zip(self.columns, self._zeros, strict=True)
+        ]), "little")
+
+
+class TickEncoder:
+    """Encodes the ticks of one layout, in their order.
+
+    Args:
+        number: of the layout; stands in every tick.
+        lanework: the layout.
+        significant: bits to which the increases of rounded columns are cut; 0: every bit is kept. What is cut off
+            counts in the next increase, so that totals do not drift and no counter goes back.
+    """
+
+    def __init__(self, number: int, lanework: Lanework, significant: int = 0) -> None:
+        self._number = number
+        self._lanework = lanework
+        self._significant = significant
+        self._stream: StreamCompressor = stream_compressor()
+        self._begun = False
+        self._before = 0
+        self._exact = 0
+        self._lanes = b""
+        self._texts: dict[str, int] = {}
+        self._new_texts: list[str] = []
+        self._seen: dict[int, tuple[Sequence[Cell], bytes, bytes]] = {}
+
+    def encode(self, tick: TableTick, *, key: bool) -> bytes:
+        """The payload of a record of one tick.
+
+        Args:
+            tick: with as many columns and rows as the layout has.
+            key: it is to need no other tick; the first one is a key in any case.
+        """
+        if key or not self._begun:
+            self._begin()
+        work = self._lanework
+        tags, lanes = self._cells(tick.columns)
+        relative = int.from_bytes(lanes, "little")
+        if work.relates:
+            relative = work.arithmetic.subtract(relative, work.others(lanes))
+        stored = self._cut(relative) if self._significant and self._before else relative
+        moved = work.arithmetic.subtract(stored, self._before)
+        self._before, self._exact, self._lanes = stored, relative, lanes
+        extras = dict(tick.extras)
+        if self._new_texts:
+            extras["texts"], self._new_texts = self._new_texts, []
+        said = json_text(extras, compact=True).encode() if extras else b""
+        body = b"".join((COUNTS.pack(*tick.counts, len(said)), said, tags, work.arithmetic.planes(moved)))
+        head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(body))
+        return head + self._stream.compress(body)
+
+    def _begin(self) -> None:
+        if self._begun:
+            self._stream = stream_compressor()
+        self._begun = True
+        self._before = 0
+        self._lanes = bytes(self._lanework.arithmetic.size)
+        self._texts.clear()
+        self._seen.clear()
+
+    def _cells(self, columns: Sequence[Sequence[Cell]]) -> tuple[bytes, bytes]:
+        """The tags of all columns, and the lanes of all cells."""
+        work = self._lanework
+        tags, inner, lanes = bytearray(len(work.columns)), [], []
+        for number, (cells, layout) in enumerate(zip(columns, work.columns, strict=True)):
+            if len(cells) != layout.rows:
+                raise InternalError(f"a recorded column has {len(cells)} cells where its layout has {layout.rows}.")
+            try:
+                lane = array("Q", cast("Sequence[int]", cells)).tobytes()  # others are refused
+            except (TypeError, OverflowError):
+                of_cells, lane = self._odd_cells(number, cells)
+                if of_cells.count(of_cells[0]) == len(of_cells):
+                    tags[number] = of_cells[0]
+                else:
+                    tags[number] = Tag.MIXED
+                    inner.append(of_cells)
+            lanes.append(_little(lane))
+        return bytes(tags) + b"".join(inner), b"".join(lanes)
+
+    def _odd_cells(self, number: int, cells: Sequence[Cell]) -> tuple[bytes, bytes]:
+        """Tags and lanes of a column that has more in it than words; a lane without a value stays as it was."""
+        seen = self._seen.get(number)
+        if seen is not None and seen[0] == list(cells) and all(map(_same, seen[0], cells)):
+            return seen[1], seen[2]
+        lanes = array("Q", _little(self._lanes[self._lanework.slices[number]]))
+        tags = bytearray(len(cells))
+        for row, cell in enumerate(cells):
+            if cell is None:
+                tags[row] = Tag.NONE
+            elif isinstance(cell, str):
+                tags[row], lanes[row] = Tag.TEXT, self._text(cell)
+            elif isinstance(cell, float):
+                tags[row], lanes[row] = Tag.DOUBLE, WORD.unpack(DOUBLE.pack(cell))[0]
+            elif 0 <= cell < LONG:
+                lanes[row] = cell
+            elif -(LONG >> 1) <= cell < 0:
+                tags[row], lanes[row] = Tag.NEGATIVE, cell & MASK
+            else:
+                tags[row], lanes[row] = Tag.LONG, self._text(hex(cell))
+        found = bytes(tags), lanes.tobytes()
+        self._seen[number] = (list(cells), *found)
+        return found
+
+    def _text(self, text: str) -> int:
+        number = self._texts.get(text)
+        if number is None:
+            number = self._texts[text] = len(self._texts)
+            self._new_texts.append(text)
+        return number
+
+    def _cut(self, relative: int) -> int:
+        """The lanes with the increases of rounded columns cut short; a column against such a one keeps its distance."""
+        work = self._lanework
+        size = work.arithmetic.size
+        now = bytearray(relative.to_bytes(size, "little"))
+        stored, exact = self._before.to_bytes(size, "little"), self._exact.to_bytes(size, "little")
+        for layout, place in zip(work.columns, work.slices, strict=True):
+            if layout.rounded:
+                ends = words_of(stored[place]), words_of(exact[place]), words_of(bytes(now[place]))
+                found = [self._shortened(*words) for words in zip(*ends, strict=True)]
+                now[place] = _little(array("Q", found).tobytes())
+        return int.from_bytes(now, "little")
+
+    def _shortened(self, stored: int, before: int, now: int) -> int:
+        """What is stored for a counter; `stored` is what was at the tick before, where its reading was `before`."""
+        if now <= before or not stored:  # it stood still, began anew, or was not there
+            return stored if now == before else now
+        increase = now - stored
+        spare = increase.bit_length() - self._significant
+        return now if spare <= 0 else stored + (increase >> spare << spare)
+
+
+def _same(one: Cell, other: Cell) -> bool:
+    """Whether two equal cells are of one type and bit for bit the same: 1 and 1.0 are not, nor 0.0 and -0.0."""
+    return one is other or (type(one) is type(other) and not isinstance(one, float))
+
+
+def words_of(data: bytes) -> list[int]:
+    """The lanes of little endian bytes."""
+    found = array("Q", data)
+    if sys.byteorder == "big":
+        found.byteswap()
+    return found.tolist()
+
+
+def _little(data: bytes) -> bytes:
+    """Words of this machine as little endian words, or the other way round."""
+    if sys.byteorder == "little":
+        return data
+    swapped = array("Q", data)
+    swapped.byteswap()
+    return swapped.tobytes()

@@ -1,0 +1,157 @@
+"""zstd: from the standard library where Python has it (3.14), else from the package zstandard.
+
+Nothing that is unpacked may become longer than its reader says: lengths in a file are claims.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final, Protocol
+
+from turbotui.recording.framing import MOST_PAYLOAD, DamagedError
+
+LEVEL: Final = 3
+WINDOW_LOG: Final = 20
+"""A stream looks back over 1 MiB, some ten ticks of 256 CPUs; a reader refuses streams that need more than 8 MiB."""
+_MOST_WINDOW_LOG: Final = 23
+
+
+class StreamCompressor(Protocol):
+    """Compresses pieces that are unpacked in the same order, each with what came before as its context."""
+
+    def compress(self, data: bytes) -> bytes:
+        """One piece, complete: it can be unpacked without those that follow."""
+
+
+class StreamDecompressor(Protocol):
+    """Unpacks the pieces of one `StreamCompressor`."""
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """One piece of that many bytes.
+
+        Raises:
+            DamagedError: it is no such piece.
+        """
+
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+
+    _OPTIONS = {
+        zstd.CompressionParameter.compression_level: LEVEL,
+        zstd.CompressionParameter.window_log: WINDOW_LOG,
+    }
+    _LIMITS = {zstd.DecompressionParameter.window_log_max: _MOST_WINDOW_LOG}
+
+    class _Compressor:
+        def __init__(self) -> None:
+            self._stream = zstd.ZstdCompressor(options=_OPTIONS)
+
+        def compress(self, data: bytes) -> bytes:
+            return self._stream.compress(data, zstd.ZstdCompressor.FLUSH_BLOCK)
+
+    class _Decompressor:
+        def __init__(self) -> None:
+            self._stream = zstd.ZstdDecompressor(options=_LIMITS)
+
+        def decompress(self, data: bytes, size: int) -> bytes:
+            try:
+                found = self._stream.decompress(data, size)
+            except (zstd.ZstdError, EOFError) as error:
+                raise DamagedError(f"a record cannot be unpacked: {error}") from error
+            return _of_size(found, size)
+
+    def pack(data: bytes) -> bytes:
+        """One piece by itself."""
+        return zstd.compress(data, LEVEL)
+
+    def unpack(data: bytes) -> bytes:
+        """What `pack` packed.
+
+        Raises:
+            DamagedError: it is nothing that was packed, or longer than any record may be.
+        """
+        try:
+            found = zstd.ZstdDecompressor(options=_LIMITS).decompress(data, MOST_PAYLOAD + 1)
+        except (zstd.ZstdError, EOFError) as error:
+            raise DamagedError(f"a record cannot be unpacked: {error}") from error
+        return _short_enough(found)
+
+else:
+    import io
+
+    import zstandard
+
+    class _Compressor:
+        def __init__(self) -> None:
+            options = zstandard.ZstdCompressionParameters.from_level(LEVEL, window_log=WINDOW_LOG)
+            self._stream = zstandard.ZstdCompressor(compression_params=options).compressobj()
+
+        def compress(self, data: bytes) -> bytes:
+            return self._stream.compress(data) + self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+    class _Pieces(io.BytesIO):
+        """A file of the pieces that came; at its end for good once it was read when there was none."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.piece = b""
+
+        def read(self, _size: int | None = -1) -> bytes:
+            piece, self.piece = self.piece, b""
+            return piece
+
+    class _Decompressor:
+        def __init__(self) -> None:
+            self._pieces = _Pieces()
+            unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)
+            self._stream = unpacking.stream_reader(self._pieces)  # unlike decompressobj it stops where it is told
+
+        def decompress(self, data: bytes, size: int) -> bytes:
+            self._pieces.piece = data
+            try:
+                found = self._stream.read(size)
+            except zstandard.ZstdError as error:
+                raise DamagedError(f"a record cannot be unpacked: {error}") from error
+            return _of_size(found, size)
+
+    def pack(data: bytes) -> bytes:
+        """One piece by itself."""
+        return zstandard.ZstdCompressor(level=LEVEL).compress(data)
+
+    def unpack(data: bytes) -> bytes:
+        """What `pack` packed.
+
+        Raises:
+            DamagedError: it is nothing that was packed, or longer than any record may be.
+        """
+        pieces = _Pieces()
+        pieces.piece = data
+        unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)
+        try:
+            found = unpacking.stream_reader(pieces).read(MOST_PAYLOAD + 1)
+        except zstandard.ZstdError as error:
+            raise DamagedError(f"a record cannot be unpacked: {error}") from error
+        return _short_enough(found)
+
+
+def stream_compressor() -> StreamCompressor:
+    """A compressor whose first piece needs nothing before it."""
+    return _Compressor()
+
+
+def stream_decompressor() -> StreamDecompressor:
+    """A decompressor for the pieces of one compressor, from the first one on."""
+    return _Decompressor()
+
+
+def _of_size(found: bytes, size: int) -> bytes:
+    if len(found) != size:
+        raise DamagedError(f"a record has {len(found)} bytes where it promises {size}")
+    return found
+
+
+def _short_enough(found: bytes) -> bytes:
+    if len(found) > MOST_PAYLOAD:
+        raise DamagedError(f"a record unpacks to more than {MOST_PAYLOAD:,} bytes")
+    return found

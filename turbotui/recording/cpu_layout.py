@@ -1,0 +1,275 @@
+"""The table of CPUs in a journal: which column of a tick holds what of a snapshot (docs/specs/journal.md 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import Behavior, Raw, SignalId
+from turbotui.recording.capability_facts import capabilities_from, capability_facts
+from turbotui.recording.codec import ColumnLayout, Lanework, TableTick
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.said import Said, whole
+from turbotui.recording.tick_decoder import DecodedTick
+from turbotui.recording.topology_facts import topology_facts, topology_from
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.snapshot import Snapshot
+
+TABLE: Final = "cpus"
+
+_CLOCK, _VALUE, _WRAPS = "clock", "value", "wraps"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CpuTableLayout:
+    """What is read of one machine for as long as the same signals of the same CPUs are.
+
+    Columns of a tick are its clocks, then the values of its signals, then their wraps.
+
+    Attributes:
+        topology: gives every signal its rows: the instances of its scope.
+        capabilities: describe the signals.
+        signals: in the order of their columns; each has the number of its clock.
+        clocks: how many there are; what is read together shares one.
+        wraps: signals whose wraps are counted, in the order of their columns.
+        work: the columns.
+    """
+
+    topology: Topology
+    capabilities: Capabilities
+    signals: Mapping[SignalId, int]
+    clocks: int
+    wraps: tuple[SignalId, ...]
+    work: Lanework
+
+    def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
+        """Whether a snapshot is of this layout."""
+        if snapshot.topology is not self.topology or capabilities is not self.capabilities:
+            return False
+        if snapshot.values.keys() != self.signals.keys() or snapshot.wraps.keys() != set(self.wraps):
+            return False
+        clocks: dict[int, Sequence[int]] = {}
+        for name, clock in self.signals.items():
+            stamps = snapshot.stamps[name]
+            first = clocks.setdefault(clock, stamps)
+            if first is not stamps and first != stamps:
+                return False
+        return True
+
+    def tick(self, snapshot: Snapshot) -> TableTick:
+        """A snapshot of this layout as a tick."""
+        clocks = {clock: snapshot.stamps[name] for name, clock in self.signals.items()}
+        columns = [clocks[number] for number in range(self.clocks)]
+        columns += [snapshot.values[name] for name in self.signals]  # type: ignore[misc] # cells of either kind
+        columns += [snapshot.wraps[name] for name in self.wraps]
+        counts = (snapshot.seq, snapshot.span_ns, snapshot.busy_ns, snapshot.overruns, snapshot.late_total,
+                  snapshot.behind)
+        return TableTick(snapshot.wall_ns, snapshot.started_ns, counts, columns, _extras(snapshot))
+
+    def snapshot(self, tick: DecodedTick) -> Snapshot:
+        """The snapshot of a tick; its columns are decoded when they are asked for.
+
+        Raises:
+            DamagedError: what it has beside its cells is not what a snapshot has.
+        """
+        seq, span, busy, overruns, late_total, behind = tick.counts
+        said = Said(tick.extras, "a tick")
+        columns = {name: self.clocks + at for at, name in enumerate(self.signals)}
+        turns = {name: self.clocks + len(self.signals) + at for at, name in enumerate(self.wraps)}
+        return Snapshot(
+            seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
+            values=_Values(tick, columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, turns),
+            late=frozenset(_numbers(said, "late")), failed=frozenset(_numbers(said, "failed")),
+            span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
+            fresh=self._positions(said, "fresh"), unsure=self._positions(said, "unsure"),
+            still={name: {whole(at): seconds.number() for at, seconds in one.entries().items()}
+                   for name, one in _entries(said, "still").items() if name in self.signals},
+            failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(said, "failures")},
+            interrupted={(one[0].text(), one[1].integer()): one[2].integer() for one in _triples(said, "interrupted")},
+        )
+
+    def _positions(self, said: Said, key: str) -> dict[SignalId, frozenset[int]]:
+        found = {}
+        for name, one in _entries(said, key).items():
+            if name not in self.signals:
+                continue
+            rows = self.work.columns[self.signals[name]].rows
+            runs = [run.integers() for run in one.items()]
+            if not all(len(run) == 2 and 0 <= run[0] <= run[1] < rows for run in runs):
+                raise DamagedError(f"{one.where} of the recording are no positions of {rows} rows")
+            found[name] = frozenset(position for first, last in runs for position in range(first, last + 1))
+        return found
+
+
+def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
+    """The layout that a snapshot fits.
+
+    Args:
+        snapshot: as the sampler publishes it.
+        capabilities: of its frame.
+        rounded: for a tier whose increases are cut.
+    """
+    signals, known = capabilities.signals, {}
+    names = sorted(snapshot.values, key=lambda name: (len(snapshot.values[name]), signals[name].scope.rank, name))
+    clocks: dict[int, int] = {}
+    for name in names:
+        known[name] = clocks.setdefault(id(snapshot.stamps[name]), len(clocks))
+    columns: list[ColumnLayout] = []
+    rows_of_clock = {known[name]: len(snapshot.stamps[name]) for name in names}
+    for clock in range(len(clocks)):
+        rows = rows_of_clock[clock]
+        beside = clock > 0 and rows_of_clock[clock - 1] == rows and not rounded
+        columns.append(ColumnLayout(rows, clock - 1 if beside else -1, rounded))
+    numbers = {name: len(clocks) + at for at, name in enumerate(names)}
+    enabled = {one.running: one.enabled for one in signals.values() if one.running}  # nearly always equal
+    for name in names:
+        signal, rows = signals[name], len(snapshot.values[name])
+        partner = numbers.get(enabled.get(name, ""), -1)
+        against = partner if 0 <= partner < numbers[name] and columns[partner].rows == rows else -1
+        plain = signal.behavior is Behavior.COUNTER and signal.width_bits >= 64 and signal.low_bit == 0
+        columns.append(ColumnLayout(rows, against, rounded and plain and against < 0))
+    wraps = tuple(sorted(snapshot.wraps))
+    columns += [ColumnLayout(len(snapshot.wraps[name])) for name in wraps]
+    return CpuTableLayout(snapshot.topology, capabilities, known, len(clocks), wraps, Lanework(columns))
+
+
+def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
+    """A layout as JSON has it, with the machine's topology and capabilities."""
+    names: list[dict[str, object]] = [{"kind": _CLOCK} for _ in range(layout.clocks)]
+    names += [{"kind": _VALUE, "signal": name, "clock": clock} for name, clock in layout.signals.items()]
+    names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
+    columns = [
+        {**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
+        for name, column in zip(names, layout.work.columns, strict=True)
+    ]
+    return {
+        "table": TABLE, "topology": topology_facts(layout.topology),
+        "capabilities": capability_facts(layout.capabilities), "columns": columns,
+    }
+
+
+def layout_from(said: Said, before: Topology | None = None) -> CpuTableLayout:
+    """The layout of `layout_facts`.
+
+    Args:
+        said: the JSON document.
+        before: a topology that is taken instead of an equal one: frames know by identity that it is the same.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    topology = topology_from(said["topology"])
+    if before is not None and before == topology:
+        topology = before
+    capabilities = capabilities_from(said["capabilities"])
+    signals: dict[SignalId, int] = {}
+    wraps: list[SignalId] = []
+    columns: list[ColumnLayout] = []
+    clocks = 0
+    for one in said["columns"].items():
+        kind, rows = one["kind"].text(), one["rows"].integer()
+        if kind == _CLOCK and not signals and not wraps:
+            clocks += 1
+        elif kind in (_VALUE, _WRAPS):
+            name = one["signal"].text()
+            signal = capabilities.signals.get(name)
+            if signal is None or rows != len(topology.instances(signal.scope)):
+                raise DamagedError(f"{one.where} of the recording has {rows} rows of {name!r}, which cannot be")
+            if kind == _WRAPS:
+                wraps.append(name)
+            elif not wraps:
+                signals[name] = one["clock"].integer()
+        columns.append(ColumnLayout(rows, one["against"].integer(), one["rounded"].flag()))
+    if len(columns) != clocks + len(signals) + len(wraps):
+        raise DamagedError("the columns of the recording are in no order")
+    for at, (name, clock) in enumerate(signals.items()):
+        if not 0 <= clock < clocks or columns[clock].rows != columns[clocks + at].rows:
+            raise DamagedError(f"{name!r} of the recording has no clock")
+    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), Lanework(columns))
+
+
+class _Columns(Mapping[SignalId, T], Generic[T]):
+    """Columns of a tick by the signal, decoded once; columns of one number are one list."""
+
+    __slots__ = ("_made", "_numbers", "_tick")
+
+    def __init__(self, tick: DecodedTick, numbers: Mapping[SignalId, int]) -> None:
+        self._tick = tick
+        self._numbers = numbers
+        self._made: dict[int, T] = {}
+
+    def __getitem__(self, name: SignalId) -> T:
+        number = self._numbers[name]
+        found = self._made.get(number)
+        if found is None:
+            found = self._made[number] = self._column(number)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[SignalId]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _column(self, number: int) -> T:
+        raise NotImplementedError
+
+
+class _Values(_Columns[Sequence[Raw]]):
+    def _column(self, number: int) -> Sequence[Raw]:
+        return [None if isinstance(cell, float) else cell for cell in self._tick.column(number)]
+
+
+class _Words(_Columns[Sequence[int]]):
+    def _column(self, number: int) -> Sequence[int]:
+        return self._tick.words(number)
+
+
+def _extras(snapshot: Snapshot) -> dict[str, object]:
+    found: dict[str, object] = {
+        "late": sorted(snapshot.late), "failed": sorted(snapshot.failed), "fresh": _runs_of(snapshot.fresh),
+        "unsure": _runs_of(snapshot.unsure),
+        "still": {name: {str(at): seconds for at, seconds in one.items()} for name, one in snapshot.still.items()},
+        "failures": [(source, cpu, text) for (source, cpu), text in snapshot.failures.items()],
+        "interrupted": [(source, cpu, ns) for (source, cpu), ns in snapshot.interrupted.items()],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _runs_of(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, list[list[int]]]:
+    """Positions as first and last ones of runs: of a counter that began anew, nearly always all of them."""
+    found: dict[SignalId, list[list[int]]] = {}
+    for name, inside in positions.items():
+        runs = found[name] = []
+        for position in sorted(inside):
+            if runs and runs[-1][1] == position - 1:
+                runs[-1][1] = position
+            else:
+                runs.append([position, position])
+    return found
+
+
+def _entries(said: Said, key: str) -> Mapping[str, Said]:
+    found = said.get(key)
+    return {} if found is None else found.entries()
+
+
+def _numbers(said: Said, key: str) -> tuple[int, ...]:
+    found = said.get(key)
+    return () if found is None else found.integers()
+
+
+def _triples(said: Said, key: str) -> Iterator[Sequence[Said]]:
+    found = said.get(key)
+    for one in () if found is None else found.items():
+        parts = one.items()
+        if len(parts) != 3:
+            raise DamagedError(f"{one.where} of the recording is no triple")
+        yield parts

@@ -1,0 +1,180 @@
+"""Records: the unit of a journal. Each carries its length, its number and checksums, and is found after damage.
+
+A record is a head of 28 bytes and a payload (docs/specs/journal.md 2). The head has a checksum of its own, so that a
+damaged payload costs this record only and its length is still believed; after a damaged head the next marker is looked
+for.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+from zlib import crc32
+
+from turbotui.errors import TurbotuiError
+
+MARKER: Final = b"\xabTTJ"
+"""The first bytes of every record, and so of every journal."""
+
+MOST_PAYLOAD: Final = 1 << 26
+"""Bytes: a payload of more is not believed, whatever its checksum says."""
+
+_FIELDS: Final = struct.Struct("<4sIQBBHI")  # marker, length, sequence, kind, flags, stream, checksum of the payload
+_CHECK: Final = struct.Struct("<I")
+HEAD_SIZE: Final = _FIELDS.size + _CHECK.size
+
+
+class RecordingError(TurbotuiError):
+    """A recording cannot be read or written; the message is a sentence that says why."""
+
+
+class DamagedError(RecordingError):
+    """A payload is whole by its checksum and does not hold what its kind promises."""
+
+
+class RecordKind(IntEnum):
+    """The kind of a record (docs/specs/journal.md 3)."""
+
+    HEADER = 1
+    LAYOUT = 2
+    KEY = 3
+    DELTA = 4
+    GAP = 5
+    EVENT = 6
+    INDEX = 7
+    FILES = 8
+    END = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One whole record.
+
+    Attributes:
+        kind: a `RecordKind`, or the number of a kind that a later version added.
+        stream: the table that it is of, by number; 0 is the table of CPUs.
+        sequence: its number in the journal, from 0.
+        payload: its content.
+        offset: of its first byte from the beginning of the journal; 0 where it was not read from one.
+    """
+
+    kind: int
+    stream: int
+    sequence: int
+    payload: bytes
+    offset: int = 0
+
+    @property
+    def end(self) -> int:
+        """The offset behind the record."""
+        return self.offset + HEAD_SIZE + len(self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes of a journal that are no whole record.
+
+    Attributes:
+        offset: of the first of them.
+        length: how many.
+    """
+
+    offset: int
+    length: int
+
+
+def framed(record: Record) -> bytes:
+    """A record as bytes; its `offset` is not part of them.
+
+    Raises:
+        RecordingError: its payload is longer than `MOST_PAYLOAD`.
+    """
+    size = len(record.payload)
+    if size > MOST_PAYLOAD:
+        raise RecordingError(f"a record of {size:,} bytes is too long for a journal: watch fewer CPUs or columns")
+    fields = _FIELDS.pack(MARKER, size, record.sequence, record.kind, 0, record.stream, crc32(record.payload))
+    return b"".join((fields, _CHECK.pack(crc32(fields)), record.payload))
+
+
+class RecordParser:
+    """Takes the bytes of a journal in pieces of any size, and gives its records and what is damaged between them.
+
+    Args:
+        offset: of the first byte that `feed` is given.
+    """
+
+    def __init__(self, offset: int = 0) -> None:
+        self._buffer = bytearray()
+        self._start = offset
+        self._damaged_from = -1
+
+    @property
+    def offset(self) -> int:
+        """The offset of the first byte that is in no record or damage yet."""
+        return self._start
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of a record whose end has not come."""
+        return len(self._buffer)
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that the record at `offset` still lacks, once its head is there; else 0."""
+        if len(self._buffer) < HEAD_SIZE:
+            return 0
+        size: int = _FIELDS.unpack_from(self._buffer)[1]
+        return HEAD_SIZE + min(size, MOST_PAYLOAD) - len(self._buffer)
+
+    def feed(self, data: bytes) -> Iterator[Record | Damage]:
+        """Every record and damage that these bytes complete, in order."""
+        self._buffer += data
+        position = 0
+        try:
+            while True:
+                found, position = self._next(position)
+                if found is None:
+                    return
+                yield from found
+        finally:
+            del self._buffer[:position]
+            self._start += position
+
+    def finish(self) -> Damage | None:
+        """The bytes at the end that are no whole record: a torn one."""
+        begin = self._start if self._damaged_from < 0 else self._damaged_from
+        end = self._start + len(self._buffer)
+        self._buffer.clear()
+        self._start, self._damaged_from = end, -1
+        return Damage(begin, end - begin) if end > begin else None
+
+    def _next(self, position: int) -> tuple[tuple[Record | Damage, ...] | None, int]:
+        """What begins at a position of the buffer (None: more bytes are needed), and the position behind it."""
+        buffer = self._buffer
+        if len(buffer) - position < HEAD_SIZE:
+            return None, position
+        marker, size, sequence, kind, _flags, stream, check = _FIELDS.unpack_from(buffer, position)
+        (head_check,) = _CHECK.unpack_from(buffer, position + _FIELDS.size)
+        whole = marker == MARKER and crc32(buffer[position : position + _FIELDS.size]) == head_check
+        if not whole or size > MOST_PAYLOAD:
+            if self._damaged_from < 0:
+                self._damaged_from = self._start + position
+            found = buffer.find(MARKER, position + 1)
+            return (), found if found >= 0 else len(buffer) - len(MARKER) + 1
+        begin, end = position + HEAD_SIZE, position + HEAD_SIZE + size
+        if end > len(buffer):
+            return None, position
+        payload = bytes(buffer[begin:end])
+        if crc32(payload) != check:
+            if self._damaged_from < 0:
+                self._damaged_from = self._start + position
+            return (), end
+        record = Record(kind, stream, sequence, payload, self._start + position)
+        if self._damaged_from < 0:
+            return (record,), end
+        damage = Damage(self._damaged_from, record.offset - self._damaged_from)
+        self._damaged_from = -1
+        return (damage, record), end

@@ -1,0 +1,316 @@
+"""A recording, read: frames of any time in it, events, gaps, and what is missing. `turbotui.recording.read` opens one.
+
+Recordings of several resolutions are several files beside each other; of each time the finest that there is is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.recording.framing import Record, RecordingError, RecordKind
+from turbotui.recording.journal_file import JournalFile, KeyEntry
+from turbotui.recording.machine_facts import Header
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tiers import Thinning
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.carrying import FrameMaker
+from turbotui.sampling.frame import Frame
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredTime:
+    """A time for which one file of a recording is read.
+
+    Attributes:
+        first_ns, last_ns: wall clock of its first and last tick.
+        seconds: from one tick to the next where not every one was kept; 0: every one.
+        whole: it is all of its file.
+    """
+
+    part: RecordingPart
+    first_ns: int
+    last_ns: int
+    seconds: float
+    whole: bool
+
+    def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
+        """Its ticks from a key tick of its file on, up to a wall clock."""
+        until = None if end_ns is None else self.part.last_key(end_ns)
+        for item in self.part.items(begin):
+            if not isinstance(item, RecordedTick):
+                continue
+            wall = item.snapshot.wall_ns
+            if until is not None and end_ns is not None and wall > end_ns:
+                if item.offset > until:
+                    return
+                continue  # the clock was set back later
+            if self.whole or self.first_ns <= wall <= self.last_ns:
+                yield item
+
+
+class RecordingPart:
+    """One file of a recording."""
+
+    def __init__(self, path: str) -> None:
+        self.file = JournalFile(path)
+        self.missing: dict[tuple[int, str], Missing] = {}
+        self._first: RecordedTick | None = None
+        self._last: tuple[int, RecordedTick | None] = (-1, None)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from one tick to the next where not every one was kept; 0: every one."""
+        first = self.first()
+        return 0.0 if first is None else first.header.tier[0]
+
+    def first(self) -> RecordedTick | None:
+        """The first tick that can be read."""
+        if self._first is None:
+            self._first = next((one for one in self.items(0) if isinstance(one, RecordedTick)), None)
+        return self._first
+
+    def last(self) -> RecordedTick | None:
+        """The last tick that can be read."""
+        size = self.file.size
+        if self._last[0] != size:
+            found = None
+            for entry in reversed(self.file.index()):
+                for item in self.items(entry):
+                    found = item if isinstance(item, RecordedTick) else found
+                if found is not None:
+                    break
+            self._last = size, found
+        return self._last[1]
+
+    def items(self, begin: KeyEntry | int) -> Iterator[Item]:
+        """What the file holds from a key tick on, or from its beginning (0); `missing` notes what it does not."""
+        reader = StreamReader()
+        offset = 0
+        if isinstance(begin, KeyEntry):
+            layout = self._layout(begin)
+            if layout is not None:
+                reader.begin(layout)
+            offset = begin.key
+        for record in self.file.records(offset):
+            for item in reader.take(record):
+                yield self._noted(item)
+        for item in reader.rest():
+            yield self._noted(item)
+
+    def before(self, wall_ns: int) -> KeyEntry | int:
+        """The last key tick before a time, 0 if there is none."""
+        return next((one for one in reversed(self.file.index()) if one.wall_ns < wall_ns), 0)
+
+    def last_key(self, wall_ns: int) -> int:
+        """The offset of the last key tick that is not after a time, 0 if there is none."""
+        return next((one.key for one in reversed(self.file.index()) if one.wall_ns <= wall_ns), 0)
+
+    def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
+        """Gaps, events and kept files, without reading the ticks."""
+        index = self.file.index()
+        offsets = [offset for entry in index for offset in entry.noted]
+        reader = StreamReader()
+        found: list[Record] = []
+        if index:
+            found += [one for one in self.file.records(0, index[0].key) if isinstance(one, Record)]
+            known = {one.offset for one in found}
+            found += [one for offset in offsets if offset not in known and (one := self.file.record_at(offset))]
+        behind = index[-1].key if index else 0
+        found += [one for one in self.file.records(behind) if isinstance(one, Record)]
+        for record in found:
+            if record.kind in (RecordKind.GAP, RecordKind.EVENT, RecordKind.FILES):
+                for item in reader.one(record):
+                    if isinstance(item, Gap | Event | KeptAnswers):
+                        yield item
+
+    def _layout(self, entry: KeyEntry) -> Record | None:
+        """The layout of a key tick: the copy that its index names, else the nearest one that is whole."""
+        others = sorted({one.layout for one in self.file.index()}, key=lambda offset: abs(offset - entry.layout))
+        for offset in (entry.layout, *others):
+            record = self.file.record_at(offset)
+            if record is not None and record.kind == RecordKind.LAYOUT and offset < entry.key:
+                return record
+        return None
+
+    def _noted(self, item: Item) -> Item:
+        if isinstance(item, Missing):
+            self.missing.setdefault((item.offset, item.text), item)
+        return item
+
+
+class Journal:
+    """A recording that may still grow.
+
+    Attributes:
+        paths: its files.
+
+    Raises:
+        RecordingError: it is none, or cannot be read.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        self._parts: list[RecordingPart] = []
+        with contextlib.ExitStack() as opened:
+            for path in paths:
+                part = RecordingPart(path)
+                opened.callback(part.file.close)
+                self._parts.append(part)
+            first = next((tick for part in self._parts if (tick := part.first()) is not None), None)
+            if first is None:
+                raise RecordingError(f"{paths[0]} holds no reading yet, or none that can be read")
+            self._first = first
+            opened.pop_all()
+
+    def close(self) -> None:
+        """Close its files."""
+        for part in self._parts:
+            part.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    @property
+    def header(self) -> Header:
+        """Of its first session."""
+        return self._first.header
+
+    @property
+    def machine(self) -> Machine:
+        """The recorded machine as it was at the first tick."""
+        return self._first.header.machine(self._first.snapshot.topology, self.kept)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the newest tick: what was read when the recording ended."""
+        return self._newest().capabilities
+
+    @property
+    def catalog(self) -> Catalog:
+        """The columns that this version makes of the signals of the newest tick."""
+        return catalog_for(self.capabilities.signals)
+
+    @property
+    def kept(self) -> KeptAnswers:
+        """What was kept of the machine's files."""
+        found = (item for part in self._parts for item in part.noted() if isinstance(item, KeptAnswers))
+        return next(found, KeptAnswers())
+
+    @property
+    def first_ns(self) -> int:
+        """Wall clock of the first tick, in ns since 1970."""
+        return min(one.first_ns for one in self.covered())
+
+    @property
+    def last_ns(self) -> int:
+        """Wall clock of the last tick so far, in ns since 1970."""
+        return max(one.last_ns for one in self.covered())
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """What could not be read of all that was read so far; `check` reads everything."""
+        return tuple(one for part in self._parts for one in part.missing.values())
+
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happened, in order of time."""
+        return tuple(sorted(dict.fromkeys(self._noted(Event)), key=lambda one: one.wall_ns))
+
+    def gaps(self) -> tuple[Gap, ...]:
+        """Times without ticks, and jumps of the clock, in order of time."""
+        return tuple(sorted(dict.fromkeys(self._noted(Gap)), key=lambda one: one.wall_ns))
+
+    def check(self) -> tuple[Missing, ...]:
+        """Read everything, and return what cannot be read."""
+        for part in self._parts:
+            for _item in part.items(0):
+                pass
+        return self.missing
+
+    def covered(self) -> tuple[CoveredTime, ...]:
+        """Which resolution there is of which time, in order of time."""
+        found: list[CoveredTime] = []
+        for part in sorted(self._parts, key=lambda one: one.seconds):
+            first, last = part.first(), part.last()
+            if first is None or last is None:
+                continue
+            whole = first.snapshot.wall_ns, last.snapshot.wall_ns
+            spans = [whole]
+            for known in found:
+                spans = [rest for span in spans for rest in _without(span, (known.first_ns, known.last_ns))]
+            found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans]
+        return tuple(sorted(found, key=lambda one: one.first_ns))
+
+    def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0) -> Iterator[Frame]:
+        """Frames in order of time, each of two ticks behind one another; the first of a session has no interval.
+
+        Args:
+            start_ns: the first one ends at this wall clock or later; None: from the beginning.
+            end_ns: the last one ends at this wall clock or earlier; None: to the end.
+            every: seconds of an interval; 0: as they were recorded.
+        """
+        maker, session, thinning = FrameMaker(), "", Thinning(every)
+        earlier = None if start_ns is None else start_ns - round(every * 1e9)
+        for tick in self._ticks(earlier, end_ns):
+            if tick.header.session != session:
+                session, maker, thinning = tick.header.session, FrameMaker(), Thinning(every)
+            chosen = thinning.take(tick.snapshot)
+            if chosen is None:
+                continue
+            frame = maker.frame(chosen, tick.capabilities)
+            if start_ns is None or chosen.wall_ns >= start_ns:
+                yield frame
+
+    def frame_at(self, wall_ns: int) -> Frame | None:
+        """The frame that was the newest at a wall clock; None before the first tick."""
+        maker, session, found = FrameMaker(), "", None
+        for tick in self._ticks(wall_ns, wall_ns):
+            if tick.header.session != session:
+                session, maker = tick.header.session, FrameMaker()
+            found = maker.frame(tick.snapshot, tick.capabilities)
+        return found
+
+    def _ticks(self, start_ns: int | None, end_ns: int | None) -> Iterator[RecordedTick]:
+        """Ticks up to a time, from before the start on, where there are any before it."""
+        covered = self.covered()
+        first = 0
+        if start_ns is not None:
+            first = max((at for at, one in enumerate(covered) if one.first_ns < start_ns), default=0)
+        for number, one in enumerate(covered[first:]):
+            if end_ns is not None and one.first_ns > end_ns:
+                return
+            begin: KeyEntry | int = 0
+            if number == 0 and start_ns is not None:
+                begin = one.part.before(start_ns)
+            elif not one.whole:
+                begin = one.part.before(one.first_ns)
+            yield from one.ticks(begin, end_ns)
+
+    def _newest(self) -> RecordedTick:
+        found = [tick for part in self._parts if (tick := part.last()) is not None]
+        return max(found, key=lambda one: one.snapshot.wall_ns)
+
+    def _noted(self, kind: type[T]) -> Iterable[T]:
+        return (item for part in self._parts for item in part.noted() if isinstance(item, kind))
+
+
+def _without(span: tuple[int, int], known: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """The parts of a span that are outside another one."""
+    if known[1] < span[0] or known[0] > span[1]:
+        yield span
+        return
+    if span[0] < known[0]:
+        yield span[0], known[0] - 1
+    if span[1] > known[1]:
+        yield known[1] + 1, span[1]

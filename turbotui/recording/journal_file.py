@@ -1,0 +1,174 @@
+"""One file of a journal, read: its records in order, and its index, through which any moment is found at once."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.recording.framing import (
+    HEAD_SIZE,
+    Damage,
+    Record,
+    RecordingError,
+    RecordKind,
+    RecordParser,
+)
+from turbotui.recording.stream_writer import INDEX, OFFSET
+from turbotui.untrusted import original
+
+_CHUNK: Final = 1 << 18
+_TAIL: Final = 1 << 21
+_FIRST_LOOK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEntry:
+    """A key tick of the index.
+
+    Attributes:
+        wall_ns, started_ns: its clocks.
+        key: offset of its record.
+        layout: offset of its layout.
+        noted: offsets of gaps and events between the key tick before and this one.
+    """
+
+    wall_ns: int
+    started_ns: int
+    key: int
+    layout: int
+    noted: tuple[int, ...] = ()
+
+
+class JournalFile:
+    """A file that is, or was, written by a `StreamWriter`. It may grow while it is read.
+
+    Raises:
+        RecordingError: it cannot be opened, or is no recording.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._descriptor = os.open(original(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
+        self._entries: list[KeyEntry] = []
+        self._seen = 0
+        try:
+            first = next((one for one in self.records(0, _FIRST_LOOK) if isinstance(one, Record)), None)
+        except OSError as error:
+            self.close()
+            raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
+        if first is None:
+            self.close()
+            raise RecordingError(f"{path} is no recording of turbotui")
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    @property
+    def size(self) -> int:
+        """Its length now, in bytes."""
+        return os.fstat(self._descriptor).st_size
+
+    def records(self, offset: int = 0, end: int | None = None) -> Iterator[Record | Damage]:
+        """Records and damage from an offset on; a record is given if it begins before `end` and is whole."""
+        parser = RecordParser(offset)
+        while end is None or offset < end or parser.waiting:
+            data = os.pread(self._descriptor, _CHUNK, offset)
+            if not data:
+                break
+            offset += len(data)
+            for found in parser.feed(data):
+                if end is not None and found.offset >= end:
+                    return
+                yield found
+            if end is not None and parser.offset >= end:
+                return
+        torn = parser.finish()
+        if torn is not None:
+            yield torn
+
+    def record_at(self, offset: int) -> Record | None:
+        """The record that begins at an offset, None if none does."""
+        data = os.pread(self._descriptor, _CHUNK if offset == 0 else HEAD_SIZE, offset)
+        parser = RecordParser(offset)
+        found = next(iter(parser.feed(data)), None)
+        if found is None and len(data) >= HEAD_SIZE:
+            size = parser.wanted
+            found = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
+        return found if isinstance(found, Record) and found.offset == offset else None
+
+    def index(self) -> list[KeyEntry]:
+        """Every key tick that can be found, in the order of the file."""
+        size = self.size
+        if size < self._seen:  # cut off by somebody: begin anew
+            self._entries, self._seen = [], 0
+        if not self._seen:
+            self._entries = self._from_the_end(size)
+        elif size > self._seen:
+            self._entries += self._forward(self._seen, size)
+        return self._entries
+
+    def last_index(self) -> int:
+        """The offset of the last index record, 0 if there is none."""
+        return self._last_index(self.size)[0]
+
+    def _from_the_end(self, size: int) -> list[KeyEntry]:
+        """The entries of the chain of index records; where it is broken, those found by reading everything before."""
+        at, self._seen = self._last_index(size)
+        found: list[KeyEntry] = []
+        while at:
+            record = self.record_at(at)
+            entry, before = (None, 0) if record is None else _entry(record)
+            if entry is None or before >= at:
+                found += reversed(self._forward(0, at))
+                break
+            found.append(entry)
+            at = before
+        return found[::-1]
+
+    def _last_index(self, size: int) -> tuple[int, int]:
+        """The offset of the last index record, and up to where records are whole."""
+        window = _TAIL
+        while True:
+            begin = max(0, size - window)
+            last, seen = 0, begin
+            for one in self.records(begin, size):
+                if isinstance(one, Record):
+                    seen = one.end
+                    if one.kind == RecordKind.INDEX:
+                        last = one.offset
+            if last or not begin:
+                return last, seen
+            window *= 4
+
+    def _forward(self, begin: int, end: int) -> list[KeyEntry]:
+        found = []
+        for one in self.records(begin, end):
+            if isinstance(one, Record):
+                self._seen = max(self._seen, one.end)
+                entry, _before = _entry(one)
+                if entry is not None:
+                    found.append(entry)
+        return found
+
+
+def _entry(record: Record) -> tuple[KeyEntry | None, int]:
+    """The entry of an index record (None: it is none), and the offset of the one before."""
+    if record.kind != RecordKind.INDEX:
+        return None, 0
+    size = len(record.payload)
+    if size < INDEX.size:
+        return None, 0
+    wall, started, key, layout, before, noted = INDEX.unpack_from(record.payload)
+    if size != INDEX.size + noted * OFFSET.size or key >= record.offset or layout >= record.offset:
+        return None, 0
+    offsets = struct.unpack_from(f"<{noted}Q", record.payload, INDEX.size)
+    return KeyEntry(wall, started, key, layout, offsets), before

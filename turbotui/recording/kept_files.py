@@ -1,0 +1,41 @@
+"""What was kept of a machine's files, so that `info` of a recording has its lines (docs/specs/journal.md 4.3)."""
+
+from __future__ import annotations
+
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.said import Said
+
+
+def kept_facts(kept: KeptAnswers) -> dict[str, object]:
+    """Answers of a host as JSON has them."""
+    return {
+        "texts": dict(kept.texts),
+        "folders": {path: list(names) for path, names in kept.folders.items()},
+        "words": [[name, offset, size, data.hex()] for (name, offset, size), data in kept.words.items()],
+        "refused": dict(kept.refused),
+    }
+
+
+def kept_from(said: Said) -> KeptAnswers:
+    """The answers of `kept_facts`.
+
+    Raises:
+        DamagedError: they are none.
+    """
+    words = {}
+    for one in said["words"].items():
+        parts = one.items()
+        if len(parts) != 4:
+            raise DamagedError(f"{one.where} of the recording is no reading of a file")
+        try:
+            data = bytes.fromhex(parts[3].text())
+        except ValueError:
+            raise DamagedError(f"{one.where} of the recording holds no bytes") from None
+        words[parts[0].text(), parts[1].integer(), parts[2].integer()] = data
+    return KeptAnswers(
+        texts={path: text.text() for path, text in said["texts"].entries().items()},
+        folders={path: names.texts() for path, names in said["folders"].entries().items()},
+        words=words,
+        refused={path: number.integer() for path, number in said["refused"].entries().items()},
+    )

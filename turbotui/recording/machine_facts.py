@@ -1,0 +1,127 @@
+"""The header of a journal: of which machine it is, when it was begun, by which version (docs/specs/journal.md 4.1)."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from turbotui import __version__
+from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.host import Host, HostError, HostKind, Privileges
+from turbotui.machine.machine import Machine
+from turbotui.machine.platforms import platform_of
+from turbotui.machine.topology import Topology
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
+from turbotui.recording.said import Said
+
+FORMAT: Final = 1
+"""The version of the format. A reader refuses greater ones: their records mean something else."""
+
+_BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
+_NUMBERS: Final = ("family", "model", "stepping", "implementer", "part")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Of which machine a session of a journal is.
+
+    Attributes:
+        version: of the turbotui that recorded.
+        name: of the machine.
+        was: REAL or SIMULATED; RECORDED for a session over a tree of files.
+        model: what the processor says it is.
+        privileges: of the process that recorded.
+        tcc: see `Machine.tcc`.
+        boot_id: changes when the machine is started anew; "" where the kernel does not tell it.
+        wall_ns, now_ns: wall clock and monotonic clock at one moment when the session began.
+        session: a number that this session alone has; the parts of a rotated journal share it.
+        tier: seconds between ticks and significant bits of increases; (0, 0): everything.
+    """
+
+    version: str
+    name: str
+    was: HostKind
+    model: CpuModel
+    privileges: Privileges
+    tcc: int | None
+    boot_id: str
+    wall_ns: int
+    now_ns: int
+    session: str
+    tier: tuple[float, int] = (0.0, 0)
+
+    def host(self, kept: KeptAnswers | None = None) -> RecordedHost:
+        """The recorded machine's host."""
+        return RecordedHost(self.name, self.was, self.privileges, now_ns=self.now_ns, wall_ns=self.wall_ns, kept=kept)
+
+    def machine(self, topology: Topology, kept: KeptAnswers | None = None) -> Machine:
+        """The recorded machine; what is known of its processor is what this version knows."""
+        return Machine(self.host(kept), topology, self.model, platform_of(self.model), self.privileges, self.tcc)
+
+
+def header_of(machine: Machine) -> Header:
+    """The header of a session that begins now."""
+    host = machine.host
+    return Header(
+        version=__version__, name=host.name, was=host.kind, model=machine.model, privileges=machine.privileges,
+        tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(), now_ns=host.now_ns(),
+        session=f"{time.time_ns():x}-{os.getpid():x}",
+    )
+
+
+def header_facts(header: Header) -> dict[str, object]:
+    """A header as JSON has it."""
+    facts = {**asdict(header), "format": FORMAT, "was": header.was.value}
+    facts["model"] = {**asdict(header.model), "flags": sorted(header.model.flags)}
+    return facts
+
+
+def header_from(said: Said) -> Header:
+    """The header of `header_facts`.
+
+    Raises:
+        RecordingError: it is of a later version of the format.
+        DamagedError: it is none.
+    """
+    if said["format"].integer() > FORMAT:
+        raise RecordingError(
+            f"it was recorded by turbotui {said['version'].text()} in version {said['format'].integer()} of the format;"
+            f" this turbotui, {__version__}, reads version {FORMAT}"
+        )
+    rights, tier = said["privileges"], said["tier"].items()
+    paranoid, tcc = rights.get("perf_paranoid"), said.get("tcc")
+    descriptors = rights["descriptors"].integers()
+    return Header(
+        version=said["version"].text(), name=said["name"].text(), was=said["was"].one_of(HostKind),
+        model=_model_from(said["model"]),
+        privileges=Privileges(rights["uid"].integer(), rights["capabilities"].integer(),
+                              None if paranoid is None else paranoid.integer(),
+                              (descriptors[0], descriptors[-1]) if descriptors else (0, 0)),
+        tcc=None if tcc is None else tcc.integer(),
+        boot_id=said["boot_id"].text(), wall_ns=said["wall_ns"].integer(), now_ns=said["now_ns"].integer(),
+        session=said["session"].text(),
+        tier=(tier[0].number(), tier[1].integer()) if len(tier) == 2 else (0.0, 0),
+    )
+
+
+def _model_from(said: Said) -> CpuModel:
+    mhz = said.get("mhz")
+    family, model, stepping, implementer, part = (
+        None if (one := said.get(name)) is None else one.integer() for name in _NUMBERS
+    )
+    return CpuModel(
+        architecture=said["architecture"].text(), vendor=said["vendor"].text(), family=family, model=model,
+        stepping=stepping, name=said["name"].text(), microcode=said["microcode"].text(),
+        flags=frozenset(said["flags"].texts()), hypervisor=said["hypervisor"].flag(), implementer=implementer,
+        part=part, mhz=None if mhz is None else mhz.number(),
+    )
+
+
+def _boot_id(host: Host) -> str:
+    try:
+        return host.read_text(_BOOT_ID).strip()
+    except HostError:
+        return ""

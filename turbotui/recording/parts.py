@@ -1,0 +1,40 @@
+"""Names of the files of one recording: FILE, and beside it FILE.TIER.TIME for what is older or of lower resolution."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from turbotui.recording.tiers import TIERS, Tier
+
+_TIME: Final = "%Y%m%dT%H%M%S.%fZ"
+_NAMES: Final = "|".join(tier.name for tier in TIERS)
+_PART: Final = re.compile(rf"(?P<tier>{_NAMES})\.(?P<time>\d{{8}}T\d{{6}}\.\d{{6}}Z)\Z", re.ASCII)
+
+
+def part_path(path: str, tier: Tier, wall_ns: int) -> str:
+    """The path of the part of a recording that begins at a time."""
+    return f"{path}.{tier.name}.{datetime.fromtimestamp(wall_ns / 1e9, UTC).strftime(_TIME)}"
+
+
+def parts_of(path: str) -> dict[str, list[str]]:
+    """The parts beside a recording by the name of their tier, oldest first."""
+    folder, name = os.path.split(path)
+    found: dict[str, list[str]] = {tier.name: [] for tier in TIERS}
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return found
+    for one in names:
+        if one.startswith(f"{name}."):
+            part = _PART.match(one.removeprefix(f"{name}."))
+            if part is not None:
+                found[part["tier"]].append(os.path.join(folder, one))
+    return found
+
+
+def paths_of(path: str) -> tuple[str, ...]:
+    """The files of a recording, itself first; those beside it where it stands alone are its parts."""
+    return (path, *(part for parts in parts_of(path).values() for part in parts))

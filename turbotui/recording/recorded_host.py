@@ -1,0 +1,136 @@
+"""The host of a recorded machine: its name, its rights, and the few files and registers that were kept of it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """What a host answered while it was recorded.
+
+    Attributes:
+        texts: path -> content of a file.
+        folders: path -> names in it.
+        words: (path or the CPU of a register, offset, size) -> the bytes that were read there.
+        refused: path, or what was attempted -> errno.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[tuple[str, int, int], bytes] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)
+
+
+class RecordedHost:
+    """See `machine.host.Host`. What was not kept is not there: ENOENT.
+
+    Args:
+        name: of the machine, visible.
+        was: what the machine was when it was recorded, REAL or SIMULATED; a simulated one says so in its name.
+        privileges: of the process that recorded.
+        now_ns, wall_ns: the clocks when it was recorded.
+        kept: what was kept of its files.
+    """
+
+    def __init__(self, name: str, was: HostKind, privileges: Privileges, *, now_ns: int = 0, wall_ns: int = 0,
+                 kept: KeptAnswers | None = None) -> None:
+        self.was = was
+        self._name = name
+        self._privileges = privileges
+        self._now_ns = now_ns
+        self._wall_ns = wall_ns
+        self._kept = kept or KeptAnswers()
+        self._open: list[str] = []
+
+    @property
+    def kind(self) -> HostKind:
+        """Always RECORDED."""
+        return HostKind.RECORDED
+
+    @property
+    def name(self) -> str:
+        """The machine's name; with SIMULATED where no machine was measured."""
+        return self._name if self.was is HostKind.REAL else f"{self._name} ({self.was.value})"
+
+    @property
+    def pins(self) -> bool:
+        """False: there are no CPUs to visit."""
+        return False
+
+    def read_text(self, path: str) -> str:
+        """See `Host.read_text`."""
+        if path in self._kept.texts:
+            return self._kept.texts[path]
+        raise self._refusal(path)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """See `Host.list_dir`."""
+        if path in self._kept.folders:
+            return self._kept.folders[path]
+        raise self._refusal(path)
+
+    def exists(self, path: str) -> bool:
+        """See `Host.exists`."""
+        return path in self._kept.texts or path in self._kept.folders
+
+    def open_file(self, path: str) -> int:
+        """See `Host.open_file`."""
+        return self._opened(path)
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """See `Host.read_at`."""
+        if not 0 <= descriptor < len(self._open):
+            raise HostError(errno.EBADF, "read")
+        name = self._open[descriptor]
+        found = self._kept.words.get((name, offset, size))
+        if found is None:
+            raise self._refusal(f"{name} at {offset:#x}", errno.EIO)
+        return found
+
+    def open_msr(self, cpu: int) -> int:
+        """See `Host.open_msr`."""
+        return self._opened(f"/dev/cpu/{cpu}/msr")
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened
+        """Refused: a recording counts nothing."""
+        raise HostError(errno.ENODEV, f"perf_event_open on the recording of {self.name}, CPU {cpu}")
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:  # noqa: ARG002 - as above
+        """Refused: a recording counts nothing."""
+        raise HostError(errno.EBADF, f"counter {descriptor} of the recording of {self.name}")
+
+    def close(self, descriptor: int) -> None:
+        """Nothing is open."""
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """Threads stay where they are."""
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """None: unrestricted."""
+        return None
+
+    def privileges(self) -> Privileges:
+        """Those of the process that recorded."""
+        return self._privileges
+
+    def now_ns(self) -> int:
+        """The monotonic clock when it was recorded."""
+        return self._now_ns
+
+    def wall_ns(self) -> int:
+        """The wall clock when it was recorded."""
+        return self._wall_ns
+
+    def _opened(self, path: str) -> int:
+        if not any(name == path for name, _offset, _size in self._kept.words):
+            raise self._refusal(path)
+        self._open.append(path)
+        return len(self._open) - 1
+
+    def _refusal(self, what: str, usual: int = errno.ENOENT) -> HostError:
+        return HostError(self._kept.refused.get(what, usual), f"{what} (of the recording)")

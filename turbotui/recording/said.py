@@ -1,0 +1,121 @@
+"""Values of JSON records, each asked for by its type: a recording is somebody else's file, and may say anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TypeVar
+
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.recording.compression import pack, unpack
+from turbotui.recording.framing import DamagedError
+from turbotui.untrusted import json_text
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+
+
+class Said:
+    """One value of a JSON document.
+
+    Every method raises DamagedError where the value is not what it is asked for as.
+
+    Args:
+        value: as JSON has it.
+        where: its place in the document, for error messages.
+    """
+
+    __slots__ = ("value", "where")
+
+    def __init__(self, value: object, where: str) -> None:
+        self.value = value
+        self.where = where
+
+    def __getitem__(self, key: str) -> Said:
+        entries = self._of(dict)
+        if key not in entries:
+            raise DamagedError(f"{self.where} of the recording has no {key!r}")
+        return Said(entries[key], f"{self.where}.{key}")
+
+    def get(self, key: str) -> Said | None:
+        """The value of a key; None where there is none, or null."""
+        value = self._of(dict).get(key)
+        return None if value is None else Said(value, f"{self.where}.{key}")
+
+    def items(self) -> Sequence[Said]:
+        """The values of a list."""
+        return [Said(value, f"{self.where}[{at}]") for at, value in enumerate(self._of(list))]
+
+    def entries(self) -> Mapping[str, Said]:
+        """The values of an object by their keys."""
+        return {key: Said(value, f"{self.where}.{key}") for key, value in self._of(dict).items()}
+
+    def text(self) -> str:
+        """A text."""
+        return self._of(str)
+
+    def flag(self) -> bool:
+        """True or false."""
+        return self._of(bool)
+
+    def integer(self) -> int:
+        """A whole number."""
+        if isinstance(self.value, bool):
+            raise self._wrong("int")
+        return self._of(int)
+
+    def number(self) -> float:
+        """A number."""
+        return float(self.integer()) if isinstance(self.value, int) else self._of(float)
+
+    def integers(self) -> tuple[int, ...]:
+        """A list of whole numbers."""
+        return tuple(one.integer() for one in self.items())
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(one.text() for one in self.items())
+
+    def one_of(self, kind: type[E]) -> E:
+        """A member of an enumeration, by its value."""
+        try:
+            return kind(self.value)
+        except ValueError:
+            raise self._wrong(kind.__name__) from None
+
+    def _of(self, kind: type[T]) -> T:
+        if not isinstance(self.value, kind):
+            raise self._wrong(kind.__name__)
+        return self.value
+
+    def _wrong(self, kind: str) -> DamagedError:
+        return DamagedError(f"{self.where} of the recording is no {kind}: {str(self.value)[:40]!r}")
+
+
+def packed(document: Mapping[str, object]) -> bytes:
+    """A JSON document as the payload of a record."""
+    return pack(json_text(document, compact=True).encode())
+
+
+def unpacked(payload: bytes, where: str) -> Said:
+    """The JSON document of a payload.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    try:
+        return Said(parse_json(unpack(payload)), where)
+    except DocumentError as error:
+        raise DamagedError(f"{where} of the recording cannot be read: {error}") from error
+
+
+def whole(text: str) -> int:
+    """The whole number that a key of an object is.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise DamagedError(f"a number of the recording is none: {text[:40]!r}") from None

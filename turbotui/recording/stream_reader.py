@@ -1,0 +1,208 @@
+"""A journal as it is read, record by record: snapshots, gaps, events, and what is missing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
+from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind
+from turbotui.recording.kept_files import kept_from
+from turbotui.recording.machine_facts import Header, header_from
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.said import Said, unpacked
+from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tick_decoder import TickDecoder, head_of
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTick:
+    """One snapshot of a journal.
+
+    Attributes:
+        header: of its session.
+        offset: of its record.
+    """
+
+    snapshot: Snapshot
+    capabilities: Capabilities
+    header: Header
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A part of a journal that cannot be read.
+
+    Attributes:
+        offset: of its first byte.
+        length: in bytes; 0 where whole records are not there.
+        ticks: that are unknown for it, as far as that is known.
+        text: a sentence.
+    """
+
+    offset: int
+    length: int
+    ticks: int
+    text: str
+
+
+Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
+
+
+class StreamReader:
+    """Makes of records what they hold; records that are damaged, or need damaged ones, give `Missing`.
+
+    Attributes:
+        header: of the session that is read, None before there is any.
+        ended: the journal was closed by its writer.
+    """
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.ended = False
+        self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
+        self._layout_payload = b""
+        self._expected: int | None = None
+        self._damage: Damage | None = None
+        self._skipped = 0
+        self._skipped_at = 0
+
+    def begin(self, layout: Record) -> None:
+        """Take up a journal in its middle, at a key tick of this layout.
+
+        Raises:
+            RecordingError: it is of a later version, or no layout.
+        """
+        self._take_layout(layout)
+        self._expected = None
+
+    def take(self, found: Record | Damage) -> Iterator[Item]:
+        """What one record holds.
+
+        Raises:
+            RecordingError: it is of a later version of the format.
+        """
+        if isinstance(found, Damage):
+            self._forget()
+            self._damage = found
+            return
+        damage, self._damage = self._damage, None
+        expected, self._expected = self._expected, found.sequence + 1
+        again = found.kind == RecordKind.HEADER and not found.sequence  # another session was appended
+        if damage is not None or (expected is not None and expected != found.sequence and not again):
+            self._forget()
+            yield _missing(damage, found, 0 if expected is None or again else found.sequence - expected)
+        if found.stream:  # a table of a later version
+            return
+        try:
+            if found.kind in (RecordKind.KEY, RecordKind.DELTA):
+                yield from self._take_tick(found)
+            elif found.kind == RecordKind.LAYOUT:
+                self._take_layout(found)
+            elif found.kind == RecordKind.HEADER:
+                yield from self._skipped_ticks()
+                self._enter(header_from(unpacked(found.payload, "the header")))
+            else:
+                yield from self._others(found)
+        except DamagedError as error:
+            yield Missing(found.offset, found.end - found.offset, 0, f"record {found.sequence}: {error}")
+
+    def one(self, record: Record) -> Iterator[Item]:
+        """What a record holds that is no tick and no layout, whatever stands before it."""
+        with contextlib.suppress(DamagedError):  # who reads everything in order is told
+            yield from self._others(record)
+
+    def rest(self) -> Iterator[Missing]:
+        """What is missing at the end of what was read."""
+        yield from self._skipped_ticks()
+        if self._damage is not None:
+            damage, self._damage = self._damage, None
+            yield Missing(damage.offset, damage.length, 0,
+                          f"the last {damage.length:,} bytes, from byte {damage.offset:,} on, are no whole record")
+
+    def _enter(self, header: Header) -> None:
+        if self.header is None or header.session != self.header.session:
+            self._layouts.clear()
+            self._layout_payload = b""
+            self.ended = False
+        self.header = header
+
+    def _take_layout(self, record: Record) -> None:
+        if record.payload == self._layout_payload:
+            return  # a second copy
+        said = unpacked(record.payload, "a layout")
+        self._enter(header_from(said["header"]))
+        number = said["number"].integer()
+        if number not in self._layouts:
+            before = next((layout.topology for layout, _decoder in reversed(self._layouts.values())), None)
+            layout = layout_from(said, before)
+            self._layouts[number] = layout, TickDecoder(layout.work)
+        self._layout_payload = record.payload
+
+    def _take_tick(self, record: Record) -> Iterator[Item]:
+        number = head_of(record.payload).layout
+        known = self._layouts.get(number)
+        header = self.header
+        if known is None or header is None:
+            self._skip(record)
+            return
+        layout, decoder = known
+        key = record.kind == RecordKind.KEY
+        if not key and not decoder.begun:
+            self._skip(record)
+            return
+        yield from self._skipped_ticks()
+        tick = decoder.decode(record.payload, key=key)
+        for other, (_layout, beside) in self._layouts.items():
+            if other != number and beside.begun:
+                beside.forget()
+        yield RecordedTick(layout.snapshot(tick), layout.capabilities, header, record.offset)
+
+    def _others(self, record: Record) -> Iterator[Item]:
+        if record.kind == RecordKind.GAP:
+            said = unpacked(record.payload, "a gap")
+            yield Gap(said["wall_ns"].integer(), said["started_ns"].integer(), said["reason"].text(),
+                      said["seconds"].number(), said["frames"].integer())
+        elif record.kind == RecordKind.EVENT:
+            yield event_from(unpacked(record.payload, "an event"))
+        elif record.kind == RecordKind.FILES:
+            yield kept_from(unpacked(record.payload, "the files"))
+        elif record.kind == RecordKind.END:
+            self.ended = True
+
+    def _skip(self, record: Record) -> None:
+        if not self._skipped:
+            self._skipped_at = record.offset
+        self._skipped += 1
+
+    def _skipped_ticks(self) -> Iterator[Missing]:
+        if self._skipped:
+            ticks, self._skipped = self._skipped, 0
+            yield Missing(self._skipped_at, 0, ticks, f"{ticks} readings from byte {self._skipped_at:,} on cannot be "
+                          "decoded without what is missing before them")
+
+    def _forget(self) -> None:
+        for _layout, decoder in self._layouts.values():
+            decoder.forget()
+
+
+def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
+    records = f"{lost:,} record{'' if lost == 1 else 's'}" if lost > 0 else "records"
+    if damage is None:
+        return Missing(found.offset, 0, 0, f"{records} before byte {found.offset:,} are not there")
+    return Missing(damage.offset, damage.length, 0,
+                   f"{damage.length:,} bytes from byte {damage.offset:,} on are damaged, {records} in them")
+
+
+def event_from(said: Said) -> Event:
+    """An event of its JSON document.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    return Event(said["wall_ns"].integer(), said["started_ns"].integer(), said["kind"].text(), said["text"].text())

@@ -1,0 +1,182 @@
+"""Ticks of a table, made of their bytes again: see `codec`, and docs/specs/journal.md 5."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.recording.codec import COUNTS, DOUBLE, HEAD, LONG, WORD, Cell, Counts, Lanework, Tag, words_of
+from turbotui.recording.compression import StreamDecompressor, stream_decompressor
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.lanes import MASK
+
+_MOST_EXTRAS: Final = 1 << 24
+_HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TickHead:
+    """What is known of a tick without unpacking it; see `TableTick`, and `layout` is the number of its layout."""
+
+    wall_ns: int
+    started_ns: int
+    layout: int
+
+
+def head_of(payload: bytes) -> TickHead:
+    """The head of a tick's payload.
+
+    Raises:
+        DamagedError: it is too short.
+    """
+    if len(payload) < HEAD.size:
+        raise DamagedError("a tick has no head")
+    wall, started, number, _size = HEAD.unpack_from(payload)
+    return TickHead(wall, started, number)
+
+
+class DecodedTick:
+    """One tick, whose columns are made when they are asked for.
+
+    Attributes:
+        head: times and layout.
+        counts: as in `TableTick`.
+        extras: as in `TableTick`.
+    """
+
+    __slots__ = ("_lanes", "_lanework", "_sums", "_tags", "_texts", "counts", "extras", "head")
+
+    def __init__(self, head: TickHead, counts: Counts, extras: Mapping[str, object], lanework: Lanework, *,
+                 tags: Sequence[bytes | int], texts: Sequence[str], sums: int) -> None:
+        self.head = head
+        self.counts = counts
+        self.extras = extras
+        self._tags = tags
+        self._texts = texts
+        self._lanework = lanework
+        self._sums = sums
+        self._lanes: bytes | None = None
+
+    def column(self, number: int) -> list[Cell]:
+        """The cells of a column, by row; None where a cell is of no known kind."""
+        words, tags = self.words(number), self._tags[number]
+        if tags == Tag.WORD:
+            return words  # type: ignore[return-value] # a new list, of integers
+        if isinstance(tags, int):
+            tags = bytes((tags,)) * len(words)
+        return [self._cell(tag, word) for tag, word in zip(tags, words, strict=True)]
+
+    def words(self, number: int) -> list[int]:
+        """The lanes of a column, by row, whatever they stand for."""
+        if self._lanes is None:
+            self._lanes = self._sums.to_bytes(self._lanework.arithmetic.size, "little")
+        words = words_of(self._lanes[self._lanework.slices[number]])
+        against = self._lanework.columns[number].against
+        if against < 0:
+            return words
+        return [(word + other) & MASK for word, other in zip(words, self.words(against), strict=True)]
+
+    def _cell(self, tag: int, word: int) -> Cell:
+        found: Cell = None
+        if tag == Tag.WORD:
+            found = word
+        elif tag == Tag.TEXT and word < len(self._texts):
+            found = self._texts[word]
+        elif tag == Tag.DOUBLE:
+            (found,) = DOUBLE.unpack(WORD.pack(word))
+        elif tag == Tag.NEGATIVE:
+            found = word - LONG
+        elif tag == Tag.LONG and word < len(self._texts) and _HEX.fullmatch(self._texts[word]):
+            found = int(self._texts[word], 16)
+        return found
+
+
+class TickDecoder:
+    """Decodes the ticks of one layout, in their order from a key tick on."""
+
+    def __init__(self, lanework: Lanework) -> None:
+        self._lanework = lanework
+        self._stream: StreamDecompressor | None = None
+        self._sums = 0
+        self._texts: list[str] = []
+
+    @property
+    def begun(self) -> bool:
+        """Whether the tick behind the last one can be decoded."""
+        return self._stream is not None
+
+    def forget(self) -> None:
+        """Ticks are missing: what follows needs a key tick."""
+        self._stream = None
+
+    def decode(self, payload: bytes, *, key: bool) -> DecodedTick:
+        """One tick.
+
+        Args:
+            payload: of a record of this layout.
+            key: whether it is of a key tick.
+
+        Raises:
+            DamagedError: it is none, or is not the one behind the tick before; what follows needs a key tick.
+        """
+        if key:
+            self._stream, self._sums, self._texts = stream_decompressor(), 0, []
+        stream, self._stream = self._stream, None  # there again once all went well
+        if stream is None:
+            raise DamagedError("a tick cannot be decoded: those before it are missing")
+        head = head_of(payload)
+        work = self._lanework
+        (size,) = struct.unpack_from("<I", payload, HEAD.size - 4)
+        planes = work.arithmetic.size
+        if size > planes + COUNTS.size + len(work.columns) + work.arithmetic.count + _MOST_EXTRAS:
+            raise DamagedError(f"a tick of {size:,} bytes is not possible in its layout")
+        body = stream.decompress(payload[HEAD.size :], size)
+        if size < COUNTS.size + len(work.columns) + planes:
+            raise DamagedError(f"a tick of {size:,} bytes is too short for its layout")
+        *counts, length = COUNTS.unpack_from(body)
+        position = COUNTS.size + length
+        extras = _extras(body[COUNTS.size : position])
+        texts = extras.pop("texts", [])
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise DamagedError("the texts of a tick are none")
+        tags, position = self._tags(body, position)
+        if len(body) - position != planes:
+            raise DamagedError("a tick has other cells than its layout")
+        self._texts += texts
+        self._sums = work.arithmetic.add(self._sums, work.arithmetic.joined(memoryview(body)[position:]))
+        self._stream = stream
+        tick, span, busy, overruns, late, behind = counts
+        return DecodedTick(head, (tick, span, busy, overruns, late, behind), extras, work,
+                           tags=tags, texts=self._texts, sums=self._sums)
+
+    def _tags(self, body: bytes, position: int) -> tuple[Sequence[bytes | int], int]:
+        """The tag of every column, or those of its cells, and the position behind them."""
+        columns = self._lanework.columns
+        found: list[bytes | int] = list(body[position : position + len(columns)])
+        position += len(columns)
+        if len(found) < len(columns):
+            raise DamagedError("a tick has fewer columns than its layout")
+        for number, tag in enumerate(found):
+            if tag == Tag.MIXED:
+                rows = columns[number].rows
+                found[number] = body[position : position + rows]
+                position += rows
+                if position > len(body):
+                    raise DamagedError("a tick has fewer cells than its layout")
+        return found, position
+
+
+def _extras(data: bytes) -> dict[str, object]:
+    if not data:
+        return {}
+    try:
+        found = parse_json(data)
+    except DocumentError as error:
+        raise DamagedError(f"what a tick has beside its cells cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise DamagedError("what a tick has beside its cells is no object")
+    return found

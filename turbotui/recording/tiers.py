@@ -1,0 +1,129 @@
+"""Tiers: the same past at several resolutions, and the encoder that makes each of snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.signals import SignalId
+from turbotui.recording.codec import TickEncoder
+from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.snapshot import Snapshot
+
+KEY_EVERY: Final = 60
+"""Ticks from one key tick to the next: what a damaged record costs at most, and a jump to any moment."""
+
+_SIGNIFICANT: Final = 13  # bits; cut, not rounded: less than 0.025 % of an increase is carried on
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A resolution.
+
+    Attributes:
+        name: as it stands in names of files: "full", "10s".
+        seconds: from one tick to the next; 0: every tick.
+        significant: bits that the increases of 64-bit counters and of time stamps have; 0: all.
+    """
+
+    name: str
+    seconds: float = 0.0
+    significant: int = 0
+
+
+FULL: Final = Tier("full")
+TEN_SECONDS: Final = Tier("10s", 10.0, _SIGNIFICANT)
+MINUTE: Final = Tier("60s", 60.0, _SIGNIFICANT)
+TIERS: Final = (FULL, TEN_SECONDS, MINUTE)
+"""Finest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTick:
+    """A snapshot as the payload of a record.
+
+    Attributes:
+        snapshot: that was encoded.
+        number: of its layout, which counts up whenever it changes; the first tick of a layout is a key tick.
+    """
+
+    snapshot: Snapshot
+    layout: CpuTableLayout
+    number: int
+    key: bool
+    payload: bytes
+
+
+class SnapshotEncoder:
+    """Encodes snapshots in their order, as many of them as a tier has."""
+
+    def __init__(self, tier: Tier = FULL) -> None:
+        self.tier = tier
+        self._layout: CpuTableLayout | None = None
+        self._encoder: TickEncoder | None = None
+        self._number = -1
+        self._since_key = 0
+        self._thinning = Thinning(tier.seconds)
+
+    def renew(self) -> None:
+        """The next tick is of a new layout, and so a key tick: another journal begins with it."""
+        self._layout = None
+
+    def encode(self, snapshot: Snapshot, capabilities: Capabilities) -> EncodedTick | None:
+        """The next snapshot, with the capabilities of its frame; None if the tier has none at this time."""
+        chosen = self._thinning.take(snapshot)
+        if chosen is None:
+            return None
+        snapshot = chosen
+        layout, encoder = self._layout, self._encoder
+        if layout is None or encoder is None or not layout.fits(snapshot, capabilities):
+            layout = self._layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
+            self._number += 1
+            encoder = self._encoder = TickEncoder(self._number, layout.work, self.tier.significant)
+            self._since_key = 0
+        key = self._since_key % KEY_EVERY == 0
+        self._since_key += 1
+        return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key))
+
+
+class Thinning:
+    """Takes one snapshot in so many seconds; what those between them leave behind comes with the next one.
+
+    That is which counters began anew, so that no difference reaches back over it, and where wraps were missed.
+
+    Args:
+        seconds: 0 for every snapshot.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._every = round(seconds * 1e9)
+        self._slot: int | None = None
+        self._topology: Topology | None = None
+        self._fresh: dict[SignalId, frozenset[int]] = {}
+        self._unsure: dict[SignalId, frozenset[int]] = {}
+
+    def take(self, snapshot: Snapshot) -> Snapshot | None:
+        """The snapshot, if it is the first of its time; None: it is left out."""
+        if not self._every:
+            return snapshot
+        slot = snapshot.started_ns // self._every
+        if snapshot.topology is not self._topology:
+            self._topology, self._fresh, self._unsure = snapshot.topology, {}, {}
+        fresh, unsure = _union(snapshot.fresh, self._fresh), _union(snapshot.unsure, self._unsure)
+        if slot == self._slot:
+            self._fresh, self._unsure = fresh, unsure
+            return None
+        self._slot, self._fresh, self._unsure = slot, {}, {}
+        read = snapshot.values
+        return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
+                       unsure={name: at for name, at in unsure.items() if name in read})
+
+
+def _union(one: Mapping[SignalId, frozenset[int]],
+           other: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, frozenset[int]]:
+    if not other:
+        return dict(one)
+    return {name: one.get(name, frozenset()) | other.get(name, frozenset()) for name in (*one, *other)}
