@@ -128,7 +128,8 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         cursor = self.watch_state.cursor
         self.set_class(cursor is not None and cursor.at is not None, "-past")
         if cursor is not None and cursor.at is not None:
-            self.query_one("#time", TimeLine).show_moment(cursor, self.watch_state.session.latest, self.size.width)
+            latest = self.watch_state.session.latest
+            self.query_one("#time", TimeLine).show_moment(cursor, latest, self.size.width, self.watch_state.play_state)
 
     def show_summary(self) -> None:
         """Draw both lines on top, and the banner."""
@@ -288,7 +289,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     def flags(self) -> list[str]:
         """States that must not be overlooked."""
         watch = self.watch_state
-        states = ["PAST" if watch.in_past else "", "PAUSED" if watch.paused else ""]
+        states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
         found = [*states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 

@@ -25,6 +25,7 @@ from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.palette import palette_commands
+from turbotui.app.player import Player
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.tcc import tcc_prompt
@@ -61,6 +62,7 @@ class TurbotuiApp(FramesApp):
         columns: visible at the start; None for the catalog's defaults that can be had.
         theme: name of one of `THEMES`; None for the first.
         profile: name and content of the saved view to begin with.
+        player: of the recording that is shown; None for a machine that is watched.
         on_shown: called when the empty first screen is there.
         on_rest: called after keys, when nobody has typed for a while; at the latest after some dozens of them.
 
@@ -85,9 +87,9 @@ class TurbotuiApp(FramesApp):
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,
-                 theme: str | None = None, profile: tuple[str, Profile] | None = None,
+                 theme: str | None = None, profile: tuple[str, Profile] | None = None, player: Player | None = None,
                  on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
-        super().__init__(Watch(session, columns), TerminalDriver)
+        super().__init__(Watch(session, columns, player), TerminalDriver)
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
@@ -141,6 +143,11 @@ class TurbotuiApp(FramesApp):
         if self._on_shown is not None:
             self._on_shown()
         self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
+        if self.watched.player is not None:
+            self._show_moment(self.watched.player.cursor)
+            if self.watched.player.playing:
+                self.watched.player.playing = False
+                self._play(self.watched.player)
 
     def on_unmount(self) -> None:
         """Close every counter."""
@@ -285,7 +292,10 @@ class TurbotuiApp(FramesApp):
         self.session.end_interval()
 
     def action_step_interval(self, by: int) -> None:
-        """A longer or shorter interval."""
+        """A longer or shorter interval; of a recording a higher or lower speed."""
+        if self.watched.player is not None:
+            self.step_speed(self.watched.player, by)
+            return
         seconds = self.watched.step_interval(by)
         if self._base is not None:
             self._base.show_columns()

@@ -17,6 +17,7 @@ from turbotui.app.lingering import Visited
 from turbotui.app.modal import Window
 from turbotui.app.past import Found, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
+from turbotui.app.player import Player
 from turbotui.app.watch import Watch
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
@@ -49,6 +50,8 @@ class FramesApp(App[int]):
         self._pending: Frame | None = None
         self._visited: Visited[WatchScreen] = Visited()
         self._work: asyncio.Task[None] | None = None
+        self._playing: asyncio.Task[None] | None = None
+        self._is_filled = False  # the history of the past that is shown: with what led to its moment
 
     # Frames as they come
 
@@ -100,8 +103,11 @@ class FramesApp(App[int]):
         raise NotImplementedError
 
     def action_pause(self) -> None:
-        """Hold the picture; measuring and histories go on."""
+        """Hold the picture; measuring and histories go on. A recording plays, or stops."""
         watch = self.watched
+        if self.watched.player is not None:
+            self._play(self.watched.player)
+            return
         watch.paused = not watch.paused
         if not watch.held and self._pending is not None:
             watch.frame, self._pending = self._pending.held or self._pending, None
@@ -189,9 +195,54 @@ class FramesApp(App[int]):
             wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
             self._say(f"nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
 
-    def _show_moment(self, cursor: TimeCursor) -> None:
-        """Draw the moment of the cursor on all screens."""
+    # Playing
+
+    def _play(self, player: Player) -> None:
+        """Play the recording from the moment that is shown, or stop; from its end, from the beginning."""
+        player.playing = not player.playing
+        player.moved()
+        if self._playing is not None:
+            self._playing.cancel()
+            self._playing = None
+        if player.playing:
+            self._playing = asyncio.get_running_loop().create_task(self._play_on(player))
+        if self._base is not None:
+            self._base.show_time()
+            self._base.show_status()
+
+    async def _play_on(self, player: Player) -> None:
+        before = time.monotonic()
+        while player.playing:
+            await asyncio.sleep(player.wait())
+            now = time.monotonic()
+            if player.advance(now - before):
+                self._show_moment(player.cursor, played=True)
+            elif self._base is not None:
+                self._base.show_time()
+            before = now
+
+    def step_speed(self, player: Player, by: int) -> None:
+        """Play faster, or slower."""
+        speed = player.step_speed(by)
+        if player.playing:  # what was waited for at the old speed is not due at the new one
+            self._play(player)
+            self._play(player)
+        if self._base is not None:
+            self._base.show_time()
+            self._base.notice(f"{speed:g} s of the recording in a second")
+
+    # Moments
+
+    def _show_moment(self, cursor: TimeCursor, *, played: bool = False) -> None:
+        """Draw the moment of the cursor on all screens.
+
+        Args:
+            cursor: where it stands.
+            played: time passed; otherwise somebody moved it.
+        """
         watch = self.watched
+        if self.watched.player is not None and not played:
+            self.watched.player.moved()
         frame = cursor.frame()
         if cursor.at is None:
             latest = self._pending or watch.session.latest
@@ -202,16 +253,22 @@ class FramesApp(App[int]):
             self._say("this moment cannot be shown: its record is damaged, or no longer there")
             return
         else:
-            watch.frame = frame
+            before, watch.frame = watch.frame, frame
             if watch.history is watch.live_history:
-                watch.history = History()
+                watch.history, self._is_filled = History(), False
+            if not _follows(frame, before):
+                self._is_filled = False
         base = self._base
         self.set_class(watch.in_past or self._banded, "-banded")
         if base is not None and base.composed:
             base.show_columns()
             base.show_time()
+        if self._is_filled and cursor.at is not None and frame is not None and base is not None:
+            watch.record_past(watch.history, frame, base.sparks, base.groups)
+            if watch.player is not None:
+                base.take(frame)
         self._draw()
-        self._do(self._fill(cursor) if cursor.at is not None else None)
+        self._do(None if self._is_filled or cursor.at is None else self._fill(cursor))
 
     @property
     def _banded(self) -> bool:
@@ -227,7 +284,7 @@ class FramesApp(App[int]):
             if frame is not None and base is not None:
                 watch.record_past(history, frame, base.sparks, base.groups)
             await asyncio.sleep(0)
-        watch.history = history
+        watch.history, self._is_filled = history, True
         self._draw()
 
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
@@ -236,3 +293,8 @@ class FramesApp(App[int]):
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)
 
+
+def _follows(frame: Frame, before: Frame | None) -> bool:
+    """Whether an interval begins where another one ended."""
+    return (before is not None and frame.older is not None and frame.older.seq == before.newer.seq
+            and frame.older.wall_ns == before.newer.wall_ns)

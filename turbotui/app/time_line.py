@@ -19,13 +19,14 @@ class TimeLine(SegmentLines):
         self._ends = (0, 0)
         self._dragged = False
 
-    def show_moment(self, cursor: TimeCursor, latest: Frame | None, width: int) -> None:
+    def show_moment(self, cursor: TimeCursor, latest: Frame | None, width: int, state: str = "") -> None:
         """Show where the cursor stands.
 
         Args:
             cursor: at a moment of the past.
             latest: the newest frame of a machine that is watched; its time is now.
             width: characters.
+            state: of a recording that plays, or does not.
         """
         times = cursor.timeline.times
         if cursor.at is None or not times:
@@ -33,7 +34,7 @@ class TimeLine(SegmentLines):
         now = latest.newer.wall_ns if cursor.live and latest is not None else times[-1]
         happened = next((event.text for event in cursor.events if event.time_ns == cursor.at), "")
         moments = Moments(times, [event.time_ns for event in cursor.events], cursor.at, max(now, times[-1]),
-                          cursor.live, note=happened)
+                          cursor.live, state, happened)
         self._bar = time_bar(moments, width)
         self._ends = times[0], moments.last
         self.show([self._bar.segments])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
 from turbotui.app.watched import SpiedSession, WatchedSession
 from turbotui.machine.host import HostError
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -40,12 +41,14 @@ _INTERRUPTS = ("IRQ/s",)
 class Watch:
     """The state that outlives a change of screens. Lives on the user interface's thread only."""
 
-    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None) -> None:
+    def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None,
+                 player: Player | None = None) -> None:
         self.session = session
         self._lingering = Lingering(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.live_history = self.history = History()
-        self.cursor: TimeCursor | None = None
+        self.player = player
+        self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
         self.paused = False
         self.mark: Frame | None = None
@@ -103,6 +106,11 @@ class Watch:
     def in_past(self) -> bool:
         """Whether a moment of the past is shown."""
         return self.cursor is not None and self.cursor.at is not None
+
+    @property
+    def play_state(self) -> str:
+        """What the time bar says of a recording that plays, or does not; "" for a machine that is watched."""
+        return "" if self.player is None else self.player.state
 
     @property
     def held(self) -> bool:

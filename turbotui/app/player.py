@@ -1,0 +1,77 @@
+"""Playing a recording: the moment that is shown moves on by itself, at a speed. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+from turbotui.app.past import TimeCursor
+from turbotui.quantities.moments import NS
+
+SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+"""Seconds of the recording that pass in a second."""
+_LEAST: Final = 0.05
+"""Seconds between two moments that are shown: what passes faster is left out."""
+_IDLE: Final = 0.5
+"""Seconds after which the end of a recording is looked at again: it may still grow."""
+
+
+class Player:
+    """Moves a cursor through a recording.
+
+    Args:
+        cursor: of the recording.
+        speed: seconds of the recording that pass in a second.
+
+    Attributes:
+        playing: whether the moment moves on by itself.
+    """
+
+    def __init__(self, cursor: TimeCursor, speed: float = 1.0) -> None:
+        self.cursor = cursor
+        self.speed = min(max(speed, SPEEDS[0]), SPEEDS[-1])
+        self.playing = False
+        self._head: float | None = None
+
+    @property
+    def state(self) -> str:
+        """What the time bar says: "▶ 2x", "❚❚"."""
+        return f"▶ {self.speed:g}x" if self.playing else "❚❚ RECORDED"
+
+    def step_speed(self, by: int) -> float:
+        """The next higher or lower speed."""
+        if by > 0:
+            self.speed = next((one for one in SPEEDS if one > self.speed * 1.001), SPEEDS[-1])
+        else:
+            self.speed = next((one for one in reversed(SPEEDS) if one < self.speed * 0.999), SPEEDS[0])
+        return self.speed
+
+    def moved(self) -> None:
+        """The cursor was moved by hand: go on from there."""
+        self._head = None
+
+    def wait(self) -> float:
+        """Seconds until the next moment is due."""
+        times, at = self.cursor.timeline.times, self.cursor.at
+        after = bisect_right(times, at) if at is not None else len(times)
+        if after >= len(times):
+            return _IDLE
+        head = times[after - 1] if self._head is None else self._head
+        return max(_LEAST, (times[after] - head) / NS / self.speed)
+
+    def advance(self, seconds: float) -> bool:
+        """Let time pass.
+
+        Args:
+            seconds: that passed since the last call.
+
+        Returns:
+            Whether another moment is to be shown.
+        """
+        at = self.cursor.at
+        if at is None:
+            return False
+        times = self.cursor.timeline.times
+        head = (at if self._head is None else self._head) + seconds * self.speed * NS
+        self._head = min(head, float(times[-1]))  # at the end of a recording that grows nothing is caught up
+        return self.cursor.jump(round(self._head))
