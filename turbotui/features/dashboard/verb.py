@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
-import signal
 import sys
-import traceback
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_watching_arguments
-from turbotui.errors import InternalError, TerminalError
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.errors import TerminalError
 
 if TYPE_CHECKING:
-    from turbotui.app.dashboard import TurbotuiApp
-    from turbotui.app.failures import Failure, Failures
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
@@ -67,51 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     # Textual repaints at most this often: at its own 60 a key waits for up to 17 ms, and nothing else is gained
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - as said
+    from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as said
 
     app = TurbotuiApp(session, columns, theme=arguments.theme,
-                      profile=None if profile is None else (arguments.profile, profile), on_shown=_settle,
-                      on_rest=_collect)
-    _settle()
-    # a frame has no cycles: collections need not come often, in the middle of a key press
-    gc.set_threshold(20_000, 50, 100)
-    with _signals(app):
-        try:
-            app.run()
-        finally:
-            session.stop(1.0)
-    failures = app.containment.failures
-    if app.failure is None and session.failure is not None:
-        failures.take(session.failure, "sampling")
-    ending = failures.seen[-1] if app.failure or session.failure else None
-    if not app.terminal_lost:
-        _tell(failures, ending)
-    if ending is not None:
-        raise InternalError(ending.sentence) from ending.error
-    # nobody could read a sentence about it
-    return TerminalError.exit_status if app.terminal_lost else 0
-
-
-def _tell(failures: Failures, ending: Failure | None) -> None:
-    """Say on stderr what failed and was contained; with TURBOTUI_TRACEBACK=1 also where."""
-    for failure in failures.seen:
-        if failure is not ending:
-            print(f"turbotui: {failure.sentence}", file=sys.stderr)
-            if os.environ.get("TURBOTUI_TRACEBACK"):
-                traceback.print_exception(failure.error)
-
-
-def _settle() -> None:
-    """What is there now lives for ever (modules, catalog, topology, widgets): no collection need walk it again.
-
-    At the start only: cycles are never freed of what is frozen. At every change of screens it kept 0.6 MB.
-    """
-    gc.collect()
-    gc.freeze()
-
-
-def _collect() -> None:
-    """Free what closed windows have left: up to a megabyte of cycles each (widgets and their styles)."""
-    gc.collect()
+                      profile=None if profile is None else (arguments.profile, profile), on_shown=settle,
+                      on_rest=collect)
+    return run_app(app, lambda: session.stop(1.0), lambda: session.failure)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:
@@ -149,9 +103,3 @@ def _chosen(profile: Profile, session: Session, arguments: argparse.Namespace) -
 
 def _unseen(_frame: Frame) -> None:
     """Frames before the screen is there; the newest is handed over when it is."""
-
-
-def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
-    """SIGUSR1 ends the interval; SIGINT, SIGTERM and SIGHUP leave as `q` does, with the terminal restored."""
-    leaving = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: app.request_quit())
-    return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})
