@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import statistics
@@ -82,6 +83,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that wait longest; the order within a folder stays (xdist: --no-loadscope-reorder)."""
     here = Path(__file__).parent
     items.sort(key=lambda item: item.path.relative_to(here).parts[0] not in _WAITING)
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave alone what was imported: to look through it again and again takes a tenth."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from knownmachines import known_machine
 from patience import PATIENCE
 
 from turbotui.machine.host import Host
-from turbotui.machine.machine import read_machine
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Unavailable
@@ -40,7 +40,9 @@ class Adding:
         self.clock = ManualClock(SECOND)
         self.host: SimulatedHost = simulated_host(name, self.clock, seed=3)
         self.clock.advance(3.0)
-        self.session = Session(read_machine(around(self.host), cpus), SOURCES, 3600.0, self.host, cpus)
+        seen = around(self.host)
+        machine = replace(known_machine(self.host, cpus), host=seen)
+        self.session = Session(machine, SOURCES, 3600.0, self.host, cpus)
         self.columns: list[CounterColumn] = []
         self._arrived = threading.Semaphore(0)
         self._frames: list[Frame] = []

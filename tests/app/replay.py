@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from fakes import FakeSession
+from knownmachines import known_machine
 
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
@@ -34,7 +35,7 @@ def recording(shape: str, warm_up: float, count: int) -> Recording:
     clock = ManualClock(0)
     host = simulated_host(shape, clock, seed=7)
     clock.advance(warm_up)
-    machine = read_machine(host)
+    machine = known_machine(host)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     columns = available_columns(catalog, capabilities, machine.topology)

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from knownmachines import known_machine
 from patience import PATIENCE
 
 from turbotui.events.set_files import EventSet
-from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
@@ -35,7 +35,7 @@ class SimulatedSession:
         self._clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)
-        self.machine = read_machine(self.host)
+        self.machine = known_machine(self.host)
         self.capabilities = probe_sources(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.capabilities.signals)
         self.latest: Frame | None = None

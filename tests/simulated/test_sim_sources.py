@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from knownmachines import known_machine
 from sim import machine
 
-from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Behavior, Raw, Signal
 from turbotui.simulated import SHAPES
 from turbotui.simulated.truth import CpuTruth, PackageTruth, SystemTruth
@@ -58,7 +59,7 @@ def compare(name: str, source: Source) -> set[str]:
     """Reads a source twice on CPU 0, checks what the truth knows, and gives the signals that were checked."""
     host, clock = machine(name)
     clock.advance(2)
-    probed = read_machine(host)
+    probed = known_machine(host)
     signals = usable(source, probed)
     wanted = frozenset(one for one, signal in signals.items() if signal.behavior is Behavior.COUNTER)
     if not wanted:
@@ -113,7 +114,7 @@ def test_together_the_machines_offer_every_counter_kind() -> None:
     seen: set[str] = set()
     for name in SHAPES:
         if name != "big-8s":
-            probed = read_machine(machine(name)[0])
+            probed = known_machine(machine(name)[0])
             for source in SOURCES:
                 seen |= set(usable(source, probed))
     wanted = {f"cstate.pkg.c{n}" for n in (2, 3, 6, 7, 8, 9, 10)} | {f"cstate.core.c{n}" for n in (1, 3, 6, 7)}

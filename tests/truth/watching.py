@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from turbotui.machine.machine import Machine, read_machine
+from knownmachines import known_machine
+
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
@@ -22,7 +24,7 @@ class Watched:
         self.clock = ManualClock(0)
         self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
         self.clock.advance(warm_up)
-        self.machine: Machine = read_machine(self.host)
+        self.machine: Machine = known_machine(self.host)
         self.capabilities: Capabilities = probe_sources(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.capabilities.signals)
         self.columns = available_columns(self.catalog, self.capabilities, self.machine.topology)

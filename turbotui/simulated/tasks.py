@@ -197,11 +197,12 @@ class SimulatedTasks:
         run = self.choice.names.index("run")
         for one in self._places:
             basis = self._model.cpu[one.cpu]
+            if int(basis.value(one.forms[run], now) - one.base[run]) <= one.before[run]:
+                continue  # so it is with most, for every kind of work has a place on every CPU
             values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
-            if values[run] > one.before[run]:
-                more = tuple(new - old for new, old in zip(values, one.before, strict=True))
-                one.before = values
-                turns.setdefault(one.cpu, []).append((one, more))
+            more = tuple(new - old for new, old in zip(values, one.before, strict=True))
+            one.before = values
+            turns.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
         found = [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
         self._threads.move(now)

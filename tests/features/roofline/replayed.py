@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from roofline_bed import Bed
 from textual.pilot import Pilot
@@ -18,26 +20,35 @@ from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
+from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources.source import Source
+
+
+@functools.cache
+def _recorded(name: str, count: int, seconds: float) -> tuple[Bed, Sequence[Frame]]:
+    """A machine as it was watched, and the frames: tests share them, and nobody else has its counters open."""
+    bed = Bed(name, warm_up=0.1)
+    watts = bed.catalog.get("PkgWatt")
+    if watts is not None and all(need in bed.capabilities.signals for need in watts.needs):
+        bed.columns = (*bed.columns, watts)
+    return bed, bed.frames(seconds, count)
 
 
 class ReplayedSession:
     """Frames of exactly one second; the same machine, clock and seed give the same frames."""
 
     def __init__(self, name: str, count: int = 14, *, seconds: float = 1.0) -> None:
-        self.bed = Bed(name, warm_up=0.1)
-        watts = self.bed.catalog.get("PkgWatt")
-        if watts is not None and all(need in self.bed.capabilities.signals for need in watts.needs):
-            self.bed.columns = (*self.bed.columns, watts)
-        self.machine: Machine = self.bed.machine
-        self.capabilities: Capabilities = self.bed.capabilities
-        self.catalog: Catalog = self.bed.catalog
+        bed, frames = _recorded(name, count, seconds)
+        clock = ManualClock(bed.clock.now_ns())
+        self.machine: Machine = replace(bed.machine, host=simulated_host(name, clock, seed=7))
+        self.capabilities: Capabilities = bed.capabilities
+        self.catalog: Catalog = bed.catalog
         self.latest: Frame | None = None
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = seconds
         self.wanted: frozenset[ColumnId] = frozenset()
         self.beside: frozenset[SignalId] = frozenset()
-        self._frames: Iterator[Frame] = iter(self.bed.frames(seconds, count))
+        self._frames: Iterator[Frame] = iter(frames)
         self._on_frame: Callable[[Frame], None] | None = None
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,

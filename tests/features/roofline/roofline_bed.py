@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from turbotui.machine.machine import Machine, read_machine
+from knownmachines import known_machine
+
+from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import SignalId
@@ -27,7 +29,7 @@ class Bed:
         self.clock = clock or ManualClock(0)
         self.host = host or simulated_host(name, self.clock, seed=7)
         self.clock.advance(warm_up)
-        self.machine: Machine = read_machine(self.host)
+        self.machine: Machine = known_machine(self.host)
         self.capabilities: Capabilities = probe_sources(self.machine, SOURCES)
         self.catalog: Catalog = catalog_for(self.capabilities.signals)
         self.also: tuple[Sequence[Source], frozenset[SignalId]] = ((), frozenset())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from contextlib import contextmanager
+import functools
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from knownmachines import known_machine
 from replayed import ReplayedSession, roofline
 from textual.pilot import Pilot
 
@@ -32,12 +32,12 @@ from turbotui.simulated.truth import CpuTruth
 from turbotui.widgets.segment_lines import SegmentLines
 
 
-@contextmanager
-def threads(name: str) -> Iterator[tuple[list[CpuTruth], Report]]:
+@functools.cache
+def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
     """All threads of a simulated machine over two seconds, and what each CPU really did before and in all."""
     clock = ManualClock(0)
     host = simulated_host(name, clock, seed=7)
-    machine = read_machine(host)
+    machine = known_machine(host)
     watching = Watching(machine)
     try:
         before = [host.model.truth(cpu) for cpu in machine.topology.cpus]
@@ -46,7 +46,7 @@ def threads(name: str) -> Iterator[tuple[list[CpuTruth], Report]]:
             clock.advance(0.1)
             watching.round(0.0)
         after = [host.model.truth(cpu) for cpu in machine.topology.cpus]
-        yield [*before, *after], watching.report(one, Grouping.THREAD)
+        return (*before, *after), watching.report(one, Grouping.THREAD)
     finally:
         watching.close()
 
@@ -54,9 +54,9 @@ def threads(name: str) -> Iterator[tuple[list[CpuTruth], Report]]:
 @pytest.mark.parametrize(("name", "intensity"), [("sapphire-2s+tonto", 0.1875), ("grace-2s+tonto", 0.1875),
                                                  ("turin-2s+tonto", 0.1875)])
 def test_threads_stand_where_their_work_puts_them(name: str, intensity: float) -> None:
-    with threads(name) as (_truth, report):
-        found = task_points(report, Sizing(), 2.0)
-        rows = [row for row in report.rows if row.run_seconds > 0]
+    _truth, report = threads(name)
+    found = task_points(report, Sizing(), 2.0)
+    rows = [row for row in report.rows if row.run_seconds > 0]
     assert len(found.points) == len(rows)
     working = [point for point in found.points if point.gflops > 0.1]
     assert len(working) >= 100
@@ -69,9 +69,9 @@ def test_threads_stand_where_their_work_puts_them(name: str, intensity: float) -
 
 @pytest.mark.parametrize("name", ["sapphire-2s+tonto", "grace-2s+tonto", "turin-2s+tonto"])
 def test_threads_together_did_what_the_machine_did(name: str) -> None:
-    with threads(name) as (truth, report):
-        half = len(truth) // 2
-        points = task_points(report, Sizing(), 2.0).points
+    truth, report = threads(name)
+    half = len(truth) // 2
+    points = task_points(report, Sizing(), 2.0).points
     flops = sum(point.gflops * point.length for point in points) * 1e9
     moved = sum((point.gbytes or 0.0) * point.length for point in points) * 1e9
     assert flops == pytest.approx(sum(two.flops - one.flops for one, two in zip(truth[:half], truth[half:],
@@ -81,26 +81,26 @@ def test_threads_together_did_what_the_machine_did(name: str) -> None:
 
 
 def test_operations_are_divided_by_the_time_in_which_the_thread_ran() -> None:
-    with threads("sapphire-2s") as (_truth, report):
-        definition = report.numerics.definition
-        assert definition is not None
-        by_key = {point.identity: point for point in task_points(report, Sizing(), 2.0).points}
-        assert any(row.run_seconds < 0.9 * report.seconds for row in report.rows)
-        for row in report.rows:
-            flops = sum(term.weight * row.counts.get(term.event, 0) for term in definition.flops)
-            if row.run_seconds > 0:
-                point = by_key[row.key]
-                assert point.gflops * row.run_seconds * 1e9 == pytest.approx(flops)
-                assert point.estimated == (report.turns > 1)
-                assert point.length == row.run_seconds
-        whole = total_of(tuple(by_key.values()))
+    _truth, report = threads("sapphire-2s")
+    definition = report.numerics.definition
+    assert definition is not None
+    by_key = {point.identity: point for point in task_points(report, Sizing(), 2.0).points}
+    assert any(row.run_seconds < 0.9 * report.seconds for row in report.rows)
+    for row in report.rows:
+        flops = sum(term.weight * row.counts.get(term.event, 0) for term in definition.flops)
+        if row.run_seconds > 0:
+            point = by_key[row.key]
+            assert point.gflops * row.run_seconds * 1e9 == pytest.approx(flops)
+            assert point.estimated == (report.turns > 1)
+            assert point.length == row.run_seconds
+    whole = total_of(tuple(by_key.values()))
     assert whole is not None
     assert whole.length == pytest.approx(sum(row.run_seconds for row in report.rows))
 
 
 def test_a_given_width_moves_threads_as_it_moves_cores() -> None:
-    with threads("sapphire-2s+tonto") as (_truth, report):
-        eight, sixteen = (task_points(report, Sizing(WidthModel.GIVEN, size), 2.0).points for size in (8.0, 16.0))
+    _truth, report = threads("sapphire-2s+tonto")
+    eight, sixteen = (task_points(report, Sizing(WidthModel.GIVEN, size), 2.0).points for size in (8.0, 16.0))
     for one, two in zip(eight, sixteen, strict=True):
         if one.has_place:
             assert one.intensity == pytest.approx(2 * (two.intensity or 0.0))
@@ -113,8 +113,8 @@ def test_a_given_width_moves_threads_as_it_moves_cores() -> None:
     ("grace-2s+tonto", True, "threads: 2 multiplexed sets of events"),
 ])
 def test_what_threads_lack_is_said(name: str, placed: bool, words: str) -> None:
-    with threads(name) as (_truth, report):
-        found = task_points(report, Sizing(), 2.0)
+    _truth, report = threads(name)
+    found = task_points(report, Sizing(), 2.0)
     assert any(point.has_place for point in found.points) == placed
     assert words in found.why
     assert bool(found.why) == bool(words)
@@ -124,9 +124,9 @@ def test_a_watch_that_is_refused_and_counters_that_are_shared_are_said() -> None
     refused = task_points(Report(EVERY_THREAD, error="not permitted"), Sizing(), 0.0)
     assert refused.points == ()
     assert refused.why == "threads are not watched: not permitted"
-    with threads("grace-2s+tonto") as (_truth, report):
-        first = replace(report.rows[0], incomplete=True)
-        shared = task_points(replace(report, rows=(first, *report.rows[1:])), Sizing(), 2.0)
+    _truth, report = threads("grace-2s+tonto")
+    first = replace(report.rows[0], incomplete=True)
+    shared = task_points(replace(report, rows=(first, *report.rows[1:])), Sizing(), 2.0)
     assert shared.why.startswith("1 threads shared their counters: their counts are too low; ")
 
 
@@ -150,8 +150,7 @@ async def _threads_shown(pilot: Pilot[int], screen: RooflineScreen, report: Repo
 
 
 async def test_the_screen_places_threads_and_closes_their_counters_when_it_is_left() -> None:
-    with threads("sapphire-2s+tonto") as (_truth, report):
-        pass
+    _truth, report = threads("sapphire-2s+tonto")
     async with roofline(ReplayedSession("sapphire-2s+tonto", 8)) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)
         point = screen.view.under_cursor
@@ -181,8 +180,7 @@ async def test_the_screen_places_threads_and_closes_their_counters_when_it_is_le
 
 
 async def test_a_report_of_a_watch_that_has_ended_is_not_shown() -> None:
-    with threads("sapphire-2s+tonto") as (_truth, report):
-        pass
+    _truth, report = threads("sapphire-2s+tonto")
     async with roofline(ReplayedSession("sapphire-2s+tonto", 6)) as (_app, pilot, screen):
         await _threads_shown(pilot, screen, replace(report, rows=()))
         ended = TaskWatcher(screen.watch_state.session.machine, (EVERY_THREAD,), lambda _snapshot: None)
@@ -191,8 +189,7 @@ async def test_a_report_of_a_watch_that_has_ended_is_not_shown() -> None:
 
 
 async def test_why_threads_have_no_place_is_whole_on_a_narrow_screen() -> None:
-    with threads("laptop") as (_truth, report):
-        pass
+    _truth, report = threads("laptop")
     async with roofline(ReplayedSession("laptop", 6), size=(80, 24)) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)
         below = " ".join(app.screen_stack[0].query_one("#below", SegmentLines).text.split())
@@ -207,8 +204,7 @@ def _saved(folder: Path) -> list[dict[str, str]]:
 
 async def test_the_data_file_holds_threads_that_have_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with threads("turin-2s+calculix") as (_truth, report):
-        pass
+    _truth, report = threads("turin-2s+calculix")
     gone, stays = (row for row in report.rows[:2])
     later = replace(report, rows=tuple(row for row in report.rows if row.key != gone.key))
     session = ReplayedSession("turin-2s+calculix", 6)
@@ -233,8 +229,8 @@ async def test_the_data_file_holds_threads_that_have_gone(tmp_path: Path, monkey
 async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with threads("laptop-old+calculix") as (_truth, report):
-        row = report.rows[0]
+    _truth, report = threads("laptop-old+calculix")
+    row = report.rows[0]
     session = ReplayedSession("laptop-old+calculix", 8)
     async with roofline(session) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)
@@ -262,10 +258,10 @@ def _without(report: Report, *events: str) -> Report:
 
 @pytest.mark.parametrize(("events", "points"), [(("loads",), 2), (("ops 512",), 2), (("packed double",), 1)])
 def test_a_thread_that_missed_a_time_slice_is_counted_apart(events: tuple[str, ...], points: int) -> None:
-    with threads("turin-2s+calculix") as (_truth, report):
-        assert set(events) <= set(report.names)
-        whole = task_points(report, Sizing(), 2.0)
-        found = task_points(_without(report, *events), Sizing(), 2.0)
+    _truth, report = threads("turin-2s+calculix")
+    assert set(events) <= set(report.names)
+    whole = task_points(report, Sizing(), 2.0)
+    found = task_points(_without(report, *events), Sizing(), 2.0)
     assert whole.few == 0
     assert "time slice" not in whole.why
     assert not any(point.not_scheduled for point in whole.points)
@@ -281,16 +277,15 @@ def test_a_thread_that_missed_a_time_slice_is_counted_apart(events: tuple[str, .
 
 
 def test_a_thread_whose_widths_are_not_all_known_has_none_and_a_place_by_a_given_one() -> None:
-    with threads("turin-2s+calculix") as (_truth, report):
-        found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    _truth, report = threads("turin-2s+calculix")
+    found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
     assert [point.has_place for point in found.points] == [True, True]
     assert [bool(point.dominant) for point in found.points] == [False, True]
     assert found.few == 0
 
 
 async def test_threads_that_missed_a_time_slice_are_not_called_idle() -> None:
-    with threads("turin-2s+calculix") as (_truth, report):
-        pass
+    _truth, report = threads("turin-2s+calculix")
     async with roofline(ReplayedSession("turin-2s+calculix", 6), size=(200, 60)) as (app, pilot, screen):
         await _threads_shown(pilot, screen, _without(report, "loads"))
         side = " ".join(app.screen_stack[0].query_one("#side", SegmentLines).text.split())
@@ -303,8 +298,7 @@ async def test_threads_that_missed_a_time_slice_are_not_called_idle() -> None:
 @pytest.mark.parametrize(("size", "name"), [((80, 24), "below"), ((120, 36), "side"), ((200, 60), "side")])
 async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(size: tuple[int, int],
                                                                              name: str) -> None:
-    with threads("turin-2s+calculix") as (_truth, report):
-        pass
+    _truth, report = threads("turin-2s+calculix")
     async with roofline(ReplayedSession("turin-2s+calculix", 6), size=size) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)
         await pilot.press("right_square_bracket", *"LLLLLLLLLLLL")
@@ -323,17 +317,17 @@ async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(s
 def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
     machine = read_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
     roofs = roofs_for(machine, cpu_row(0), {}, theory=True)
-    with threads("turin-2s+calculix") as (_truth, report):
-        found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    _truth, report = threads("turin-2s+calculix")
+    found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
     unknown, known = (verdict_text(point, roofs) for point in found.points)
     assert unknown.endswith("; width not counted: compared with the highest roof")
     assert "compared with" not in known
 
 
 async def test_a_threads_point_is_explained_by_its_counts() -> None:
-    with threads("turin-2s+calculix") as (_truth, report):
-        row = report.rows[0]
-        point = task_points(report, Sizing(), 2.0).points[0]
+    _truth, report = threads("turin-2s+calculix")
+    row = report.rows[0]
+    point = task_points(report, Sizing(), 2.0).points[0]
     async with roofline(ReplayedSession("turin-2s+calculix", 6)) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)
         screen.view.cursor = row.key

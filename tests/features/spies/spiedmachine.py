@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from knownmachines import known_machine
 from patience import PATIENCE
 
-from turbotui.machine.machine import read_machine
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
@@ -22,7 +22,7 @@ class SpiedMachine:
         self.clock = ManualClock(0)
         self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
         self.clock.advance(20.0)
-        self.machine = read_machine(self.host, cpus)
+        self.machine = known_machine(self.host, cpus)
         self.session = Session(self.machine, SOURCES, 60.0, self.host, cpus)
         self.session.want(["CPU"])
         self.session.spy(plan)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from knownmachines import known_machine
 from patience import PATIENCE
 from statscripts import SECOND
 
-from turbotui.machine.machine import read_machine
 from turbotui.quantities.added import AddError, parse_added
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.unavailable import Unavailable
@@ -28,7 +28,7 @@ class Watched:
     def __init__(self, name: str) -> None:
         self.clock = ManualClock(SECOND)
         self.host: SimulatedHost = simulated_host(name, self.clock)
-        self.session = Session(read_machine(self.host), SOURCES, 3600.0, self.host)
+        self.session = Session(known_machine(self.host), SOURCES, 3600.0, self.host)
         self._arrived = threading.Semaphore(0)
         self._frames: list[Frame] = []
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from knownmachines import known_machine
 
 from turbotui.errors import MachineError
 from turbotui.features.tasks.applications import Application
@@ -13,7 +14,6 @@ from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.watching import Watched, Watching
-from turbotui.machine.machine import read_machine
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
@@ -27,7 +27,7 @@ EVERYTHING = Application("all", everything=True)
 @contextmanager
 def watching(name: str, application: Application = EVERYTHING) -> Iterator[tuple[SimulatedHost, Watching, Watched]]:
     host = simulated_host(name, ManualClock())
-    found = Watching(read_machine(host))
+    found = Watching(known_machine(host))
     try:
         yield host, found, found.add(application)
     finally:
@@ -147,7 +147,7 @@ def test_an_interval_counts_from_the_one_before() -> None:
 
 def test_one_process_and_two_applications() -> None:
     host = simulated_host("sapphire-2s", ManualClock())
-    found = Watching(read_machine(host))
+    found = Watching(known_machine(host))
     try:
         dense = found.add(Application("dense", pids=(process_of(COMPUTE),), events="instructions,cycles"))
         stream = found.add(Application("stream", pids=(process_of(MEMORY),), events="cache-misses"))
@@ -173,7 +173,7 @@ def test_what_is_asked_for_by_name_comes_before_what_a_word_stands_for() -> None
 
 def test_what_a_simulated_machine_does_not_have() -> None:
     host = simulated_host("laptop-old", ManualClock())
-    found = Watching(read_machine(host))
+    found = Watching(known_machine(host))
     try:
         with pytest.raises(MachineError, match=r"no process 7; it has 10000 \(dense algebra\)"):
             found.add(Application("7", pids=(7,)))
@@ -187,7 +187,7 @@ def test_what_a_simulated_machine_does_not_have() -> None:
 def test_without_rights_it_is_said() -> None:
     host = simulated_host("laptop-old", ManualClock())
     host.set_privileges(uid=1000, capabilities=0)
-    found = Watching(read_machine(host))
+    found = Watching(known_machine(host))
     try:
         with pytest.raises(MachineError, match="may not be sampled by this user"):
             found.add(EVERYTHING)

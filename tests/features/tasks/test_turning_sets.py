@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from knownmachines import known_machine
 from test_simulated_tasks import passes, total, watching
 from watchedtasks import switches_allowed
 
@@ -129,7 +130,7 @@ def test_events_of_choice_and_the_metric_definition_are_both_there() -> None:
 
 def test_without_the_word_nothing_takes_turns_over_a_process() -> None:
     host = simulated_host("turin-2s", ManualClock())
-    found = Watching(read_machine(host))
+    found = Watching(known_machine(host))
     try:
         one = found.add(Application("dense", pids=(process_of(COMPUTE),)))
         assert one.aggregate.turns == 1
@@ -150,7 +151,7 @@ def test_over_whole_cpus_everything_that_has_a_column_is_counted() -> None:
 
 
 def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> None:
-    machine = read_machine(simulated_host("turin-2s", ManualClock()))
+    machine = known_machine(simulated_host("turin-2s", ManualClock()))
 
     class Poor(Watching):
         def _aim(self, one: Watched, reader: SampleReader, *, on_exec: bool) -> str | None:

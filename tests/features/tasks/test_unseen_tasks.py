@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ def unseen(row: TaskRow, *names: str) -> TaskRow:
     return replace(row, counts={name: count for name, count in row.counts.items() if name not in names})
 
 
+@functools.cache
 def both() -> tuple[TaskInterval, Report]:
     """A table whose second row did not run while loads, and whose third while vectors of doubles were counted."""
     with watching("turin-2s", FLOPS) as (host, found, one):

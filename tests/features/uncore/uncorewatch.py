@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from knownmachines import known_machine
+
 from turbotui.features.uncore.board import Board, Reading
 from turbotui.features.uncore.panels import UncoreUnits
-from turbotui.machine.machine import read_machine
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -25,7 +26,7 @@ class UncoreWatch:
         self.clock.advance(20.0)
         if prepare is not None:
             prepare(self.host)
-        self.machine = read_machine(self.host)
+        self.machine = known_machine(self.host)
         self.board = Board(self.machine)
 
     def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None) -> list[Frame]:

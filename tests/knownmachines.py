@@ -1,0 +1,20 @@
+"""What is found on simulated machines, looked for once a shape: hundreds of CPUs have many files."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.simulated import ManualClock, SimulatedHost
+from turbotui.simulated.shapes import MachineShape
+
+
+@functools.cache
+def _found(shape: MachineShape, cpus: frozenset[int] | None) -> Machine:
+    return read_machine(SimulatedHost(shape, ManualClock(), seed=1), cpus)
+
+
+def known_machine(host: SimulatedHost, cpus: frozenset[int] | None = None) -> Machine:
+    """What `read_machine` finds on a simulated host, whatever its rights, with all its CPUs and files still there."""
+    return replace(_found(host.shape, cpus), host=host, privileges=host.privileges())
