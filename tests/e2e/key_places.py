@@ -156,11 +156,6 @@ def _span(picture: str) -> float:
     return max(marks) / min(marks) if marks else 0.0
 
 
-def another(before: str, after: str) -> bool:
-    """Whether the cursor is on another point."""
-    return "" not in (_point(before)[0], _point(after)[0]) and _point(before)[0] != _point(after)[0]
-
-
 def denser(before: str, after: str) -> bool:
     """Whether the cursor is on a point further to the right."""
     return 0.0 < _point(before)[1] < _point(after)[1]
@@ -211,12 +206,35 @@ def higher(before: str, after: str) -> bool:
     return lower(after, before)
 
 
-_POINT = r"(?m)^ package \d core \d+: AI"
+def another_row(before: str, after: str) -> bool:
+    """Whether the panel at the right is about another row, which may have no place."""
+    found = [re.search(r" (package \d core \d+) *\n.* AI +[~\d—]", picture) for picture in (before, after)]
+    return all(found) and found[0][1] != found[1][1]  # type: ignore[index]  # none of them is None
+
+
+_ROW = r"(?m)^ (\S+ · )?package \d core \d+(:| ·)"
+_POINT = r"(?m)^ (\S+ · )?package \d core \d+(: AI| · )"
 _BUSIEST = ("t",) * 5  # around through all levels
 ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past: of the point under the cursor", {
-    "explain": Promise(r"GFLOP/s · core \d+ ·", undo=ESC),
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "search": Promise("nothing matches nowhere", typed=("nowhere",), undo=ESC),
+    "search_next": Promise(compared=another_row, first=("/", "core", "Enter"), now=_ROW, undo=_BUSIEST),
+    "filter": Promise(r"filter AI>0: \d+ rows", typed=("AI>0",), undo=ESC),
+    "sort_next": Promise("GB/s[▲▼]", undo=("<",)),
+    "sort_previous": Promise("GFLOP/s▼", first=(">",), now="GB/s[▲▼]"),
+    "reverse": Promise("GFLOP/s▲", undo=("I",)),
+    "explain": Promise(r"GFLOP/s · package \d core \d+ ·", undo=ESC),
+    "tag_row": Promise("(?m)^•package", undo=("V",)),
+    "untag": Promise(gone="(?m)^•package", first=("x",), now="(?m)^•package"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy": Promise("copied 1 row as CSV"),
+    "page_down": Promise(compared=another_row, undo=_BUSIEST),
+    "page_up": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
+    "last": Promise(compared=another_row, undo=_BUSIEST),
+    "first": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
     "roof_rows": Promise("points: packages", undo=("t", "t", "t", "t")),
-    "roof_trail": Promise("(?m)^ past: of all points", undo=("y", "y")),
+    "roof_trail": Promise("(?m)^ past: of all points", undo=("P", "P")),
     "roof_width": Promise("bytes of an access: width of the precisions", undo=("w", "w", "w", "w", "w")),
     "roof_roofs": Promise("roofs: theory", undo=("R",)),
     "roof_nearer": Promise(compared=nearer, typed=("]", "]"), undo=("0",)),
@@ -226,15 +244,17 @@ ROOFLINE = Place("6", Where.ROOFLINE, ("sapphire-2s",), (160, 36), r"(?m)^ past:
     "roof_right": Promise(compared=denser, first=("Left",), now=_POINT, undo=_BUSIEST),
     "roof_up": Promise(compared=faster, first=("Left",), now=_POINT, undo=_BUSIEST),
     "roof_down": Promise(compared=slower, undo=_BUSIEST),
-    "roof_next": Promise(compared=another, undo=("N",)),
-    "roof_previous": Promise(compared=another, undo=("n",)),
+    "roof_row_down": Promise(compared=another_row, undo=("k",)),
+    "roof_row_up": Promise(compared=another_row, first=("j",), now=_ROW),
+    "roof_column_right": Promise("(?m)^ GB/s · package", undo=("h",)),
+    "roof_column_left": Promise("(?m)^ AI · package", undo=("l",)),
     "roof_pan_left": Promise(compared=to_the_right, undo=("0",)),
     "roof_pan_right": Promise(compared=to_the_left, undo=("0",)),
     "roof_pan_up": Promise(compared=lower, undo=("0",)),
     "roof_pan_down": Promise(compared=higher, undo=("0",)),
     "roof_svg": Promise(r"(?m)^ saved \S+\.svg"),
     "roof_csv": Promise(r"(?m)^ saved \S+\.csv"),
-}, calm=("y", "y", "y"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
+}, calm=("P", "P", "P"), ready=r"DRAM [\d.]+ [\s\S]* AI +~?0\.[12][\s\S]*◉[\s\S]* outside the axes")
 """A machine on which something of every kind is going on at any time, so that points are far apart."""
 
 # Tasks

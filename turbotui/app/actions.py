@@ -50,24 +50,27 @@ class Action:
 
 
 _TABLE = (Where.TABLE,)
-_MEASURED = (Where.TABLE, Where.TASKS)
+_MEASURED = (Where.TABLE, Where.TASKS, Where.ROOFLINE)
 """Screens with a table of numbers that change."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
+_ARROWS = (Where.TABLE, Where.TASKS, Where.INFO, Where.DOCTOR)
+"""Those of them where arrows move the table's cursor; on the roofline they go from point to point of the picture."""
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
 _SORT = (*_ROW_TABLES, Where.MAP, Where.UNCORE)
 _REVERSE = (*_ROW_TABLES, Where.UNCORE)
 _ROOFLINE = (Where.ROOFLINE,)
-_POINTED = (*_ROW_TABLES, Where.MAP, Where.UNCORE, Where.POWER, Where.ROOFLINE)
+_POINTED = (*_ROW_TABLES, Where.MAP, Where.UNCORE, Where.POWER)
 _GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.UNCORE)
-_GRIDS = (*_ROW_TABLES, Where.MAP, Where.UNCORE)
-_SIDEWAYS = (*_ROW_TABLES, Where.POWER)
+_GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
+_SIDEWAYS = (*_ARROWS, Where.POWER)
 _FOLDED = (*_TABLE, Where.UNCORE)
 _COLUMNS = (*_ROW_TABLES, Where.UNCORE)
 _PAGES = (*_ROW_TABLES, Where.POWER)
 _ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
+_STEPS = (*_SIDEWAYS, Where.MAP, Where.UNCORE)
 
 ACTIONS: tuple[Action, ...] = (
     Action("help", "help", ("question_mark", "f1"), "? F1", "Show the keys and what the columns mean.", "help", rank=0),
@@ -156,7 +159,8 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
-    Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "", (Where.TASKS, Where.INFO, Where.DOCTOR)),
+    Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "",
+           (Where.TASKS, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
            _MEASURED),
@@ -214,8 +218,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("interrupt", "quit", ("ctrl+c",), "ctrl+c", "Quit, whatever is open.", priority=True),
     Action("up", "move(-1)", ("up", "k"), "↑ k",
            "Up (a package on power); above the first row stand the pinned ones.", "",
-           _ROWS),
-    Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _ROWS),
+           _STEPS),
+    Action("down", "move(1)", ("down", "j"), "↓ j", "Down (a package on power).", "", _STEPS),
     Action("left", "sideways(-1)", ("left", "h"), "← h", "Previous column, or number on power; on a group: fold.", "",
            _SIDEWAYS),
     Action("right", "sideways(1)", ("right", "l"), "→ l", "Next column, or number on power; on a group: unfold.", "",
@@ -240,9 +244,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
     Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",
-           _ROOFLINE, rank=1),
-    Action("roof_trail", "trail", ("y",), "y", "The past of the point under the cursor, of all points, or none.",
-           "past", _ROOFLINE, rank=2),
+           _ROOFLINE, rank=0),
+    Action("roof_trail", "trail", ("P",), "P", "The past of the point under the cursor, of all points, or none.",
+           "trail", _ROOFLINE, rank=2),
     Action("roof_width", "width", ("w",), "w", "How many bytes a load or store is taken for.", "width", _ROOFLINE,
            rank=3),
     Action("roof_roofs", "roofs", ("R",), "R", "Measured roofs, or theory.", "", _ROOFLINE),
@@ -251,12 +255,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("roof_further", "zoom(-1)", ("left_square_bracket",), "[", "From further away.", "", _ROOFLINE),
     Action("roof_whole", "whole", ("0",), "0", "All roofs and working points again; once more: the idle ones too.",
            "whole", _ROOFLINE, rank=4),
-    Action("roof_left", "to_point(-1, 0)", ("left", "h"), "← h", "The nearest point to the left.", "", _ROOFLINE),
-    Action("roof_right", "to_point(1, 0)", ("right", "l"), "→ l", "The nearest point to the right.", "", _ROOFLINE),
-    Action("roof_up", "to_point(0, 1)", ("up", "k"), "↑ k", "The nearest point above.", "", _ROOFLINE),
-    Action("roof_down", "to_point(0, -1)", ("down", "j"), "↓ j", "The nearest point below.", "", _ROOFLINE),
-    Action("roof_next", "step_point(1)", ("n",), "n", "The next point in the order of the table.", "", _ROOFLINE),
-    Action("roof_previous", "step_point(-1)", ("N",), "N", "The previous one.", "", _ROOFLINE),
+    Action("roof_left", "to_point(-1, 0)", ("left",), "←", "The nearest point to the left.", "", _ROOFLINE),
+    Action("roof_right", "to_point(1, 0)", ("right",), "→", "The nearest point to the right.", "", _ROOFLINE),
+    Action("roof_up", "to_point(0, 1)", ("up",), "↑", "The nearest point above.", "", _ROOFLINE),
+    Action("roof_down", "to_point(0, -1)", ("down",), "↓", "The nearest point below.", "", _ROOFLINE),
+    Action("roof_row_down", "move(1)", ("j",), "j", "The next row of the table; n too, while nothing was searched.",
+           "", _ROOFLINE),
+    Action("roof_row_up", "move(-1)", ("k", "N"), "k N", "The previous row.", "", _ROOFLINE),
+    Action("roof_column_left", "sideways(-1)", ("h",), "h", "The previous column of the table.", "", _ROOFLINE),
+    Action("roof_column_right", "sideways(1)", ("l",), "l", "The next column.", "", _ROOFLINE),
     Action("roof_pan_left", "pan(-1, 0)", ("shift+left", "H"), "Shift+← H", "Move the picture.", "", _ROOFLINE),
     Action("roof_pan_right", "pan(1, 0)", ("shift+right", "L"), "Shift+→ L", "Move the picture.", "", _ROOFLINE),
     Action("roof_pan_up", "pan(0, 1)", ("shift+up", "K"), "Shift+↑ K", "Move the picture.", "", _ROOFLINE),

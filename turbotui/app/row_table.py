@@ -63,7 +63,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         if columns != self._table.view.columns:
             self.show_view(replace(self._table.view, columns=columns))
         self._table.show_content(content)
-        self.past.push(content, *self._table.drawn)
+        if not self.watch_state.in_past:
+            self.past.push(content, *self._table.drawn)
         self.show_mark()
         self.show_status()
 

@@ -23,10 +23,12 @@ from turbotui.features.roofline.plot import build_plot, plot_within
 from turbotui.features.roofline.roof_plot import CURSOR, TRAIL, draw_roofs
 from turbotui.features.roofline.screen_view import MOST, RoofView
 from turbotui.features.roofline.theory import chip_roofs
+from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.scope import Scope
 from turbotui.widgets.canvas import Canvas, clip
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.explanation import explanation
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -99,12 +101,12 @@ async def test_the_trail_grows_by_a_point_each_interval_and_a_frame_counts_once(
         picture = screen.roof_plot.picture
         assert picture is not None
         assert len(picture.trail) == before + 1
-        await pilot.press("y")
+        await pilot.press("P")
         await pilot.pause()
         picture = screen.roof_plot.picture
         assert picture is not None
         assert len(picture.trail) == 4 * (before + 1)  # four cores
-        await pilot.press("y")
+        await pilot.press("P")
         await pilot.pause()
         picture = screen.roof_plot.picture
         assert picture is not None
@@ -183,6 +185,55 @@ async def test_going_through_the_levels_counts_no_interval_twice() -> None:
         assert len(screen.view.machine_points) == 4
 
 
+async def test_the_filter_of_the_table_is_that_of_the_picture() -> None:
+    async with roofline(ReplayedSession("sapphire-2s", 6)) as (app, pilot, screen):
+        every = screen.view.placed
+        assert screen.table.lines[0].row == screen.view.cursor  # the fastest stands on top
+        await pilot.press("backslash", *"AI<0.01", "enter")
+        await pilot.pause()
+        rows = {line.row for line in screen.table.lines}
+        assert 0 < len(rows) < len(every)
+        assert {point.identity for point in screen.view.placed} == {
+            point.identity for point in every if point.intensity is not None and point.intensity < 0.01}
+        assert screen.view.cursor in rows
+        assert f"filter AI<0.01: {len(rows)} rows" in _text(app, "status")
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        assert len(picture.dots) == len(rows)
+
+
+async def test_a_point_stays_under_the_cursor_while_rows_change_places_and_is_drawn_with_it() -> None:
+    session = ReplayedSession("sapphire-2s", 6)
+    async with roofline(session) as (_app, pilot, screen):
+        await pilot.press("j", "j", "l", "x")
+        await pilot.pause()
+        chosen = screen.view.cursor
+        assert screen.table.view.tags
+        session.tick()
+        await pilot.pause()
+        assert screen.table.current == screen.view.cursor == chosen
+        picture = screen.roof_plot.picture
+        assert picture is not None
+        assert picture.cursor is not None
+        assert screen.view.placed[picture.cursor].identity == chosen
+        assert screen.readout().startswith("GB/s · ")
+
+
+async def test_every_cell_of_a_point_is_explained_by_what_was_counted() -> None:
+    async with roofline(ReplayedSession("laptop-old+calculix")) as (_app, _pilot, screen):
+        content, row = screen.table.content, screen.view.cursor
+        assert content is not None
+        told = {column.id: "\n".join(explanation(content, column, row)) for column in screen.known_columns}
+        point = screen.view.under_cursor
+        assert point is not None
+        sentence = verdict_text(point, screen.view.roofs(point.row))
+        assert all(sentence in " ".join(text.split()) for text in told.values())
+        assert f"= {point.gflops:.3f} GFLOP/s" in told["GFLOP/s"]
+        assert "ΣΔroofline.broadwell.scalar_double = " in told["GFLOP/s"]
+        assert "FP_ARITH_INST_RETIRED" in told["of roof"]
+        assert len(told["AI"].split("AI = ")) == 2
+
+
 async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_anew() -> None:
     session = ReplayedSession("laptop-old+tonto")
     async with roofline(session) as (app, pilot, screen):
@@ -238,7 +289,7 @@ async def test_without_counters_it_says_which_and_offers_a_simulated_machine() -
         assert "cpu" in text
         assert "turbotui --machine laptop-old+calculix" in text
         assert screen.view.points == ()
-        await pilot.press("t", "y", "w", "n", "0", "S", "X", "e", "escape")  # nothing fails
+        await pilot.press(*"tyPwnjkhlgxb0SXe", "escape")  # nothing fails
         await pilot.pause()
         assert "RooflineScreen" in type(app.screen_stack[0]).__name__
 
@@ -255,6 +306,17 @@ def test_cores_without_a_spec_sheet_have_points_and_no_roofs() -> None:
     assert picture is not None
     assert picture.plot.lines == ()
     assert view.memory == ""
+
+
+def test_a_frame_of_the_past_is_remembered_once() -> None:
+    bed = Bed("laptop-old+tonto")
+    view = RoofView(bed.machine, measured_definitions(bed.capabilities.signals), {})
+    frames = list(bed.frames(1.0, 4))
+    for frame in (*frames[:3], frames[0], frames[1], frames[3]):
+        view.take(frame, estimated=False)
+    seconds = [point.seconds for point in view.machine_points]
+    assert len(seconds) == 4
+    assert seconds == sorted(set(seconds))
 
 
 async def test_points_without_floating_point_work_are_counted_not_hidden() -> None:
@@ -347,8 +409,8 @@ SnapCompare = Callable[..., bool]
 @pytest.mark.snapshot
 @pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
 @pytest.mark.parametrize(("machine", "size", "keys"), [
-    ("laptop-old+calculix", (80, 24), ()), ("laptop-old+calculix", (120, 36), ("y",)),
-    ("sapphire-2s", (200, 60), ("y",)), ("guest", (80, 24), ()),
+    ("laptop-old+calculix", (80, 24), ()), ("laptop-old+calculix", (120, 36), ("P",)),
+    ("sapphire-2s", (200, 60), ("P",)), ("guest", (80, 24), ()),
 ], ids=["narrow", "usual", "server", "guest"])
 def test_pictures(snap_compare: SnapCompare, machine: str, size: tuple[int, int], keys: tuple[str, ...]) -> None:
     session = ReplayedSession(machine, 12)

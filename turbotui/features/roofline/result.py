@@ -4,34 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from turbotui.features.roofline.live import RooflinePoint, moments_of, total_of
 from turbotui.features.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.features.roofline.point_table import why_unplaced
 from turbotui.features.roofline.roofs import RoofSet, RoofVerdict, verdict
-from turbotui.features.roofline.verdicts import NO_HALF, LevelRoofs, flat_roof, judge, lacks_roof
+from turbotui.features.roofline.verdicts import NO_HALF, LevelRoofs, flat_roof, lacks_roof
 from turbotui.machine.host import HostKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _NO_WORK: Final = Unavailable(Reason.OUT_OF_RANGE, "there was no floating-point work")
 
 
-@dataclass(frozen=True, slots=True)
-class TotalOfRow:
-    """A row over the whole run.
+@dataclass(frozen=True)  # no slots: the verdict is kept
+class JudgedPoint:
+    """A point of an interval, or of a whole run, below its roofs. The verdict is worked out when it is first asked for.
 
     Attributes:
         point: sums, and ratios of sums.
         choice: its roofs.
-        verdict: what bounds it; None where that cannot be said.
-        why: then the reason.
     """
 
     point: RooflinePoint
     choice: LevelRoofs
-    verdict: RoofVerdict | None
-    why: Unavailable | None
+
+    @cached_property
+    def verdict(self) -> RoofVerdict | None:
+        """What bounds it; None where that cannot be said."""
+        return self.choice.judge(self.point)
+
+    @property
+    def why(self) -> Unavailable | None:
+        """Why nothing can be said to bound it."""
+        if self.verdict is not None:
+            return None
+        roofs = self.choice.under(self.point.working)
+        if roofs is None:
+            return _no_roofs(self.choice)
+        if self.point.has_place and lacks_roof(self.point, roofs):
+            return Unavailable(Reason.UNKNOWN_MODEL, NO_HALF)
+        return why_unplaced(self.point) or _NO_WORK
 
     @property
     def used(self) -> float | None:
@@ -128,17 +142,10 @@ class Result:
         total = total_of(points)
         return self.roofs[points[0].name].under(None if total is None else total.working)
 
-    def totals(self) -> list[TotalOfRow]:
+    def totals(self) -> list[JudgedPoint]:
         """Each row over the whole run."""
-        found = []
-        for name, points in self.rows.items():
-            total = total_of(points)
-            if total is not None:
-                choice = self.roofs[name]
-                roofs = choice.under(total.working)
-                judged = None if roofs is None else judge(total, roofs, choice.used(total.working))
-                found.append(TotalOfRow(total, choice, judged, None if judged else _why_unjudged(total, choice, roofs)))
-        return found
+        found = ((total_of(points), self.roofs[name]) for name, points in self.rows.items())
+        return [JudgedPoint(total, choice) for total, choice in found if total is not None]
 
     def phases(self, name: str) -> list[PhaseOfRow]:
         """The phases of a row, each with the number of the behaviour that it is one of."""
@@ -161,14 +168,6 @@ class Result:
             why = None if judged else _no_roofs(choice) if roofs is None else _NO_WORK
             found.append(PhaseOfRow(name, number, kind, verdict=judged, why=why))
         return found
-
-
-def _why_unjudged(point: RooflinePoint, choice: LevelRoofs, roofs: RoofSet | None) -> Unavailable:
-    if roofs is None:
-        return _no_roofs(choice)
-    if point.has_place and lacks_roof(point, roofs):
-        return Unavailable(Reason.UNKNOWN_MODEL, NO_HALF)
-    return why_unplaced(point) or _NO_WORK
 
 
 def _no_roofs(choice: LevelRoofs) -> Unavailable:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, judge_point, point_table
-from turbotui.features.roofline.result import PhaseOfRow, Result, TotalOfRow
+from turbotui.features.roofline.result import JudgedPoint, PhaseOfRow, Result
 from turbotui.features.roofline.roof_tables import TABLES as ROOF_TABLES
 from turbotui.features.roofline.roof_tables import roof_tables
 from turbotui.features.roofline.roofs import RoofVerdict
@@ -25,7 +25,7 @@ _CHANGE: Final = Unavailable(Reason.NOT_READ, "a change from one behaviour to th
 _NO_TIME: Final = Unavailable(Reason.NOT_READ, "nothing was counted")
 _VERDICT: Final = frozenset({"bound", "by", "attainable", "of roof", "below"})
 
-J = TypeVar("J", TotalOfRow, PhaseOfRow)
+J = TypeVar("J", JudgedPoint, PhaseOfRow)
 
 
 def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], ...]:
@@ -46,7 +46,7 @@ def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], 
     )
 
 
-def _of_total(row: TotalOfRow) -> RoofVerdict | None:
+def _of_total(row: JudgedPoint) -> RoofVerdict | None:
     return row.verdict
 
 
@@ -54,9 +54,9 @@ def _of_stretch(row: PhaseOfRow) -> RoofVerdict | None:
     return row.verdict
 
 
-_NAME: Final[Column[TotalOfRow]] = Column("name", "", -1, (), lambda row: row.point.name, identity=True,
+_NAME: Final[Column[JudgedPoint]] = Column("name", "", -1, (), lambda row: row.point.name, identity=True,
                                           help="of the row: machine, cpu 3, a command")
-_TOTALS: Final[tuple[Column[TotalOfRow], ...]] = (
+_TOTALS: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("AI", "flop/byte", 4, (), lambda row: row.point.intensity, help="arithmetic intensity"),
     Column("GFLOP/s", "GFLOP/s", 6, (), lambda row: row.point.gflops, help="floating-point operations"),
@@ -65,7 +65,7 @@ _TOTALS: Final[tuple[Column[TotalOfRow], ...]] = (
     Column("length", "s", 3, (), lambda row: row.point.length, help="of the intervals that were counted"),
     *_verdict_columns(_of_total),
 )
-_WORKING: Final[tuple[Column[TotalOfRow], ...]] = (
+_WORKING: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("cores", "", 1, (), lambda row: None if row.point.working is None else row.point.working.cores,
            help="that worked, on average"),
@@ -78,7 +78,7 @@ _WORKING: Final[tuple[Column[TotalOfRow], ...]] = (
     Column("judged by them", "", -1, (), lambda row: None if row.verdict is None else
            "yes" if row.verdict.counted else "no", help="whether the roof is memory by what its controllers counted"),
 )
-_SOURCES: Final[tuple[Column[TotalOfRow], ...]] = (
+_SOURCES: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("bytes by", "", -1, (), lambda row: None if row.point.width is None else row.point.width.value,
            help="how accesses become bytes"),
@@ -109,15 +109,23 @@ _ENERGY: Final[tuple[Column[Result], ...]] = (
     Column("power", "W", 1, (), lambda row: row.watts, help="of all packages"),
     Column("efficiency", "GFLOP/J", 4, (), lambda row: row.efficiency, help="GFLOP/s per W"),
 )
+POINT_COLUMNS: Final[tuple[Column[JudgedPoint], ...]] = (*_TOTALS, *_WORKING[1:], *_SOURCES[1:])
+"""Everything that is known of one point."""
+_OF_WORKING: Final = frozenset(column.id for column in _WORKING[1:])
 
 
-def _judge_total(column: Column[TotalOfRow], row: TotalOfRow, value: Value) -> Cell:
+def judge_column(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
+    """A value of `POINT_COLUMNS` with its marks and its reason."""
+    return (_judge_working if column.id in _OF_WORKING else _judge_total)(column, row, value)
+
+
+def _judge_total(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
     if column.id in _VERDICT:
         return _judge_verdict(column, row.verdict, row.why, value)
     return judge_point(column, row.point, value)
 
 
-def _judge_working(column: Column[TotalOfRow], row: TotalOfRow, value: Value) -> Cell:
+def _judge_working(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
     if value is not None:
         return Cell(value)
     if column.id == "judged by them":

@@ -9,20 +9,20 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
-from turbotui.app.explain import Explain
-from turbotui.app.one_cell import FrameCell
+from turbotui.app.graph import Graph
+from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
 from turbotui.errors import TurbotuiError
-from turbotui.features.roofline.explaining import ExplainedThread
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.point_table import point_table
+from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
+from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
 from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
 from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
@@ -38,8 +38,10 @@ from turbotui.tables.envelope import envelope_now
 from turbotui.tables.saving import write_numbered
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.spark import spark
+from turbotui.widgets.table_view import TableView
 
 _WIDE = 110
 """Characters of a screen that has the panel at the right."""
@@ -47,8 +49,8 @@ _ZOOM = 1.5
 _PAN = 0.1
 
 
-class RooflineScreen(WatchScreen):
-    """Points on a log-log canvas; the one under the cursor is read out below."""
+class RooflineScreen(RowTableScreen[JudgedPoint]):
+    """Points on a log-log canvas, and as a table below it; the one under the cursor is read out."""
 
     where: ClassVar[Where] = Where.ROOFLINE
     number = "6"
@@ -57,10 +59,11 @@ class RooflineScreen(WatchScreen):
 
     DEFAULT_CSS = f"""
     RooflineScreen #across {{ height: 1fr; }}
+    RooflineScreen #picture {{ width: 1fr; height: 1fr; }}
     RooflineScreen #side {{ width: {SIDE}; height: 1fr; }}
     RooflineScreen #missing {{ width: 1fr; height: 1fr; display: none; }}
     RooflineScreen #below {{ height: 2; }}
-    RooflineScreen.-missing #roofs, RooflineScreen.-missing #side, RooflineScreen.-missing #below {{ display: none; }}
+    RooflineScreen.-missing #picture, RooflineScreen.-missing #side, RooflineScreen.-missing #below {{ display: none; }}
     RooflineScreen.-missing #missing {{ display: block; }}
     RooflineScreen.-narrow #side {{ display: none; }}
     RooflineScreen.-wide #below {{ display: none; }}
@@ -75,12 +78,19 @@ class RooflineScreen(WatchScreen):
         self._speed: deque[float] = deque(maxlen=KEPT)
         self._efficiency: deque[float] = deque(maxlen=KEPT)
         self._seq = -1
+        self._moment = 0
         self._threads = ThreadWatch(self, watch.session.machine)
 
     def body(self) -> Iterable[Widget]:
-        """The canvas with a panel beside it, or two lines below it."""
-        yield Horizontal(self._plot, SegmentLines(id="side"), SegmentLines(id="missing"), id="across")
+        """The canvas above the table with a panel beside both, or two lines below them."""
+        yield Horizontal(Vertical(self._plot, *super().body(), id="picture"), SegmentLines(id="side"),
+                         SegmentLines(id="missing"), id="across")
         yield SegmentLines(id="below")
+
+    def first_view(self) -> RowView[JudgedPoint]:
+        """See `RowTableScreen.first_view`: the fastest first."""
+        columns = tuple(column for column in POINT_TABLE_COLUMNS if column.default)
+        return TableView(columns, sort=next(column for column in columns if column.id == "GFLOP/s"), reverse=True)
 
     @property
     def roof_plot(self) -> RoofPlot:
@@ -130,8 +140,9 @@ class RooflineScreen(WatchScreen):
         """Place the threads of an interval."""
         if self._threads.takes(message) and not self.watch_state.held:
             self._view.take_tasks(message.report)
-            self._shown()
-            if isinstance(self.app.screen, TextWindow):
+            self._moment += 1
+            self._fill()
+            if isinstance(self.app.screen, TextWindow | Graph):
                 self.app.screen.show_frame()
 
     # Frames
@@ -145,11 +156,12 @@ class RooflineScreen(WatchScreen):
             self._show_missing()
         elif frame is not None and flops is not None:
             self._view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
-            if frame.seq != self._seq:
+            if frame.seq > self._seq:
                 self._seq = frame.seq
+                self._moment += not self._view.tasks
                 self._remember()
                 self._threads.ask()
-            self._draw()
+            self._fill()
         super().show_frame()
         self.show_status()
 
@@ -170,7 +182,34 @@ class RooflineScreen(WatchScreen):
         self.set_class(not wide, "-narrow")
         self.watch_state.want(self.wanted)
         if self._definitions:
+            self._fit_table()
             self.call_after_refresh(self._draw)  # when the panel has its new height
+
+    def _fill(self) -> None:
+        """Show the points of now in the table, then in the picture."""
+        self.show_content(points_content(self._view, {column.id: column for column in self._columns}, self._moment))
+        self._fit_table()
+        if self._table.cursor is None and self._view.cursor is not None and not self._table.view.filter.text:
+            self._table.select(self._view.cursor)
+        self._point_out()
+
+    def _fit_table(self) -> None:
+        """Give the table a line for each point, but at most a quarter of the screen: the picture needs the rest."""
+        rows = len(self._view.points) + len(self._table.view.tags)
+        self._table.styles.height = 1 + max(1, min(rows, self.size.height // 4 - 1))
+
+    def _point_out(self) -> None:
+        """Draw the picture with the table's cursor in it, and without the points that its filter keeps away."""
+        table = self._table
+        self._view.passing = frozenset(line.row for line in table.lines) if table.view.filter.text else None
+        self._view.cursor = next((one.identity for one in self._view.points if one.identity == table.current), None)
+        if self._definitions and self.composed:
+            self._draw()
+
+    def on_table_widget_moved(self) -> None:
+        """Mark the point of the row under the cursor."""
+        super().on_table_widget_moved()
+        self._point_out()
 
     def _show_missing(self) -> None:
         why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
@@ -208,12 +247,14 @@ class RooflineScreen(WatchScreen):
     # Words
 
     def readout(self) -> str:
-        """The point under the cursor: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
+        """The cell under the cursor, or the point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, …"."""
         if not self._definitions:
             return "no floating-point counters here"
         point = self._view.under_cursor
-        if point is None:
+        if point is None and not self._table.view.filter.text:
             return self._view.why or "waiting for the first interval"
+        if point is None or self._table.is_column_chosen:
+            return super().readout()
         return verdict_text(point, self._view.roofs(point.row))
 
     def _notes(self) -> tuple[Note, ...]:
@@ -242,8 +283,13 @@ class RooflineScreen(WatchScreen):
 
     # Actions
 
-    def _shown(self, notice: str = "") -> None:
-        if self._definitions:
+    def _shown(self, notice: str = "", *, points: bool = False) -> None:
+        """Draw what an action changed, the points in the table too where it changed them, and say what it did."""
+        if points:
+            self._table.cursor = None
+        if self._definitions and points:
+            self._fill()
+        elif self._definitions:
             self._draw()
         if notice:
             self.notice(notice)
@@ -254,7 +300,8 @@ class RooflineScreen(WatchScreen):
         """Points for the next level."""
         word = self._view.next_level()
         self._threads.want(wanted=self._view.tasks)
-        self._shown(f"points: {word}" + (": each thread in a second of its own run time" * self._view.tasks))
+        of_threads = ": each thread in a second of its own run time" if self._view.tasks else ""
+        self._shown(f"points: {word}{of_threads}", points=True)
 
     def action_trail(self) -> None:
         """Which past is drawn."""
@@ -262,27 +309,27 @@ class RooflineScreen(WatchScreen):
 
     def action_width(self) -> None:
         """How accesses become bytes."""
-        self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew")
+        self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
 
     def action_roofs(self) -> None:
         """Measured roofs or theory."""
-        self._shown(f"roofs: {self._view.swap_roofs()}")
+        self._shown(f"roofs: {self._view.swap_roofs()}", points=True)
 
     def action_zoom(self, by: int) -> None:
         """Nearer or further away, around the cursor."""
         point = self._view.under_cursor
         placed = point if point is not None and point.has_place else None
-        self._view.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
+        self._view.axes.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
         self._shown()
 
     def action_whole(self) -> None:
         """Everything again."""
-        self._view.whole()
+        self._view.axes.whole()
         self._shown()
 
     def action_pan(self, across: int, up: int) -> None:
         """Move the picture by a tenth."""
-        self._view.pan(across * _PAN, up * _PAN)
+        self._view.axes.pan(across * _PAN, up * _PAN)
         self._shown()
 
     def action_to_point(self, across: int, up: int) -> None:
@@ -291,37 +338,25 @@ class RooflineScreen(WatchScreen):
         at = next((at for at, point in enumerate(placed) if point.identity == self._view.cursor), -1)
         found = self._plot.nearest(at, across, up)
         if found is not None and found < len(placed):
-            self._view.cursor = placed[found].identity
-        self._shown()
+            self._table.select(placed[found].identity)
 
-    def action_step_point(self, by: int) -> None:
-        """The next or previous row."""
-        points = self._view.points
-        if points:
-            at = next((at for at, point in enumerate(points) if point.identity == self._view.cursor), -1)
-            self._view.cursor = points[(at + by) % len(points)].identity
-        self._shown()
+    def action_search_next(self) -> None:
+        """The next match of the last search; without one, the next row."""
+        if self._query:
+            super().action_search_next()
+        else:
+            self._table.move(1)
 
     def on_roof_plot_selected(self, message: RoofPlot.Selected) -> None:
         """Put the cursor on the point that was clicked."""
         placed = self._view.placed
         if message.index < len(placed):
-            self._view.cursor = placed[message.index].identity
-        self._shown()
+            self._table.select(placed[message.index].identity)
 
     def on_roof_plot_zoomed(self, message: RoofPlot.Zoomed) -> None:
         """Zoom where the mouse is."""
-        self._view.zoom(message.factor, message.intensity, message.gflops)
+        self._view.axes.zoom(message.factor, message.intensity, message.gflops)
         self._shown()
-
-    def action_explain(self) -> None:
-        """Where the performance of the point comes from."""
-        column = self.watch_state.session.catalog.get("GFLOP/s")
-        cursor = self._view.cursor
-        if isinstance(cursor, str):
-            self.app.push_screen(TextWindow(ExplainedThread(self._view, cursor).told))
-        elif column is not None:
-            self.app.push_screen(Explain(FrameCell(self.watch_state, column, cursor or SYSTEM_ROW)))
 
     def action_save_svg(self) -> None:
         """Save the picture."""

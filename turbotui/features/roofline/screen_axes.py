@@ -1,13 +1,93 @@
-"""How the axes of the roofline screen grow to hold what is drawn."""
+"""The axes of the roofline screen: they grow to hold what is drawn, until a person zooms or moves them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from turbotui.errors import UsageError
-from turbotui.features.roofline.plot import LogAxis, build_plot
+from turbotui.features.roofline.plot import X_TITLE, Y_TITLE, LogAxis, build_plot
 from turbotui.features.roofline.roofs import RoofSet
+
+FAR: Final = 10.0
+"""Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
+LEAST: Final = 1e-12
+GREATEST: Final = 1e15
+NEAREST: Final = 1.01
+"""Ends of any axis, and the least ratio of its ends."""
+
+Places = Sequence[tuple[float, float]]
+"""Points by intensity and GFLOP/s."""
+
+
+class RoofAxes:
+    """Both axes of the picture; None as long as there is nothing to make them of.
+
+    Attributes:
+        now: intensity and performance.
+    """
+
+    def __init__(self) -> None:
+        self.now: tuple[LogAxis, LogAxis] | None = None
+        self._held = False
+        self._everything = False
+
+    def whole(self) -> None:
+        """Go back to axes that hold all roofs and working points; asked for twice, points far away too."""
+        self._everything = not (self._held or self._everything)
+        self.forget()
+
+    def forget(self) -> None:
+        """Make new axes at the next `fit`."""
+        self._held = False
+        self.now = None
+
+    def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
+        """Look from nearer (factor above 1) or further away, at a place; None: at the middle."""
+        if self.now is not None:
+            x, y = self.now
+            self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
+                       y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
+
+    def pan(self, across: float, up: float) -> None:
+        """Move by shares of what is seen."""
+        if self.now is not None:
+            x, y = self.now
+            self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
+                       LogAxis(y.value(up), y.value(1 + up), y.title))
+
+    def _hold(self, x: LogAxis, y: LogAxis) -> None:
+        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
+        if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
+            self._held = True
+            self.now = x, y
+
+    def fit(self, roofs: RoofSet | None, points: Places) -> None:
+        """Stretch the axes to hold roofs and points, but for those of a person; they never shrink, so nothing jumps."""
+        if self._held:
+            return
+        if roofs is not None and can_draw(roofs):
+            plot = build_plot(roofs)
+            x, y = plot.x, plot.y
+            far = math.inf if self._everything else FAR
+            limits = (x.low / far, x.high * far), (y.low / far, y.high * far)
+        elif points:
+            x = LogAxis(min(one for one, _ in points) / 4, max(one for one, _ in points) * 4, X_TITLE)
+            y = LogAxis(min(two for _, two in points) / 4, max(two for _, two in points) * 4, Y_TITLE)
+            limits = (x.low, x.high), (y.low, y.high)
+        else:
+            return
+        if self.now is not None:
+            x, y = (holding(axis, (old.low, old.high)) for axis, old in zip((x, y), self.now, strict=True))
+        inside = [(one, two) for one, two in points
+                  if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
+        for one, two in inside:
+            if not x.low <= one <= x.high:
+                x = holding(x, around(one))
+            if not y.low <= two <= y.high:
+                y = holding(y, around(two))
+        self.now = x, y
 
 
 def around(value: float) -> tuple[float, float]:

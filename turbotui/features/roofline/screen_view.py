@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from turbotui.features.roofline.live import IntervalPoints, RooflinePoint, read_points
-from turbotui.features.roofline.plot import X_TITLE, Y_TITLE, LogAxis, Plot, build_plot, plot_within
+from turbotui.features.roofline.plot import Plot, plot_within
 from turbotui.features.roofline.roof_plot import Dot, Picture
 from turbotui.features.roofline.roofs import RoofSet
-from turbotui.features.roofline.screen_axes import around, can_draw, holding
+from turbotui.features.roofline.screen_axes import RoofAxes, can_draw
 from turbotui.features.roofline.screen_levels import levels_of, name_of
 from turbotui.features.roofline.sharing import AtWork
 from turbotui.features.roofline.task_points import Note, task_points
@@ -31,12 +30,6 @@ KEPT: Final = 600
 """Intervals of each row that the trail remembers."""
 MOST: Final = 2_000
 """Points of the past that are drawn at once."""
-FAR: Final = 10.0
-"""Points may stretch the axes by this factor beyond the roofs; cores that idle along are further away."""
-LEAST: Final = 1e-12
-GREATEST: Final = 1e15
-NEAREST: Final = 1.01
-"""Ends of any axis, and the least ratio of its ends."""
 SIZINGS: Final = (
     Sizing(WidthModel.MIX), Sizing(WidthModel.PRECISION), Sizing(WidthModel.GIVEN, 8.0),
     Sizing(WidthModel.GIVEN, 16.0), Sizing(WidthModel.GIVEN, 32.0), Sizing(WidthModel.GIVEN, 64.0),
@@ -68,6 +61,9 @@ class RoofView:
         forgotten: threads whose past is not remembered any more, because there were too many.
         why: of threads, what cannot be placed or what their numbers leave out; "" where nothing has to be said.
         traffic: the counters of the memory controllers.
+        axes: of the picture.
+        frame: the newest one.
+        passing: the rows that the table's filter lets through, which are drawn; None: all.
     """
 
     def __init__(
@@ -84,6 +80,7 @@ class RoofView:
         self.theory = False
         self.cursor: RowId | str | None = None
         self.points: tuple[RooflinePoint, ...] = ()
+        self.passing: frozenset[Hashable] | None = None
         self.unknown = 0
         self.machine: RooflinePoint | None = None
         self.forgotten = 0
@@ -92,12 +89,10 @@ class RoofView:
         self._past: dict[RowId | str, deque[RooflinePoint]] = {}
         self._recent: deque[RooflinePoint] = deque(maxlen=MOST)
         self._chosen: dict[tuple[object, ...], LevelRoofs] = {}
-        self._axes: tuple[LogAxis, LogAxis] | None = None
-        self._held = False
-        self._everything = False
+        self.axes = RoofAxes()
         self._seq = -1
         self._began: int | None = None
-        self._frame: Frame | None = None
+        self.frame: Frame | None = None
         self._estimated = False
         self.traffic = MemoryTraffic(machine)
         self._weights = core_weights(machine)
@@ -110,11 +105,11 @@ class RoofView:
         if frame.older is None:
             return
         self._topology = frame.topology
-        self._frame, self._estimated = frame, estimated
+        self.frame, self._estimated = frame, estimated
         if self._began is None:
             self._began = frame.older.started_ns
-        fresh = frame.seq != self._seq
-        self._seq = frame.seq
+        fresh = frame.seq > self._seq  # one of the past is remembered already
+        self._seq = max(self._seq, frame.seq)
         reading = self._read(frame, estimated=estimated)
         self._at_work = reading.at_work
         self.machine = next((point for point in reading.points if point.row == SYSTEM_ROW), None)
@@ -134,7 +129,7 @@ class RoofView:
         self._report = report
         if not self.tasks:
             return
-        now = 0 if self._frame is None else self._frame.newer.started_ns - (self._began or 0)
+        now = 0 if self.frame is None else self.frame.newer.started_ns - (self._began or 0)
         found = task_points(report, SIZINGS[self.sizing], now / 1e9)
         at_work = self._at_work
         points = found.points if at_work is None else tuple(
@@ -161,7 +156,8 @@ class RoofView:
             past = self._past.setdefault(point.identity, deque(maxlen=KEPT))
             if past and past[-1].seconds == point.seconds:
                 past.pop()  # another look at the same frame
-            past.append(point)
+            if not past or past[-1].seconds < point.seconds:
+                past.append(point)
 
     def _settle(self, *, fresh: bool) -> None:
         """A cursor that is on a point, and axes that hold the points."""
@@ -170,8 +166,7 @@ class RoofView:
         if self.cursor is None or all(point.identity != self.cursor for point in self.points):
             busiest = max(self.points, key=lambda point: point.gflops, default=None)
             self.cursor = None if busiest is None else busiest.identity
-        if not self._held:
-            self._fit()
+        self.fit()
 
     def _read(self, frame: Frame, *, estimated: bool) -> IntervalPoints:
         scope = self.scope
@@ -196,8 +191,9 @@ class RoofView:
 
     @property
     def placed(self) -> tuple[RooflinePoint, ...]:
-        """The points that have a place on logarithmic axes."""
-        return tuple(point for point in self.points if point.has_place)
+        """The points that have a place on logarithmic axes, and pass the filter."""
+        return tuple(point for point in self.points
+                     if point.has_place and (self.passing is None or point.identity in self.passing))
 
     @property
     def why(self) -> str:
@@ -287,14 +283,14 @@ class RoofView:
 
     def plot(self) -> Plot | None:
         """Roofs on the axes as they are."""
-        if self._axes is None:
-            self._fit()
-        if self._axes is None:
+        if self.axes.now is None:
+            self.fit()
+        if self.axes.now is None:
             return None
         roofs = self.drawn
         if roofs is None or not can_draw(roofs):
-            return Plot(f"{self.choice.source}", *self._axes, (), (), ())
-        return plot_within(roofs, *self._axes)
+            return Plot(f"{self.choice.source}", *self.axes.now, (), (), ())
+        return plot_within(roofs, *self.axes.now)
 
     def _trail(self) -> tuple[tuple[float, float], ...]:
         if TRAILS[self.trail] == "off":
@@ -336,70 +332,19 @@ class RoofView:
         self._refit()
         return self.choice.source
 
-    def whole(self) -> None:
-        """Axes that hold all roofs and working points again; asked for twice, those far away too."""
-        self._everything = not (self._held or self._everything)
-        self._refit()
-
     def _refit(self) -> None:
-        self._held = False
-        self._axes = None
-        self._fit()
+        self.axes.forget()
+        self.fit()
 
-    def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
-        """Look from nearer (factor above 1) or further away, at a place; None: at the middle."""
-        if self._axes is None:
-            return
-        x, y = self._axes
-        self._hold(x.zoomed(factor, x.value(0.5) if intensity is None else intensity),
-                   y.zoomed(factor, y.value(0.5) if gflops is None else gflops))
-
-    def pan(self, across: float, up: float) -> None:
-        """Move by shares of what is seen."""
-        if self._axes is None:
-            return
-        x, y = self._axes
-        self._hold(LogAxis(x.value(across), x.value(1 + across), x.title),
-                   LogAxis(y.value(up), y.value(1 + up), y.title))
-
-    def _hold(self, x: LogAxis, y: LogAxis) -> None:
-        """Keep these axes, unless they are further away, or nearer, than anybody needs."""
-        if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
-            self._held = True
-            self._axes = x, y
+    def fit(self) -> None:
+        """Have axes that hold roofs and points, unless a person chose others."""
+        self.axes.fit(self.drawn, [(point.intensity or 0.0, point.gflops) for point in self.placed])
 
     def _again(self) -> None:
-        if self._frame is not None:
+        if self.frame is not None:
             self._seq = -1  # the same frame, seen anew
-            self.take(self._frame, estimated=self._estimated)
+            self.take(self.frame, estimated=self._estimated)
             if self._report is not None:
                 self.take_tasks(replace(self._report))
         self._recent = deque(self.past[-MOST:], maxlen=MOST)
         self._refit()
-
-    def _fit(self) -> None:
-        """Axes for the roofs, stretched to hold the points; they grow and do not shrink, so that nothing jumps."""
-        roofs = self.drawn
-        points = [(point.intensity or 0.0, point.gflops) for point in self.placed]
-        if roofs is not None and can_draw(roofs):
-            plot = build_plot(roofs)
-            x, y = plot.x, plot.y
-            far = math.inf if self._everything else FAR
-            limits = (x.low / far, x.high * far), (y.low / far, y.high * far)
-        elif points:
-            x = LogAxis(min(one for one, _ in points) / 4, max(one for one, _ in points) * 4, X_TITLE)
-            y = LogAxis(min(two for _, two in points) / 4, max(two for _, two in points) * 4, Y_TITLE)
-            limits = (x.low, x.high), (y.low, y.high)
-        else:
-            return
-        if self._axes is not None:
-            x, y = holding(x, (self._axes[0].low, self._axes[0].high)), holding(y, (self._axes[1].low,
-                                                                                     self._axes[1].high))
-        inside = [(one, two) for one, two in points
-                  if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
-        for one, two in inside:
-            if not x.low <= one <= x.high:
-                x = holding(x, around(one))
-            if not y.low <= two <= y.high:
-                y = holding(y, around(two))
-        self._axes = x, y

@@ -1,0 +1,142 @@
+"""The points of the roofline screen as a table, and what the cells of each point rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, TypedDict
+
+from turbotui.features.roofline.result import JudgedPoint
+from turbotui.features.roofline.result_tables import POINT_COLUMNS, judge_column
+from turbotui.features.roofline.screen_view import SIZINGS, RoofView
+from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.features.tasks.application_totals import turns_sentence
+from turbotui.features.tasks.columns import TIMES
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.quantities.columns import Column, ColumnId, CounterColumn
+from turbotui.quantities.tables import CellEvidence, RowTable
+from turbotui.sampling.frame import Frame
+from turbotui.tables.frame_evidence import frame_evidence
+from turbotui.widgets.cells import UNKNOWN
+from turbotui.widgets.row_content import Naming, RowContent
+
+
+class _Look(TypedDict, total=False):
+    width: int
+    decimals: int
+    priority: int
+    default: bool
+
+
+_LOOKS: Final[Mapping[ColumnId, _Look]] = {
+    "name": {"priority": 0},
+    "AI": {"width": 7, "priority": 0},
+    "GFLOP/s": {"width": 8, "decimals": 3, "priority": 0},
+    "GB/s": {"width": 8, "decimals": 2, "priority": 1},
+    "of roof": {"width": 7, "priority": 0},
+    "bound": {"width": 7, "priority": 0},
+    "by": {"width": 20, "priority": 1},
+    "width": {"width": 7, "priority": 2},
+    "below": {"default": False},
+    "attainable": {"width": 10, "default": False},
+    "length": {"default": False},
+    "bytes by": {"width": 42, "default": False},
+    "roofs": {"width": 50, "default": False},
+}
+"""How columns look on a screen; those of what worked beside a point are there for whoever chooses them."""
+POINT_TABLE_COLUMNS: Final = tuple(
+    replace(column, **_LOOKS.get(column.id, _Look(default=False))) for column in POINT_COLUMNS)
+_NAMING: Final = Naming[JudgedPoint](lambda row: row.point.identity, lambda row: row.point.name,
+                                     lambda row: row.point.name)
+_COUNTED_AS: Final = {"AI": "AI", "GFLOP/s": "GFLOP/s", "GB/s": "CoreGB/s"}
+"""The column of the CPU table that counts the same."""
+
+
+def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], seq: int) -> RowContent[JudgedPoint]:
+    """The points of now.
+
+    Args:
+        view: what is looked at.
+        counters: the roofline's columns of the CPU table, by their ids.
+        seq: number of the moment.
+    """
+    rows = [JudgedPoint(point, view.roofs(point.row)) for point in view.points]
+    wide = max((len(row.point.name) for row in rows), default=4)
+    columns = tuple(replace(column, width=wide) if column.identity else column for column in POINT_TABLE_COLUMNS)
+    return RowContent(RowTable("points", "point", columns, rows, judge_column,
+                               lambda column, row: _evidence(view, counters, column, row)), _NAMING, seq)
+
+
+def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column: Column[JudgedPoint],
+              row: JudgedPoint) -> CellEvidence:
+    """The counts behind a point, and the verdict on it."""
+    said = (verdict_text(row.point, row.choice), f"roofs: {row.choice.source}")
+    thread = _row_of(row, view.report)
+    if view.report is not None and thread is not None:
+        return CellEvidence(readings=(_sums(row, thread, view.report), _counts(thread, view.report)),
+                            remarks=(*said, *_rest(thread, view.report)))
+    counter = counters.get(_COUNTED_AS.get(column.id, "GFLOP/s"))
+    if view.frame is None or counter is None or row.point.task:
+        return CellEvidence(remarks=said)
+    counted = _counted(view.frame, counter, row)
+    # the columns of the CPU table size accesses in one way only
+    same = column.id in _COUNTED_AS and SIZINGS[view.sizing] == SIZINGS[0]
+    return CellEvidence(counted.arithmetic if same else (), counted.readings, (*said, *counted.remarks))
+
+
+def _counted(frame: Frame, counter: CounterColumn, row: JudgedPoint) -> CellEvidence:
+    return frame_evidence(frame, counter, row.point.row)
+
+
+def _row_of(row: JudgedPoint, report: Report | None) -> TaskRow | None:
+    if report is None or not row.point.task:
+        return None
+    return next((one for one in report.rows if one.key == row.point.task), None)
+
+
+def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
+    """What the counts of a thread come to."""
+    point = judged.point
+    mark = "~" * point.estimated
+    place = f", last on cpu {row.last_cpu}" if row.last_cpu >= 0 else ""
+    found = [f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s{place}; rates are per second in which it ran",
+             f"FLOPs: {mark}{point.gflops * point.length * 1e9:,.0f}, {mark}{point.gflops:.4g} GFLOP/s"]
+    if point.gbytes is not None and point.width is not None:
+        found.append(f"bytes: {mark}{point.gbytes * point.length * 1e9:,.0f}, {mark}{point.gbytes:.4g} GB/s; "
+                     f"by: {point.width.value}")
+    elif point.not_scheduled:
+        found.append("bytes: not known, it did not run while each set was on")
+    else:
+        why = report.numerics.why
+        found.append("bytes: not counted" + ("" if why is None else f", {why.sentence()}"))
+    found.append(f"width: mostly {point.dominant}" if point.dominant else "width: not counted")
+    return tuple(found)
+
+
+def _counts(row: TaskRow, report: Report) -> tuple[str, ...]:
+    """Each event's count of the interval; of one whose set never met the thread it is not known."""
+    found = ["counts of the interval:"]
+    for name in report.names:
+        if name in TIMES:
+            continue  # said above in seconds
+        count = row.counts.get(name)
+        text = f"{UNKNOWN}, it did not run while this was counted" if count is None else (
+            f"{'~' * (name in row.estimated)}{count:,}")
+        found.append(f"{name}: {text}")
+    return tuple(found)
+
+
+def _rest(row: TaskRow, report: Report) -> list[str]:
+    """How the counts of a thread came about."""
+    found = []
+    if report.turns > 1:
+        found.append(turns_sentence(report.turns))
+        always = [name for name in report.names if name not in row.estimated and name not in TIMES]
+        found.append(f"counted by every set: {', '.join(always)}")
+        found.append("in turns: " + ", ".join(name for name in report.names if name in row.estimated))
+    if row.incomplete:
+        found.append("its counters were shared with somebody else: its counts are too low")
+    if report.numerics.note:
+        found.append(report.numerics.note)
+    return found
