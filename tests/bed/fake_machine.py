@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -195,6 +195,11 @@ class Told:
         assert process.stdin is not None
         process.stdin.write("q\n")
         return self.running.ended()
+
+
+def held_up(row: Mapping[str, Any], *names: str) -> bool:
+    """Whether one of a row's cells is unknown because this machine's own load held up the thread that reads it."""
+    return any(row["values"][name] is None and row["why"][name].startswith(("late", "interrupted")) for name in names)
 
 
 @dataclass(frozen=True, slots=True)

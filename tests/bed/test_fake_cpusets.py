@@ -88,7 +88,10 @@ def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ..
         spans = [(one["values"]["Busy%"], one["values"][_TIME] - before[one["cpu"]]) for one in rows
                  if one["values"]["Busy%"] is not None]
         expected = sum(busy * span for busy, span in spans) / sum(span for _busy, span in spans)
-        assert total["Busy%"] == pytest.approx(expected, abs=1.0)
+        # a reader that lost its CPU between a counter and the time told another span than it counted in
+        lengths = [span for _busy, span in spans]
+        unsure = (max(lengths) - min(lengths)) / min(lengths) * max(busy for busy, _span in spans)
+        assert total["Busy%"] == pytest.approx(expected, abs=1.0 + unsure)
     elif known["Busy%"]:  # what a row refuses is in no sum
         assert min(known["Busy%"]) - 0.01 <= total["Busy%"] <= max(known["Busy%"]) + 0.01
     if known["IRQ"]:
