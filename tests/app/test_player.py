@@ -25,6 +25,9 @@ class Seconds:
     def __init__(self, count: int) -> None:
         self.times = [second * NS for second in range(count)]
 
+    def look_again(self) -> None:
+        """All there is is there."""
+
     def frame(self, time_ns: int) -> Frame | None:
         raise AssertionError("a player looks at no frame")
 

@@ -43,13 +43,13 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
     WatchScreen #banner { dock: top; }
-    WatchScreen #time { dock: top; display: none; }
+    WatchScreen #time { display: none; }
     WatchScreen.-past #time { display: block; }
     WatchScreen #summary { height: 2; }
     WatchScreen #tiny { display: none; height: 1fr; }
     WatchScreen.-tiny #tiny { display: block; }
     WatchScreen.-tiny .body, WatchScreen.-tiny #summary, WatchScreen.-tiny #status, WatchScreen.-tiny #keys,
-    WatchScreen.-tiny #banner { display: none; }
+    WatchScreen.-tiny #banner, WatchScreen.-tiny #time { display: none; }
     """
 
     def __init__(self, watch: Watch) -> None:

@@ -84,6 +84,7 @@ class TurbotuiApp(FramesApp):
     CSS = """
     * { transition: none; }
     .-banded Window > .window { margin-top: 1; }
+    .-banded-twice Window > .window { margin-top: 2; }
     """
 
     def __init__(self, session: WatchedSession, columns: Sequence[CounterColumn] | None = None, *,

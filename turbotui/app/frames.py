@@ -217,8 +217,10 @@ class FramesApp(App[int]):
             now = time.monotonic()
             if player.advance(now - before):
                 self._show_moment(player.cursor, played=True)
-            elif self._base is not None:
-                self._base.show_time()
+            else:
+                player.cursor.timeline.look_again()
+                if self._base is not None:
+                    self._base.show_time()
             before = now
 
     def step_speed(self, player: Player, by: int) -> None:
@@ -260,6 +262,7 @@ class FramesApp(App[int]):
                 self._is_filled = False
         base = self._base
         self.set_class(watch.in_past or self._banded, "-banded")
+        self.set_class(watch.in_past and self._banded, "-banded-twice")
         if base is not None and base.composed:
             base.show_columns()
             base.show_time()

@@ -39,6 +39,9 @@ class PastFrames(Protocol):
     def events(self) -> Sequence[PastEvent]:
         """What happened, oldest first."""
 
+    def look_again(self) -> None:
+        """Find moments that came since; those of a recording that still grows."""
+
     def frame(self, time_ns: int) -> Frame | None:
         """The interval that ended at one of `times`; None if it is not there any more, or damaged."""
 

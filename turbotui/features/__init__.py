@@ -17,6 +17,7 @@ from turbotui.features import (
     info,
     machines,
     power,
+    replay,
     roofline,
     score,
     spies,
@@ -40,6 +41,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     machines.FEATURE,
     columns.FEATURE,
     events.FEATURE,
+    replay.FEATURE,
 )
 """Every feature; verbs stand in --help in this order."""
 

@@ -12,12 +12,13 @@ from typing import Self, TypeVar
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.recording.framing import Record, RecordingError, RecordKind
+from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind
 from turbotui.recording.journal_file import JournalFile, KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tick_decoder import head_of
 from turbotui.recording.tiers import Thinning
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.carrying import FrameMaker
@@ -65,6 +66,18 @@ class RecordingPart:
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
         self._last: tuple[int, RecordedTick | None] = (-1, None)
+        self._clocks: list[int] = []
+        self._clocks_end = 0
+
+    def clocks(self) -> Sequence[int]:
+        """The wall clock of every tick whose record is whole, in the order of the file; nothing is decoded."""
+        for record in self.file.records(self._clocks_end):
+            if isinstance(record, Record):
+                self._clocks_end = record.end
+                if record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
+                    with contextlib.suppress(DamagedError):  # `items` tells
+                        self._clocks.append(head_of(record.payload).wall_ns)
+        return self._clocks
 
     @property
     def seconds(self) -> float:
@@ -280,6 +293,18 @@ class Journal:
                 session, maker = tick.header.session, FrameMaker()
             found = maker.frame(tick.snapshot, tick.capabilities)
         return found
+
+    def clocks(self) -> Sequence[int]:
+        """The wall clock of every tick that is in a record of its own, in ns since 1970, ascending."""
+        found: set[int] = set()
+        for one in self.covered():
+            found.update(clock for clock in one.part.clocks() if one.first_ns <= clock <= one.last_ns)
+        return sorted(found)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files now."""
+        return sum(part.file.size for part in self._parts)
 
     def _ticks(self, start_ns: int | None, end_ns: int | None) -> Iterator[RecordedTick]:
         """Ticks up to a time, from before the start on, where there are any before it."""

@@ -258,6 +258,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _said_of_past(self) -> str:
         """Why no tasks are known of a moment."""
+        if self.watch_state.player is not None:
+            return "this recording has no tasks"
         first = self._past.first_ns
         kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
         return f"no tasks of this moment: tasks are kept while this screen is shown, and {kept}"

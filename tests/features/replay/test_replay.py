@@ -1,0 +1,152 @@
+"""A recording in the dashboard: its moments, its session, and the verb in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from barepty import BarePty
+from replay import Recording, recording
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
+from turbotui.errors import UsageError
+from turbotui.features.replay.journal_past import JournalPast
+from turbotui.features.replay.session import RecordedSession
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.recording import read
+from turbotui.recording.journal import Journal
+from turbotui.recording.recorder import Recorder
+
+COUNT = 70
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recording:
+    return recording("laptop", 20.0, COUNT)
+
+
+@pytest.fixture
+def path(recorded: Recording, tmp_path: Path) -> str:
+    """A recording of the first half of the frames, as its writer left it when it was killed."""
+    name = str(tmp_path / "night.ttj")
+    recorder = Recorder(name, recorded.machine)
+    for number, frame in enumerate(recorded.frames):
+        recorder.take(frame)
+        if number == 5:
+            recorder.mark("a \x1b[2J mark")
+    recorder.close()
+    return name
+
+
+@pytest.fixture
+def journal(path: str) -> Iterator[Journal]:
+    with read(path) as found:
+        yield found
+
+
+def test_every_moment_is_there_and_is_the_frame_that_was_recorded(recorded: Recording, journal: Journal) -> None:
+    past = JournalPast(journal)
+    assert list(past.times) == [frame.newer.wall_ns for frame in recorded.frames[1:]]
+    column = recorded.catalog.get("PkgWatt")
+    assert column is not None
+    for at in (40, 41, 3, 69, 0, 40):
+        found, then = past.frame(past.times[at]), recorded.frames[at + 1]
+        assert found is not None
+        assert found.newer.values == then.newer.values
+        assert found.cell(column, SYSTEM_ROW) == then.cell(column, SYSTEM_ROW)
+    assert past.frame(12345) is None
+
+
+def test_marks_are_events_and_nothing_in_them_reaches_a_terminal(journal: Journal) -> None:
+    [event] = JournalPast(journal).events
+    assert "mark" in event.text
+    assert "\x1b" not in event.text
+
+
+def test_what_is_appended_is_found_when_it_is_looked_for_again(recorded: Recording, tmp_path: Path) -> None:
+    name = str(tmp_path / "grows.ttj")
+    recorder = Recorder(name, recorded.machine)
+    for frame in recorded.frames[:10]:
+        recorder.take(frame)
+    with read(name) as journal:
+        past = JournalPast(journal)
+        assert len(past.times) == 9
+        for frame in recorded.frames[10:15]:
+            recorder.take(frame)
+        past.look_again()
+        assert past._looking is not None
+        past._looking.join()
+        assert len(past.times) == 14
+        found = past.frame(past.times[-1])
+        assert found is not None
+        assert found.newer.values == recorded.frames[14].newer.values
+    recorder.close()
+
+
+def test_a_session_of_a_recording_refuses_what_was_not_recorded(journal: Journal) -> None:
+    session = RecordedSession(journal, 1.0)
+    with pytest.raises(UsageError, match="nothing can be added"):
+        session.add_all("cycles")
+    with pytest.raises(UsageError, match="temperature target"):
+        session.tell_tcc(90)
+    assert session.machine.host.kind.value == "RECORDED"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_every_screen_of_a_recording_says_that_it_is_one(journal: Journal, size: tuple[int, int]) -> None:
+    past = JournalPast(journal)
+    player = Player(TimeCursor(past, live=False))
+    player.cursor.go_to(30)
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
+    async with app.run_test(size=size) as pilot:
+        for key in "123456789":
+            await pilot.press(key)
+            await pilot.pause()
+            banner, bar = (app.screen.query_one(f"#{name}") for name in ("banner", "time"))
+            assert "RECORDED" in banner.text  # type: ignore[attr-defined]
+            assert "RECORDED" in bar.text  # type: ignore[attr-defined]
+            assert banner.region.y < bar.region.y, "one below the other"
+        assert app.watched.frame is past.frame(past.times[30])
+        assert len(app.watched.frame.rows(Scope.CPU)) == 22  # type: ignore[union-attr]
+
+
+def test_the_verb_plays_a_file_and_is_left_by_q(path: str) -> None:
+    running = BarePty((sys.executable, "-m", "turbotui", "replay", "--speed", "1000", path))
+    try:
+        running.until(rb"RECORDED on laptop")
+        running.until(rb"#70\b")
+        running.press(b",")
+        running.until(rb"#69\b")
+        running.press(b"q")
+        assert running.ended() == 0
+        assert running.restored
+    finally:
+        running.end()
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--speed", "0"), b"is no number from 0.1 to 1000"), (("--from", "noon"), b'"noon" is no time'),
+])
+def test_a_wrong_word_is_a_sentence(path: str, words: tuple[str, ...], sentence: bytes) -> None:
+    running = BarePty((sys.executable, "-m", "turbotui", "replay", *words, path))
+    try:
+        assert running.ended() == 2
+        assert sentence in running.output
+    finally:
+        running.end()
+
+
+def test_a_file_that_is_no_recording_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "no").write_text("no recording\n")
+    for name in ("no", "absent"):
+        running = BarePty((sys.executable, "-m", "turbotui", "replay", str(tmp_path / name)))
+        try:
+            assert running.ended() not in (0, 70)
+            assert b"turbotui: " in running.output
+            assert b"Traceback" not in running.output
+        finally:
+            running.end()

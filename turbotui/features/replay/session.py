@@ -1,0 +1,92 @@
+"""A session over a recording: the dashboard's view of a machine that is not read any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from turbotui.errors import UsageError
+from turbotui.events.set_files import EventSet
+from turbotui.machine.linux import LinuxHost
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.signals import SignalId
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import Meter, OwnCost
+from turbotui.sources.source import Source
+
+
+class RecordedSession:
+    """`app.watched.WatchedSession` of a recording. What was recorded cannot be changed: wishes for more change nothing.
+
+    Attributes:
+        machine: as it was recorded.
+        capabilities: the signals that were read.
+        catalog: the columns that this version makes of them.
+        latest: None: the cursor tells which moment is shown.
+        find_sets: finds none; nothing can be counted any more.
+        interval: seconds between the first two moments.
+    """
+
+    def __init__(self, journal: Journal, interval: float) -> None:
+        self.machine = journal.machine
+        self.capabilities = journal.capabilities
+        self.catalog = journal.catalog
+        self.latest: Frame | None = None
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
+        self.interval = interval
+        self._meter = Meter(LinuxHost())
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
+              on_end: Callable[[], None] | None = None) -> None:
+        """See `WatchedSession.start`; nothing comes by itself."""
+        del on_frame, intervals, on_end
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        """See `WatchedSession.want`."""
+        del columns
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """See `WatchedSession.read_also`."""
+        del sources, signals
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        """See `WatchedSession.add_all`.
+
+        Raises:
+            UsageError: always: it was not counted.
+        """
+        raise UsageError(f"{text}: a recording has what was counted when it was made, and nothing can be added to it")
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """See `WatchedSession.by_hand`."""
+        return ()
+
+    def typed(self) -> tuple[str, ...]:
+        """See `WatchedSession.typed`."""
+        return ()
+
+    def remove(self, name: ColumnId) -> None:
+        """See `WatchedSession.remove`."""
+        del name
+
+    def end_interval(self) -> None:
+        """See `WatchedSession.end_interval`."""
+
+    def set_interval(self, seconds: float) -> None:
+        """See `WatchedSession.set_interval`."""
+        del seconds
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """See `WatchedSession.tell_tcc`.
+
+        Raises:
+            UsageError: always: what was computed with another target cannot be told apart.
+        """
+        raise UsageError(f"the temperature target of a recording is that of its machine, not {degrees}")
+
+    def stop(self) -> None:
+        """See `WatchedSession.stop`."""
+
+    def own_cost(self) -> OwnCost:
+        """See `WatchedSession.own_cost`."""
+        return self._meter.cost

@@ -1,0 +1,71 @@
+"""`turbotui replay FILE`: a recording in the dashboard."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from turbotui.errors import TerminalError, UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", metavar="FILE", help="of turbotui record, or of the key Ctrl+R")
+    parser.add_argument("--from", metavar="TIME", dest="start", default="first",
+                        help="where to begin: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
+    parser.add_argument("--speed", metavar="N", default="1", help="seconds of the recording in a second: 0.1 to 1000")
+    parser.add_argument("--paused", action="store_true", help="stand still at the beginning until space is pressed")
+    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the recording until the person leaves.
+
+    Raises:
+        TerminalError: stdin, stdout or stderr (where Textual draws) is not a terminal.
+        RecordingError: the file is no recording, or cannot be read.
+        UsageError: a word of the command line is none.
+        InternalError: something of ours failed; the terminal is restored first.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
+        raise TerminalError("a replay needs a terminal, and this is not one: use `turbotui stat --replay` for text")
+    from turbotui.app.dashboard import TurbotuiApp  # noqa: PLC0415 - --help stays fast
+    from turbotui.app.past import TimeCursor  # noqa: PLC0415 - as above
+    from turbotui.app.player import SPEEDS, Player  # noqa: PLC0415 - as above
+    from turbotui.app.running import collect, run_app, settle  # noqa: PLC0415 - as above
+    from turbotui.features.replay.journal_past import JournalPast  # noqa: PLC0415 - as above
+    from turbotui.features.replay.session import RecordedSession  # noqa: PLC0415 - as above
+    from turbotui.quantities.moments import NS, parse_moment  # noqa: PLC0415 - as above
+    from turbotui.recording import read  # noqa: PLC0415 - as above
+
+    speed = _speed(arguments.speed, SPEEDS)
+    with read(arguments.file) as journal:
+        past = JournalPast(journal)
+        if not past.times:
+            raise UsageError(f"{arguments.file} holds one reading, and no interval yet")
+        first, last = past.times[0], past.times[-1]
+        player = Player(TimeCursor(past, live=False), speed)
+        player.cursor.jump(parse_moment(arguments.start, first, first, last))
+        player.playing = not arguments.paused
+        interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
+        session = RecordedSession(journal, interval)
+        app = TurbotuiApp(session, theme=arguments.theme, player=player, on_shown=settle, on_rest=collect)
+        status = run_app(app, session.stop, lambda: None)
+    for missing in journal.missing:
+        print(f"turbotui: {missing.text}", file=sys.stderr)
+    return status
+
+
+def _speed(text: str, speeds: tuple[float, ...]) -> float:
+    """The speed of the command line.
+
+    Raises:
+        UsageError: it is no number from the least to the greatest speed.
+    """
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not speeds[0] <= speed <= speeds[-1]:
+        raise UsageError(f'speed "{text}" is no number from {speeds[0]:g} to {speeds[-1]:g}')
+    return speed
