@@ -10,7 +10,7 @@ import pytest
 
 from turbotui.machine.calibration import tj_max
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import CAP_PERFMON, CAP_SYS_RAWIO, HostError, Privileges
+from turbotui.machine.host import CAP_PERFMON, CAP_SYS_RAWIO, NOT_GATHERED, HostError, Privileges
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import (
@@ -208,7 +208,7 @@ def test_a_copy_of_files_is_told_apart_from_a_machine_that_refuses(tmp_path: Pat
                      flags=frozenset({"dtherm"}))  # fmt: skip
     topology = topology_of([CpuPlace(0, 0, 0, 0, 0, 0, 0)])
     given = circumstances(Machine(host, topology, model, platform_of(model), host.privileges()))
-    perf = explain_perf(HostError(errno.ENOSYS, "x"), "perf cycles", given, HARDWARE)
+    perf = explain_perf(HostError(NOT_GATHERED, "x"), "perf cycles", given, HARDWARE)
     assert (perf.reason, perf.remedy) == (Reason.RECORDED, ""), "no seccomp profile would help"
     msr = explain_msr_open(HostError(errno.ENOENT, "x"), 0, given)
     assert (msr.reason, msr.remedy) == (Reason.RECORDED, ""), "no modprobe would help"

@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
 
 
 class TreeHost:
@@ -134,7 +134,7 @@ class TreeHost:
         raise HostError(errno.ENOENT, f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
-        raise HostError(errno.ENOSYS, "perf_event_open")
+        raise HostError(NOT_GATHERED, "perf_event_open")
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         raise HostError(errno.EBADF, f"descriptor {descriptor}")

@@ -21,7 +21,8 @@ class _Choice(argparse.Action):
 def add_machine_arguments(parser: argparse.ArgumentParser) -> None:
     """Which machine to look at."""
     parser.add_argument("--machine", metavar="NAME",
-                        help="watch a simulated machine (turbotui machines lists them); every output says SIMULATED")
+                        help="watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; "
+                        "every output says SIMULATED or RECORDED")
     parser.add_argument("--sysroot", metavar="DIR", default="/",
                         help="read the files of a recorded machine below DIR instead of /")
 

@@ -7,6 +7,7 @@ import functools
 import math
 import os
 from dataclasses import replace
+from typing import Final
 
 from turbotui.errors import UsageError
 from turbotui.events.set_files import known_sets
@@ -20,6 +21,9 @@ from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import choose_columns, default_columns
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
+
+GATHERED: Final = (".tar.gz", ".tgz")
+"""How --machine tells a file that `turbotui gather` wrote from the name of a simulated machine."""
 
 
 def parse_interval(text: str) -> float:
@@ -43,21 +47,25 @@ def open_host(arguments: argparse.Namespace) -> Host:
 
     Raises:
         UsageError: no such simulated machine, or both a machine and a sysroot.
-        MachineError: the sysroot is not there.
+        MachineError: the sysroot is not there, or the file is no gathered machine.
     """
     return named_host(arguments.machine, arguments.sysroot)
 
 
 def named_host(machine: str | None, sysroot: str) -> Host:
-    """The simulated machine of that name, or the machine below a sysroot.
+    """The simulated machine of that name, the one that was gathered in a file, or the machine below a sysroot.
 
     Raises:
         UsageError: no such simulated machine, or both a machine and a sysroot.
-        MachineError: the sysroot is not there.
+        MachineError: the sysroot is not there, or the file is no gathered machine.
     """
     if machine is not None:
         if sysroot != "/":
             raise UsageError("--machine and --sysroot name two machines: give one of them")
+        if machine.endswith(GATHERED):
+            from turbotui.machine.gathered.host import gathered_host  # noqa: PLC0415 - seldom used
+
+            return gathered_host(machine)
         from turbotui.simulated import simulated_host  # noqa: PLC0415 - the model is large and seldom used
 
         return simulated_host(machine)

@@ -89,6 +89,8 @@ class Privileges:
         return bool(self.capabilities >> capability & 1)
 
 
+NOT_GATHERED = errno_names.ENODATA
+"""errno of a recorded machine for a file, register or counter of which it has no record."""
 CAP_SYS_RAWIO = 17
 CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
@@ -197,3 +199,16 @@ class TimeStamped(Protocol):
         Raises:
             HostError: ENOSYS where there is no such instruction, EPERM or EACCES where it is not allowed.
         """
+
+
+@runtime_checkable
+class KnowsAbsence(Protocol):
+    """A recorded host on which ENOENT is what the machine answered."""
+
+    def was_asked(self, path: str) -> bool:
+        """Whether a path was asked for while the machine was there; any other is refused with `NOT_GATHERED`."""
+
+
+def is_bare_copy(host: Host) -> bool:
+    """Whether a host is a mere copy of files: what it has not may have been there, and was not copied."""
+    return host.kind is HostKind.RECORDED and not isinstance(host, KnowsAbsence)

@@ -20,7 +20,7 @@ from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.given_files import REFUSED, unsuitable
-from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
@@ -185,10 +185,10 @@ class LinuxHost:
         """Open one counter.
 
         Raises:
-            HostError: as perf_event_open(2); ENOSYS for a tree of files.
+            HostError: as perf_event_open(2); ENODATA for a tree of files.
         """
         if not self._live:
-            raise HostError(errno.ENOSYS, "perf_event_open on a tree of files")
+            raise HostError(NOT_GATHERED, "perf_event_open on a tree of files")
         descriptor = perf_abi.perf_event_open(attr, pid, cpu, group)
         if group < 0 and not attr.flags & _DISABLED:
             self._counting[descriptor] = _pmu_of(attr)

@@ -68,6 +68,11 @@ def replace_file(path: str, text: str) -> None:
 
 
 def create_file(path: str, text: str) -> None:
+    """Write a text that must not be there yet, as `create_bytes` does."""
+    create_bytes(path, text.encode())
+
+
+def create_bytes(path: str, data: bytes) -> None:
     """Write a file that must not be there yet.
 
     Raises:
@@ -75,8 +80,8 @@ def create_file(path: str, text: str) -> None:
         OSError: it cannot be written, and is not there.
     """
     path = original(path)
-    with as_invoking_user(os.environ), open(path, "x", encoding="utf-8", newline="") as file, _gone_on_failure(path):
-        file.write(text)
+    with as_invoking_user(os.environ), open(path, "xb") as file, _gone_on_failure(path):
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -10,7 +10,16 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, Host, HostError, HostKind, Privileges
+from turbotui.machine.host import (
+    CAP_PERFMON,
+    CAP_SYS_ADMIN,
+    CAP_SYS_RAWIO,
+    NOT_GATHERED,
+    Host,
+    HostError,
+    Privileges,
+    is_bare_copy,
+)
 from turbotui.machine.kernel_build import build_option
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
@@ -33,7 +42,7 @@ class Circumstances:
             of `host` when somebody needs it, for unpacking a kernel's configuration takes milliseconds.
         cpuid_config: CONFIG_X86_CPUID, likewise.
         host: whom to ask.
-        recorded: whether the machine is a copy of its files, in which nothing can be opened that is no file.
+        recorded: whether the machine is a bare copy of its files, in which nothing can be opened that is no file.
     """
 
     privileges: Privileges
@@ -61,7 +70,7 @@ def circumstances(machine: Machine) -> Circumstances:
         x86=machine.model.x86,
         core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)),
         host=machine.host,
-        recorded=machine.host.kind is HostKind.RECORDED,
+        recorded=is_bare_copy(machine.host),
     )
 
 
@@ -79,7 +88,7 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
         facts: of the machine.
         perf_type: perf_event_attr.type of the attempt.
     """
-    if facts.recorded:
+    if error.errno == NOT_GATHERED:
         return Unavailable(Reason.RECORDED, f"{what}: nothing can be counted on a copy of a machine's files")
     found = _PERF.get(error.errno or 0)
     if found is None:
@@ -92,6 +101,8 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
     device = f"/dev/cpu/{cpu}/msr"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
+    if error.errno == NOT_GATHERED:
+        return _not_gathered(device)
     if facts.recorded and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     found = _MSR_OPEN.get(error.errno or 0)
@@ -105,6 +116,8 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     device = f"/dev/cpu/{cpu}/cpuid"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
+    if error.errno == NOT_GATHERED:
+        return _not_gathered(device)
     if facts.recorded and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
     if error.errno == errno.ENOENT:
@@ -122,6 +135,8 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
         what: the register, "MSR 0x611".
         facts: of the machine.
     """
+    if error.errno == NOT_GATHERED:
+        return _not_gathered(what)
     if error.errno == errno.EIO:
         if facts.hypervisor:
             return Unavailable(Reason.VIRTUALISED, f"{what}: the hypervisor does not offer this register")
@@ -135,6 +150,10 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
             "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown",
         )
     return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
+
+
+def _not_gathered(what: str) -> Unavailable:
+    return Unavailable(Reason.RECORDED, f"{what}: not among what was gathered of the machine")
 
 
 def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import Host, HostError, is_bare_copy
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REASONS = {
@@ -25,6 +25,6 @@ def unreadable(error: HostError, remedy: str = "") -> Unavailable:
 
 def proc_unreadable(error: HostError, host: Host) -> Unavailable:
     """The reason why a file of /proc could not be read: it is mounted on a running machine, and copied or not else."""
-    if host.kind is HostKind.RECORDED and error.errno == errno.ENOENT:
+    if is_bare_copy(host) and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{error.what}: not among the files that were copied")
     return unreadable(error, "mount -t proc proc /proc")

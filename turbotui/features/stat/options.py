@@ -90,7 +90,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
     Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True),
-    Option("machine", "watch a simulated machine (turbotui machines lists them)", argument="NAME", own=True),
+    Option("machine", "watch a simulated machine (see turbotui machines), or a FILE.tar.gz of turbotui gather",
+           argument="NAME", own=True),
     Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
 )
 """Every option, in the order of the help text."""

@@ -1,0 +1,190 @@
+"""A gathered machine's file: a tar archive (POSIX.1-1988 ustar) in gzip (RFC 1952), written and read in memory.
+
+What is read may come from anybody: nothing of it is ever put onto the disk, only plain files are taken, and every size
+is bounded before memory is given to it. tarfile would read every extension of the format, links and sparse files too,
+and takes ten times as long for the hundred thousand small files of a machine with a thousand CPUs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from turbotui.untrusted import decoded, in_cell, original
+
+TOP: Final = "gathered"
+"""The one folder in the archive."""
+LARGEST: Final = 1 << 26
+"""Bytes that a file of a gathered machine may have; one of 1,024 CPUs has a fortieth."""
+_MOST_UNPACKED: Final = 1 << 30
+_MOST_CONTENT: Final = 1 << 27
+_MOST_FILES: Final = 400_000
+_BLOCK: Final = 512
+_CHUNK: Final = 1 << 20
+_GZIP: Final = 31  # wbits of zlib: 15, and 16 for a gzip header
+_NAME, _SIZE, _SUM, _KIND, _MAGIC, _PREFIX = (slice(0, 100), slice(124, 136), slice(148, 156), slice(156, 157),
+                                             slice(257, 263), slice(345, 500))
+_USTAR, _GNU = b"ustar\0", b"ustar "
+_FILE, _FOLDER = (b"0", b"\0"), b"5"
+
+
+class GatheredError(Exception):
+    """Why a file is no gathered machine, without its name, to stand behind a colon."""
+
+
+def pack(files: Mapping[str, bytes]) -> tuple[bytes, tuple[str, ...]]:
+    """An archive of these files, byte for byte the same whoever packs them, and whenever.
+
+    Args:
+        files: by path, below `TOP`.
+
+    Returns:
+        The archive, and the paths that it cannot hold because they are too long.
+    """
+    buffer = io.BytesIO()
+    long = []
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT, encoding="utf-8") as tar:
+        for path, data in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{TOP}/{original(path)}")
+            entry.size = len(data)
+            try:
+                tar.addfile(entry, io.BytesIO(data))
+            except ValueError:
+                long.append(path)
+    return gzip.compress(buffer.getvalue(), mtime=0), tuple(long)
+
+
+def unpack(packed: bytes) -> dict[str, bytes]:
+    """The files of an archive by their path below `TOP`.
+
+    Raises:
+        GatheredError: it is damaged, too large, or holds what no gathered machine does.
+    """
+    stream = _Unpacking(packed)
+    files: dict[str, bytes] = {}
+    content = 0
+    for path, size in _entries(stream):
+        content += size
+        if content > _MOST_CONTENT:
+            raise GatheredError(f"it holds more than {_MOST_CONTENT} bytes")
+        if len(files) >= _MOST_FILES:
+            raise GatheredError(f"it holds more than {_MOST_FILES} files")
+        if path in files:
+            raise GatheredError(f"it holds {_shown(path)} twice")
+        files[path] = stream.take(size)
+        stream.take(-size % _BLOCK)
+    return files
+
+
+def _entries(stream: _Unpacking) -> Iterator[tuple[str, int]]:
+    """Path and size of each file; whoever takes one reads its blocks before the next."""
+    while True:
+        header = stream.take(_BLOCK)
+        if not header.strip(b"\0"):
+            stream.drain()
+            return
+        name, kind, size = _header(header)
+        path = _path(name)
+        if kind == _FOLDER and size == 0:
+            continue
+        if kind not in _FILE:
+            raise GatheredError(f"it holds {_shown(name)}, which is no plain file")
+        yield path, size
+
+
+def _header(header: bytes) -> tuple[str, bytes, int]:
+    """Name, kind and size of an entry."""
+    magic = header[_MAGIC]
+    if magic not in (_USTAR, _GNU):
+        raise GatheredError("it is no archive of tar(1) as turbotui gather writes it")
+    blank = header[: _SUM.start] + b" " * 8 + header[_SUM.stop :]
+    if _octal(header[_SUM]) != sum(blank):
+        raise GatheredError("it is damaged: a checksum in it is wrong")
+    name = _text(header[_NAME])
+    prefix = _text(header[_PREFIX]) if magic == _USTAR else ""
+    return f"{prefix}/{name}" if prefix else name, header[_KIND], _octal(header[_SIZE])
+
+
+def _octal(field: bytes) -> int:
+    digits = field.strip(b" \0")
+    if not digits or digits.strip(b"01234567"):
+        raise GatheredError("it is damaged: a number in it is none")
+    return int(digits, 8)
+
+
+def _text(field: bytes) -> str:
+    return in_cell(decoded(field.partition(b"\0")[0]))
+
+
+def _path(name: str) -> str:
+    """A name without `TOP`.
+
+    Raises:
+        GatheredError: it leads elsewhere.
+    """
+    parts = name.removesuffix("/").split("/")
+    if parts[0] != TOP or any(part in ("", ".", "..") for part in parts):
+        raise GatheredError(f"it holds {_shown(name)}, and everything belongs below {TOP}/")
+    return "/".join(parts[1:])
+
+
+def _shown(name: str) -> str:
+    return f'"{name if len(name) <= 80 else name[:77] + "..."}"'
+
+
+class _Unpacking:
+    """What gzip gives, piece by piece, up to a bound."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._inflate = zlib.decompressobj(_GZIP)
+        self._packed = packed
+        self._ready = memoryview(b"")
+        self._total = 0
+
+    def take(self, size: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            GatheredError: there are not so many.
+        """
+        parts = []
+        while size:
+            if not self._ready and not self._fill():
+                raise GatheredError("it is damaged: it ends early")
+            part = self._ready[:size]
+            self._ready = self._ready[len(part) :]
+            size -= len(part)
+            parts.append(part)
+        return b"".join(parts)
+
+    def drain(self) -> None:
+        """Go to the end, where gzip has the checksum of it all.
+
+        Raises:
+            GatheredError: the checksum is wrong, or something else follows.
+        """
+        if bytes(self._ready).strip(b"\0"):
+            raise GatheredError("it is damaged: something follows its end")
+        while self._fill():
+            if bytes(self._ready).strip(b"\0"):
+                raise GatheredError("it is damaged: something follows its end")
+        if not self._inflate.eof:
+            raise GatheredError("it is damaged: it ends early")
+
+    def _fill(self) -> bool:
+        if self._inflate.eof or not self._packed:
+            return False
+        try:
+            found = self._inflate.decompress(self._packed, _CHUNK)
+        except zlib.error as error:
+            raise GatheredError("it is no file of gzip(1), or a damaged one") from error
+        self._packed = self._inflate.unconsumed_tail
+        self._total += len(found)
+        if self._total > _MOST_UNPACKED:
+            raise GatheredError(f"it unpacks to more than {_MOST_UNPACKED} bytes")
+        self._ready = memoryview(found)
+        return bool(found)

@@ -1,0 +1,283 @@
+"""The files inside a gathered machine: those that it had, and everything else as JSON (docs/specs/gather.md 1 to 5)."""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from turbotui.errors import MachineError
+from turbotui.machine.cpulist import format_cpulist, parse_cpulist
+from turbotui.machine.gathered.archive import LARGEST, GatheredError, unpack
+from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.host import HostKind, PerfAttr, Privileges
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.untrusted import in_cell, json_text
+
+FORMAT: Final = 1
+ROOT: Final = "root"
+"""The folder of the machine's files, by the paths that they have there: `--sysroot` takes it, unpacked."""
+_ABOUT, _FOLDERS, _DEVICES, _COUNTERS = "about.json", "folders.json", "devices.json", "counters.json"
+_CPU_DEVICE = re.compile(r"/dev/cpu/(\d+)/(\w+)\Z", re.ASCII)
+_CPUS_OF = re.compile(r"/dev/cpu/\*/(\w+)\Z", re.ASCII)
+_ERRNO = re.compile(r"E[A-Z0-9]+\Z")
+_MOST = 1_000_000  # words or counters of all CPUs: 1,024 CPUs with 200 registers have a fifth
+_NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
+_WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
+_OPENED = "opened"
+
+
+def documents_of(machine: Gathered) -> dict[str, bytes]:
+    """The files of an archive; what cannot be written as a file of its own path is named in `about.json`."""
+    left_out = dict(machine.left_out)
+    files = {}
+    for path, data in machine.files.items():
+        if path.startswith("/") and posixpath.normpath(path) == path:
+            files[ROOT + path] = data
+        else:
+            left_out[path] = "its path is no plain one"
+    rights = machine.rights
+    about = {
+        "format": FORMAT, "turbotui": machine.version, "time": machine.time, "kind": machine.origin.value,
+        "rights": {"uid": rights.uid, "capabilities": hex(rights.capabilities), "perf_paranoid": rights.perf_paranoid,
+                   "descriptors": list(rights.descriptors)},
+        "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
+        "left_out": left_out,
+    }  # fmt: skip
+    folders = {
+        "folders": {path: list(names) for path, names in sorted(machine.folders.items())},
+        "present": sorted(machine.present), "absent": sorted(machine.absent),
+        "errors": {path: _name(number) for path, number in sorted(machine.errors.items())},
+    }
+    for name, value in ((_ABOUT, about), (_FOLDERS, folders), (_DEVICES, _device_rows(machine.words)),
+                        (_COUNTERS, _counter_rows(machine.counters))):
+        files[name] = (json_text(value, indent=1) + "\n").encode()
+    return files
+
+
+def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, object]]:
+    """A row for each offset of a device; CPUs whose devices answer the same share an answer."""
+    rows: dict[tuple[str, str], defaultdict[str, set[int]]] = {}
+    for path, answers in words.items():
+        found = _CPU_DEVICE.match(path)
+        group, cpu = (path, 0) if found is None else (f"/dev/cpu/*/{found[2]}", int(found[1]))
+        rows.setdefault((group, _OPENED), defaultdict(set))[""].add(cpu)
+        for offset, answer in answers.items():
+            said = _name(answer) if isinstance(answer, int) else answer.hex()
+            rows.setdefault((group, hex(offset)), defaultdict(set))[said].add(cpu)
+    return [{"path": path, "at": at, "answers": {said: format_cpulist(cpus) for said, cpus in answers.items()}}
+            for (path, at), answers in rows.items()]
+
+
+def _counter_rows(counters: Mapping[OpenAttempt, int]) -> dict[str, object]:
+    """The events that were tried, and for each, with the events before it in its group, which CPUs said what."""
+    events: dict[PerfAttr, int] = {}
+    rows: dict[tuple[int, ...], defaultdict[str, set[int]]] = {}
+    for (attr, beside, cpu), number in counters.items():
+        key = tuple(events.setdefault(one, len(events)) for one in (*beside, attr))
+        rows.setdefault(key, defaultdict(set))[_name(number)].add(cpu)
+    return {
+        "events": [{name: hex(getattr(one, name)) for name in _WORDS_OF_ATTR if getattr(one, name)} for one in events],
+        "tried": [{"event": key[-1], "beside": list(key[:-1]),
+                   "answers": {said: "any" if -1 in cpus else format_cpulist(cpus) for said, cpus in answers.items()}}
+                  for key, answers in rows.items()],
+    }
+
+
+def _name(number: int) -> str:
+    return errno.errorcode.get(number, f"E{number}") if number else "OK"
+
+
+def read_gathered(path: str) -> tuple[Gathered, Mapping[str, bytes]]:
+    """A gathered machine, and what else is in its file, by name.
+
+    Args:
+        path: of the file, visible, as a person named it.
+
+    Raises:
+        MachineError: it cannot be read, or is none; the sentence names the file.
+    """
+    try:
+        return parse_gathered(read_given(path, LARGEST).data)
+    except GivenFileError as error:
+        raise MachineError(f"the gathered machine {path} cannot be read: {error.why}") from error
+    except GatheredError as error:
+        raise MachineError(f"{path} is not a machine that turbotui gather wrote: {error}") from error
+
+
+def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
+    """A gathered machine from the bytes of its file, and what else is in it.
+
+    Raises:
+        GatheredError: it is none.
+    """
+    files = unpack(packed)
+    about = _Json(files, _ABOUT)
+    if about.number("format") != FORMAT:
+        raise GatheredError(f"its format is {about.number('format')}, and this turbotui reads format {FORMAT}")
+    folders, devices, counters = _Json(files, _FOLDERS), _Json(files, _DEVICES), _Json(files, _COUNTERS)
+    rights = about.inner("rights")
+    try:
+        return Gathered(
+            origin=HostKind(about.text("kind")),
+            time=about.text("time"),
+            version=about.text("turbotui"),
+            rights=Privileges(rights.number("uid"), int(rights.text("capabilities"), 16),
+                              rights.optional_number("perf_paranoid"), rights.pair("descriptors")),
+            usable=None if about.value("usable_cpus") is None else parse_cpulist(about.text("usable_cpus")),
+            files={name.removeprefix(ROOT): data for name, data in files.items()
+                   if name.startswith(f"{ROOT}/")},
+            folders={in_cell(path): _names(names) for path, names in folders.inner("folders").items()},
+            present=frozenset(folders.names("present")),
+            absent=frozenset(folders.names("absent")),
+            errors={in_cell(path): _number(_word(said)) for path, said in folders.inner("errors").items()},
+            words=_words(devices),
+            counters=_attempts(counters),
+            left_out={path: _word(why) for path, why in about.inner("left_out").items()},
+        ), {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
+    except (ValueError, KeyError, IndexError) as error:
+        raise GatheredError(f"what it says of the machine cannot be read ({error})") from error
+
+
+def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
+    found: dict[str, dict[int, Answer]] = {}
+    total = 0
+    for row in devices.rows():
+        path, at = in_cell(row.text("path")), row.text("at")
+        several = _CPUS_OF.match(path)
+        for said, cpus in row.inner("answers").items():
+            numbers = sorted(parse_cpulist(_word(cpus)))
+            total += len(numbers)
+            if total > _MOST:
+                raise GatheredError(f"it holds more than {_MOST} words of devices")
+            answer: Answer = _number(said) if _ERRNO.match(said) else bytes.fromhex(said)
+            for cpu in numbers:
+                words = found.setdefault(path if several is None else f"/dev/cpu/{cpu}/{several[1]}", {})
+                if at != _OPENED:
+                    words[int(at, 16)] = answer
+    return found
+
+
+def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
+    events = [_attr(one) for one in _Json.all_of(counters.value("events"), _COUNTERS)]
+    found: dict[OpenAttempt, int] = {}
+    total = 0
+    for row in _Json.all_of(counters.value("tried"), _COUNTERS):
+        attr = _at(events, row.number("event"))
+        beside = tuple(_at(events, number) for number in row.numbers("beside"))
+        for said, cpus in row.inner("answers").items():
+            where = (-1,) if cpus == "any" else sorted(parse_cpulist(_word(cpus)))
+            total += len(where)
+            if total > _MOST:
+                raise GatheredError(f"it holds more than {_MOST} counters")
+            found.update(dict.fromkeys((OpenAttempt(attr, beside, cpu) for cpu in where), _number(said)))
+    return found
+
+
+def _at(events: list[PerfAttr], number: int) -> PerfAttr:
+    if number < 0:
+        raise IndexError(number)
+    return events[number]
+
+
+def _attr(event: _Json) -> PerfAttr:
+    words = {name: int(_word(value), 16) for name, value in event.items()}
+    if words.keys() - set(_WORDS_OF_ATTR):
+        raise ValueError("an event has a word that perf_event_attr has not")
+    return PerfAttr(**{"type": 0, "config": 0, "read_format": 0, **words})
+
+
+def _number(said: str) -> int:
+    """The errno of a name, 0 of "OK"; "E" and a number where a kernel has one that Python has no name for.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if said == "OK":
+        return 0
+    return _NUMBERS[said] if said in _NUMBERS else int(said.removeprefix("E"))
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise GatheredError("it holds another value where a text belongs")
+    return value
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise GatheredError("it holds another value where a list belongs")
+    return tuple(in_cell(_word(one)) for one in value)
+
+
+class _Json:
+    """A value of a JSON file, whose parts are asked for by name and kind; another kind is a `GatheredError`."""
+
+    def __init__(self, files: Mapping[str, bytes], name: str, value: object = None) -> None:
+        self._name = name
+        self._value = value
+        if value is None:
+            if name not in files:
+                raise GatheredError(f"it has no {name}")
+            try:
+                self._value = parse_json(files[name])
+            except DocumentError as error:
+                raise GatheredError(f"{name}: {error}") from error
+
+    @classmethod
+    def all_of(cls, value: object, name: str) -> Iterator[_Json]:
+        if not isinstance(value, list):
+            raise GatheredError(f"{name} holds another value where a list belongs")
+        yield from (cls({}, name, one) for one in value)
+
+    def rows(self) -> Iterator[_Json]:
+        return self.all_of(self._value, self._name)
+
+    def value(self, key: str) -> object:
+        table = self._value
+        if not isinstance(table, dict) or key not in table:
+            raise GatheredError(f'{self._name} does not say "{key}"')
+        found: object = table[key]
+        return found
+
+    def items(self) -> Iterable[tuple[str, object]]:
+        if not isinstance(self._value, dict):
+            raise GatheredError(f"{self._name} holds another value where a table belongs")
+        found: dict[str, Any] = self._value
+        return found.items()
+
+    def inner(self, key: str) -> _Json:
+        found = self.value(key)
+        if not isinstance(found, dict):
+            raise GatheredError(f'"{key}" of {self._name} is no table')
+        return _Json({}, self._name, found)
+
+    def text(self, key: str) -> str:
+        return _word(self.value(key))
+
+    def names(self, key: str) -> tuple[str, ...]:
+        return _names(self.value(key))
+
+    def number(self, key: str) -> int:
+        found = self.value(key)
+        if not isinstance(found, int):
+            raise GatheredError(f'"{key}" of {self._name} is no number')
+        return found
+
+    def optional_number(self, key: str) -> int | None:
+        return None if self.value(key) is None else self.number(key)
+
+    def numbers(self, key: str) -> list[int]:
+        found = self.value(key)
+        if not isinstance(found, list) or not all(isinstance(one, int) for one in found):
+            raise GatheredError(f'"{key}" of {self._name} is no list of numbers')
+        return found
+
+    def pair(self, key: str) -> tuple[int, int]:
+        first, second = self.numbers(key)
+        return first, second

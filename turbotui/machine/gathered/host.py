@@ -1,0 +1,266 @@
+"""A gathered machine as a recorded one: a `Host` that answers what was noted, and knows nothing else."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.machine.gathered.documents import read_gathered
+from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
+from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
+from turbotui.untrusted import decoded, one_line
+
+_MOST_DESCRIPTORS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A descriptor on a file or device."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """A descriptor on a counter: the CPU, and the events of its group so far where it is the leader."""
+
+    cpu: int
+    events: list[PerfAttr]
+
+
+class GatheredHost:
+    """A machine that was gathered. Its files and registers hold what they held then, and its counters do not count.
+
+    Args:
+        machine: what was gathered.
+        name: of the machine.
+    """
+
+    def __init__(self, machine: Gathered, name: str) -> None:
+        self._machine = machine
+        self._name = name
+        self._children = _children(machine)
+        self._open: dict[int, _Reading | _Counting] = {}
+        self._numbers = itertools.count(3)
+        self._lock = threading.Lock()
+
+    @property
+    def kind(self) -> HostKind:
+        """Always RECORDED, of whatever kind the machine was."""
+        return HostKind.RECORDED
+
+    @property
+    def name(self) -> str:
+        """The file's name; with a word about its origin where that was no real machine."""
+        origin = self._machine.origin
+        return self._name if origin is HostKind.REAL else f"{self._name} ({origin.value})"
+
+    @property
+    def pins(self) -> bool:
+        """False: there are no CPUs to visit."""
+        return False
+
+    def read_text(self, path: str) -> str:
+        """See `Host.read_text`.
+
+        Raises:
+            HostError: what the machine said; ENODATA for what it was not asked for.
+        """
+        data = self._machine.files.get(path)
+        if data is not None:
+            return decoded(data)
+        self._refuse(path)
+        if path in self._children:
+            raise HostError(errno.EISDIR, path)
+        answer = self._machine.words.get(path, {}).get(0)
+        if answer is None:
+            raise HostError(self._missing(path), path)
+        if isinstance(answer, int):
+            raise HostError(answer, path)
+        return decoded(answer)
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """See `Host.list_dir`.
+
+        Raises:
+            HostError: as `read_text`.
+        """
+        names = self._machine.folders.get(path)
+        if names is not None:
+            return names
+        self._refuse(path)
+        found = self._children.get(path.rstrip("/") or "/")
+        if found is None:
+            raise HostError(errno.ENOTDIR if path in self._machine.files else self._missing(path), path)
+        return tuple(sorted(found))
+
+    def exists(self, path: str) -> bool:
+        """See `Host.exists`."""
+        machine = self._machine
+        if path in machine.absent:
+            return False
+        if path in machine.files or path in machine.present or path in machine.errors or path in machine.words:
+            return True
+        folder, _, name = path.rstrip("/").rpartition("/")
+        return path in self._children or name in self._children.get(folder or "/", ())
+
+    def was_asked(self, path: str) -> bool:
+        """See `KnowsAbsence`."""
+        return self.exists(path) or self._missing(path) == errno.ENOENT
+
+    def open_file(self, path: str) -> int:
+        """See `Host.open_file`.
+
+        Raises:
+            HostError: as `read_text`.
+        """
+        machine = self._machine
+        if path not in machine.files and path not in machine.words:
+            self._refuse(path)
+            if path not in machine.present and path not in self._children:
+                raise HostError(self._missing(path), path)
+        return self._take(_Reading(path))
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """See `Host.read_at`.
+
+        Raises:
+            HostError: what the machine said; ENODATA for a word that was not read there.
+        """
+        opened = self._open.get(descriptor)
+        if not isinstance(opened, _Reading):
+            raise HostError(errno.EBADF, f"descriptor {descriptor}")
+        what = f"{opened.path} at {offset:#x}"
+        answer: Answer | None = self._machine.words.get(opened.path, {}).get(offset)
+        if isinstance(answer, int):
+            raise HostError(answer, what)
+        if answer is not None:
+            return answer[:size]
+        content = self._machine.files.get(opened.path)
+        if content is None:
+            raise HostError(errno.EISDIR if opened.path in self._children else NOT_GATHERED, what)
+        return content[offset : offset + size]
+
+    def open_msr(self, cpu: int) -> int:
+        """See `Host.open_msr`.
+
+        Raises:
+            HostError: as `open_file`.
+        """
+        return self.open_file(f"/dev/cpu/{cpu}/msr")
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        """See `Host.perf_event_open`. What opened alone joins any group that was not tried.
+
+        Raises:
+            HostError: what the machine said; ENODATA for an event that was not tried there.
+        """
+        del pid
+        leader = self._open.get(group)
+        if group != -1 and not isinstance(leader, _Counting):
+            raise HostError(errno.EBADF, f"group descriptor {group}")
+        beside = tuple(leader.events) if isinstance(leader, _Counting) else ()
+        known = self._machine.counters
+        answer = known.get(OpenAttempt(attr, beside, cpu))
+        if answer is None:
+            answer = known.get(OpenAttempt(attr, (), cpu), NOT_GATHERED)
+        if answer:
+            raise HostError(answer, f"perf_event_open(type={attr.type}, config={attr.config:#x})")
+        if isinstance(leader, _Counting):
+            leader.events.append(attr)
+        return self._take(_Counting(cpu, [attr]))
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        """See `Host.read_counter`.
+
+        Raises:
+            HostError: ENODATA: only a counter's increase means anything, and there is none.
+        """
+        del size
+        opened = self._open.get(descriptor)
+        if not isinstance(opened, _Counting):
+            raise HostError(errno.EBADF, f"descriptor {descriptor}")
+        raise HostError(NOT_GATHERED, f"counter on cpu {opened.cpu}")
+
+    def close(self, descriptor: int) -> None:
+        """See `Host.close`.
+
+        Raises:
+            HostError: EBADF.
+        """
+        if self._open.pop(descriptor, None) is None:
+            raise HostError(errno.EBADF, f"descriptor {descriptor}")
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """See `Host.pin_this_thread`.
+
+        Raises:
+            HostError: always ENOSYS.
+        """
+        raise HostError(errno.ENOSYS, f"sched_setaffinity to CPU {','.join(map(str, cpus))}")
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """The CPUs that the process might use which gathered the machine."""
+        return self._machine.usable
+
+    def privileges(self) -> Privileges:
+        """What the process might do which gathered the machine."""
+        return self._machine.rights
+
+    def now_ns(self) -> int:
+        """Monotonic time of this machine."""
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+    def wall_ns(self) -> int:
+        """Wall-clock time of this machine."""
+        return time.time_ns()
+
+    def _missing(self, path: str) -> int:
+        """The errno for a path that is not here: not there, where the machine or a listing of its folder said so."""
+        folder, _, name = path.rstrip("/").rpartition("/")
+        if path in self._machine.absent or folder in self._machine.absent:
+            return errno.ENOENT
+        names = self._machine.folders.get(folder or "/")
+        return NOT_GATHERED if names is None or name in names else errno.ENOENT
+
+    def _refuse(self, path: str) -> None:
+        number = self._machine.errors.get(path)
+        if number is not None:
+            raise HostError(number, path)
+
+    def _take(self, what: _Reading | _Counting) -> int:
+        with self._lock:
+            if len(self._open) >= _MOST_DESCRIPTORS:
+                raise HostError(errno.EMFILE, "a gathered machine")
+            descriptor = next(self._numbers)
+            self._open[descriptor] = what
+        return descriptor
+
+
+def gathered_host(path: str) -> GatheredHost:
+    """The machine in a file of `turbotui gather`, named after the file.
+
+    Raises:
+        MachineError: the file cannot be read, or is none.
+    """
+    machine, _ = read_gathered(path)
+    name = path.rpartition("/")[2]
+    return GatheredHost(machine, one_line(name.removesuffix(".tgz").removesuffix(".tar.gz")))
+
+
+def _children(machine: Gathered) -> Mapping[str, frozenset[str] | set[str]]:
+    """The names in each folder, listed or not, as far as paths of the machine tell."""
+    found: dict[str, set[str]] = {path: set(names) for path, names in machine.folders.items()}
+    for path in (*machine.files, *machine.folders, *machine.present, *machine.words):
+        parent, _, name = path.rpartition("/")
+        while name:
+            siblings = found.get(parent or "/")
+            if siblings is not None and name in siblings:
+                break
+            found.setdefault(parent or "/", set()).add(name)
+            parent, _, name = parent.rpartition("/")
+    return found

@@ -1,0 +1,232 @@
+"""A host that notes whatever is read of another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from turbotui import __version__
+from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
+from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, TimeStamped
+from turbotui.untrusted import original
+
+_DEVICE = re.compile(r"/dev/")
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCounter:
+    """A counter's leader, and the events of a leader's group so far."""
+
+    leader: int
+    events: list[PerfAttr]
+
+
+class NotingHost:
+    """Another host, of which every reading is noted, the refused ones with their errno.
+
+    Of several readings of one thing the last successful one counts. Any thread may read.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = threading.Lock()
+        self._texts: dict[str, str] = {}
+        self._folders: dict[str, tuple[str, ...]] = {}
+        self._exists: dict[str, bool] = {}
+        self._errors: dict[str, int] = {}
+        self._words: defaultdict[str, dict[int, Answer]] = defaultdict(dict)
+        self._paths: dict[int, str] = {}
+        self._open_counters: dict[int, _OpenCounter] = {}
+        self._counters: dict[OpenAttempt, int] = {}
+
+    def gathered(self, time: str) -> Gathered:
+        """What was noted so far.
+
+        Args:
+            time: now, in UTC, ISO 8601.
+        """
+        with self._lock:
+            files = {path: os.fsencode(original(text)) for path, text in self._texts.items()}
+            words: dict[str, dict[int, Answer]] = {}
+            for path, found in self._words.items():
+                whole = None if _DEVICE.match(path) else _whole(found)
+                if whole is None:
+                    words[path] = dict(found)
+                else:
+                    files.setdefault(path, whole)
+            read = files.keys() | self._folders.keys() | words.keys()
+            there = {path for path, known in self._exists.items() if known}
+            gone = {path for path, number in self._errors.items() if number == errno.ENOENT}
+            gone |= {path for path, known in self._exists.items() if not known}
+            return Gathered(
+                origin=self._host.kind,
+                time=time,
+                version=__version__,
+                rights=self._host.privileges(),
+                usable=self._host.usable_cpus(),
+                files=files,
+                folders=dict(self._folders),
+                present=frozenset(there - read),
+                absent=frozenset(gone - read - there),
+                errors={path: number for path, number in self._errors.items()
+                        if number != errno.ENOENT and path not in read},
+                words=words,
+                counters=dict(self._counters),
+            )
+
+    @property
+    def kind(self) -> HostKind:
+        """As of the host behind it."""
+        return self._host.kind
+
+    @property
+    def name(self) -> str:
+        """As of the host behind it."""
+        return self._host.name
+
+    @property
+    def pins(self) -> bool:
+        """As of the host behind it."""
+        return self._host.pins
+
+    def read_tsc(self) -> int:
+        """See `TimeStamped.read_tsc`; not noted, for it is of whatever CPU the calling thread is on.
+
+        Raises:
+            HostError: also ENOSYS where the host executes nothing.
+        """
+        if not isinstance(self._host, TimeStamped):
+            raise HostError(errno.ENOSYS, "rdtsc")
+        return self._host.read_tsc()
+
+    def read_text(self, path: str) -> str:
+        """See `Host.read_text`."""
+        try:
+            text = self._host.read_text(path)
+        except HostError as error:
+            self._refused(path, error)
+            raise
+        with self._lock:
+            self._texts[path] = text
+        return text
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        """See `Host.list_dir`."""
+        try:
+            names = self._host.list_dir(path)
+        except HostError as error:
+            self._refused(path, error)
+            raise
+        with self._lock:
+            self._folders[path] = names
+        return names
+
+    def exists(self, path: str) -> bool:
+        """See `Host.exists`."""
+        known = self._host.exists(path)
+        with self._lock:
+            self._exists[path] = known
+        return known
+
+    def open_file(self, path: str) -> int:
+        """See `Host.open_file`."""
+        return self._opened(path, lambda: self._host.open_file(path))
+
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        """See `Host.read_at`."""
+        path = self._paths.get(descriptor, "")
+        try:
+            data = self._host.read_at(descriptor, size, offset)
+        except HostError as error:
+            with self._lock:
+                self._words[path].setdefault(offset, error.errno or errno.EIO)
+            raise
+        with self._lock:
+            if offset == 0 and len(data) < size and not _DEVICE.match(path):
+                self._words[path] = {0: data}  # the whole of it: what an earlier reading had behind this is old
+            else:
+                self._words[path][offset] = data
+        return data
+
+    def open_msr(self, cpu: int) -> int:
+        """See `Host.open_msr`."""
+        return self._opened(f"/dev/cpu/{cpu}/msr", lambda: self._host.open_msr(cpu))
+
+    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+        """See `Host.perf_event_open`."""
+        with self._lock:
+            leader = self._open_counters.get(group)
+            attempt = OpenAttempt(attr, () if leader is None else tuple(leader.events), cpu)
+        try:
+            descriptor = self._host.perf_event_open(attr, pid, cpu, group)
+        except HostError as error:
+            with self._lock:
+                self._counters.setdefault(attempt, error.errno or errno.EIO)
+            raise
+        with self._lock:
+            self._counters[attempt] = 0
+            if leader is not None:
+                leader.events.append(attr)
+            self._open_counters[descriptor] = _OpenCounter(group, [attr])
+        return descriptor
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        """See `Host.read_counter`; what counters hold is not noted, for only their increase means anything."""
+        return self._host.read_counter(descriptor, size)
+
+    def close(self, descriptor: int) -> None:
+        """See `Host.close`."""
+        with self._lock:  # before it is closed: another thread may be given the number at once
+            self._paths.pop(descriptor, None)
+            self._open_counters.pop(descriptor, None)
+        self._host.close(descriptor)
+
+    def pin_this_thread(self, cpus: Sequence[int]) -> None:
+        """See `Host.pin_this_thread`."""
+        self._host.pin_this_thread(cpus)
+
+    def usable_cpus(self) -> frozenset[int] | None:
+        """See `Host.usable_cpus`."""
+        return self._host.usable_cpus()
+
+    def privileges(self) -> Privileges:
+        """See `Host.privileges`."""
+        return self._host.privileges()
+
+    def now_ns(self) -> int:
+        """See `Host.now_ns`."""
+        return self._host.now_ns()
+
+    def wall_ns(self) -> int:
+        """See `Host.wall_ns`."""
+        return self._host.wall_ns()
+
+    def _opened(self, path: str, opening: Callable[[], int]) -> int:
+        try:
+            descriptor = opening()
+        except HostError as error:
+            self._refused(path, error)
+            raise
+        with self._lock:
+            self._paths[descriptor] = path
+            self._words[path]  # opened, whether or not it is read
+        return descriptor
+
+    def _refused(self, path: str, error: HostError) -> None:
+        with self._lock:
+            self._errors.setdefault(path, error.errno or errno.EIO)
+
+
+def _whole(found: dict[int, Answer]) -> bytes | None:
+    """A file's content, where it was read from its start to its end; None for words out of its middle."""
+    content = b""
+    for offset, data in sorted(found.items()):
+        if isinstance(data, int) or offset != len(content):
+            return None
+        content += data
+    return content if found else None
