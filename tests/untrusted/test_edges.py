@@ -25,6 +25,7 @@ TEXT_COMES_IN = {
     "recording/parts.py": "names of parts of a recording, of which only those that turbotui makes are taken",
     "features/score/engine.py": "what the load prints, which goes on to stderr",
     "tables/terminal_text.py": "opens standard streams",
+    "features/gather/scrubbing.py": "looks for secrets in bytes of the machine, and gives bytes back",
 }
 """Modules that make text of bytes, names of files, JSON or TOML, and what of."""
 

@@ -14,6 +14,7 @@ from turbotui.features import (
     dashboard,
     doctor,
     events,
+    gather,
     info,
     machines,
     power,
@@ -42,6 +43,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     columns.FEATURE,
     events.FEATURE,
     replay.FEATURE,
+    gather.FEATURE,
 )
 """Every feature; verbs stand in --help in this order."""
 

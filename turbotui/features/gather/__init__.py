@@ -1,0 +1,14 @@
+"""Gather: all that turbotui reads of a machine, in a file on which it runs elsewhere."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "gather",
+    commands=(
+        Command(
+            "gather",
+            "turbotui.features.gather.verb",
+            "write what is read of this machine to a file, scrubbed, to be looked at elsewhere",
+        ),
+    ),
+)

@@ -1,0 +1,132 @@
+"""Reads a machine as the verbs and screens do, notes it, scrubs it, and packs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.errors import InternalError
+from turbotui.events.engines import OwnEngine
+from turbotui.events.listing import own_listing
+from turbotui.events.uncore.discovery import find_units
+from turbotui.events.uncore.root_ports import read_root_ports
+from turbotui.features.doctor.model import Diagnosis, diagnose
+from turbotui.features.doctor.tables import signal_table, source_table
+from turbotui.features.gather.scrubbing import Scrubbed, Scrubber, scrub
+from turbotui.features.gather.secrets import find_secrets, spared
+from turbotui.features.info.model import configuration
+from turbotui.machine.caches import read_caches
+from turbotui.machine.core_metrics import core_types_of
+from turbotui.machine.gathered.archive import pack
+from turbotui.machine.gathered.documents import documents_of
+from turbotui.machine.gathered.noting_host import NotingHost
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import read_machine
+from turbotui.machine.memory import read_memory
+from turbotui.machine.pmus import list_pmus, read_pmu
+from turbotui.sampling.sampled import frames_of
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+from turbotui.tables.envelope import Envelope, timestamp
+from turbotui.tables.formats import Writer
+
+_ALSO_SHOWN: Final = ("/proc/sys/kernel/osrelease", "/proc/cmdline")
+"""Files that screens show and nothing below reads in any case."""
+DOCTOR: Final = "doctor.json"
+"""The doctor's report in the archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A gathered machine as it is to be written.
+
+    Attributes:
+        packed: the archive.
+        scrubbed: what is in it.
+        documents: the size of each file in it, in bytes.
+        notes: sentences that a person has to know before it is given away.
+    """
+
+    packed: bytes
+    scrubbed: Scrubbed
+    documents: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def gather(host: Host, environment: Mapping[str, str], interval: float) -> Parcel:
+    """Read a machine, and pack what was read without what tells which machine it was.
+
+    Args:
+        host: the machine.
+        environment: of this process.
+        interval: seconds for which counters are watched.
+
+    Raises:
+        MachineError: the machine cannot be read.
+        InternalError: a secret is left in what would be written.
+    """
+    noting = NotingHost(host)
+    diagnosis = read_everything(noting, interval)
+    now = timestamp(host.wall_ns())
+    scrubber = Scrubber(find_secrets(host, environment))
+    scrubbed = scrub(noting.gathered(now), scrubber)
+    report = scrubber.text(_report(diagnosis, host))[0].encode()
+    documents = {**documents_of(scrubbed.machine), DOCTOR: report}
+    packed, long = pack(documents)
+    if long:  # their names stand in about.json, which is in the archive
+        left_out = dict.fromkeys(long, "its path is too long for tar")
+        kept = {path: data for path, data in scrubbed.machine.files.items() if f"root{path}" not in left_out}
+        machine = replace(scrubbed.machine, files=kept, left_out={**scrubbed.machine.left_out, **left_out})
+        scrubbed = Scrubbed(machine, scrubbed.changed)
+        documents = {**documents_of(machine), DOCTOR: report}
+        packed, _ = pack(documents)
+    for name, data in documents.items():
+        if scrubber.holds_secrets(name, data):
+            raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
+    words = spared(host)
+    notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
+    return Parcel(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
+
+
+def read_everything(host: Host, interval: float) -> Diagnosis:
+    """Read what doctor, info, stat and the screens read, and watch every counter over one interval.
+
+    Raises:
+        MachineError: the machine cannot be read.
+    """
+    machine = read_machine(host)
+    session = Session(machine, SOURCES, interval, LinuxHost())
+    diagnosis = diagnose(machine, session.capabilities)
+    configuration(machine, detailed=True)
+    for name in list_pmus(host):
+        read_pmu(host, name)
+    for _ in own_listing(OwnEngine(host)):
+        pass
+    find_units(machine)
+    read_root_ports(host)
+    read_memory(host)
+    tuple(core_types_of(machine))
+    for cpu in machine.topology.cpus:
+        read_caches(host, cpu)
+    for path in _ALSO_SHOWN:
+        try:
+            host.read_text(path)
+        except HostError:
+            continue  # noted by the host, with its errno
+    session.want(session.catalog.by_id)
+    for _ in frames_of(session, 1):
+        pass
+    return diagnosis
+
+
+def _report(diagnosis: Diagnosis, host: Host) -> str:
+    """The doctor's report as `turbotui doctor --json` writes it."""
+    lines: list[str] = []
+    facts = {name: value for name, value in diagnosis.facts if name != "machine"}
+    writer = Writer("json", lines.extend)
+    writer.write(Envelope("gathered", host.kind, host.wall_ns(), facts=facts, notes=diagnosis.notes),
+                 (source_table(diagnosis), signal_table(diagnosis)))
+    writer.end()
+    return "".join(f"{line}\n" for line in lines)

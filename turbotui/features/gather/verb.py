@@ -1,0 +1,94 @@
+"""`turbotui gather`: shows what would be written of this machine, asks, and writes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.watching import GATHERED, open_host
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.features.gather.engine import Parcel, gather
+from turbotui.features.gather.tables import part_table
+from turbotui.machine.own_files import create_bytes
+from turbotui.tables.envelope import envelope_now
+
+_SECONDS = 1.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", nargs="?", metavar="FILE.tar.gz", help="a new file; --machine FILE.tar.gz runs on it")
+    parser.add_argument("--list", action="store_true", help="only show what would go into the file")
+    parser.add_argument("-y", "--yes", action="store_true", help="write without asking")
+    add_machine_arguments(parser)
+    add_format_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show, ask, write.
+
+    Raises:
+        UsageError: no file, one that is there, or nobody to ask.
+        TurbotuiError: it cannot be written.
+    """
+    path: str | None = arguments.file
+    if not arguments.list:
+        path = _checked(path, asks=not arguments.yes)
+    host = open_host(arguments)
+    parcel = gather(host, os.environ, _SECONDS)
+    table = part_table(parcel)
+    envelope = envelope_now(host, notes=parcel.notes)
+
+    def text() -> Iterator[str]:
+        if envelope.label:
+            yield f"# {envelope.label}"
+        yield from text_lines(envelope, table)
+        yield from (f"note: {note}" for note in parcel.notes)
+        yield from _summary(parcel)
+
+    print_tables(arguments, envelope, (table,), text)
+    if arguments.list or path is None:
+        return 0
+    if not arguments.yes and not _agreed(path):
+        print("nothing was written", file=sys.stderr)
+        return 1
+    try:
+        create_bytes(path, parcel.packed)
+    except OSError as error:
+        raise TurbotuiError(f"{path} cannot be written: {error.strerror}") from error
+    print(f"written: {path} ({len(parcel.packed)} bytes). Look at it with: turbotui doctor --machine {path}",
+          file=sys.stderr)
+    return 0
+
+
+def _checked(path: str | None, *, asks: bool) -> str:
+    if path is None:
+        raise UsageError("give the file to write, such as machine.tar.gz, or --list to see what would go into it")
+    if not path.endswith(GATHERED):
+        raise UsageError(f"{path} does not end in .tar.gz, by which --machine tells a file from a simulated machine")
+    if os.path.lexists(path):
+        raise UsageError(f"{path} is there already, and is not written over: give another name")
+    if asks and not sys.stdin.isatty():
+        raise UsageError("there is no terminal to ask on: --list shows what would be written, --yes writes it")
+    return path
+
+
+def _summary(parcel: Parcel) -> Iterator[str]:
+    machine = parcel.scrubbed.machine
+    taken = sum(parcel.scrubbed.changed.values())
+    yield (f"{len(machine.files)} files, {sum(map(len, machine.words.values()))} words of devices, "
+           f"{len(machine.counters)} counters tried; {len(parcel.packed)} bytes packed")
+    yield (f"scrubbed {taken} times: names of host and users, serial numbers and identifiers, IP and MAC addresses, "
+           "the kernel's command line but for words that decide what can be counted")
+    if machine.left_out:
+        yield f"left out: {', '.join(sorted(machine.left_out))}"
+
+
+def _agreed(path: str) -> bool:
+    sys.stdout.write(f"Write this to {path}? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
