@@ -17,6 +17,7 @@ from turbotui.sources import SOURCES
 
 def frames_of_machine(
     shape: str, intervals: int = 3, *, seconds: float = 1.0, columns: Sequence[str] | None = None,
+    cpus: frozenset[int] | None = None,
     between: Callable[[SimulatedHost, int], None] | None = None,
 ) -> tuple[Machine, list[Frame]]:
     """A simulated machine, and its frames; the first one has no interval.
@@ -26,12 +27,13 @@ def frames_of_machine(
         intervals: how many follow the first reading.
         seconds: of each.
         columns: that are wanted; None: all.
+        cpus: that are measured; None: all.
         between: called before each tick but the first with its number.
     """
     clock = ManualClock(0)
     host = simulated_host(shape, clock, seed=7)
     clock.advance(20.0)
-    machine = read_machine(host)
+    machine = read_machine(host, cpus)
     capabilities = probe_sources(machine, SOURCES)
     catalog = catalog_for(capabilities.signals)
     wanted = available_columns(catalog, capabilities, machine.topology)

@@ -6,6 +6,7 @@ Nothing that is unpacked may become longer than its reader says: lengths in a fi
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from turbotui.recording.framing import MOST_PAYLOAD, DamagedError
@@ -19,8 +20,12 @@ _MOST_WINDOW_LOG: Final = 23
 class StreamCompressor(Protocol):
     """Compresses pieces that are unpacked in the same order, each with what came before as its context."""
 
-    def compress(self, data: bytes) -> bytes:
-        """One piece, complete: it can be unpacked without those that follow."""
+    def compress(self, parts: Sequence[bytes]) -> bytes:
+        """One piece, complete: it can be unpacked without those that follow.
+
+        Args:
+            parts: of the piece; each is a block of its own, and so has a code of its own.
+        """
 
 
 class StreamDecompressor(Protocol):
@@ -47,8 +52,8 @@ if sys.version_info >= (3, 14):
         def __init__(self) -> None:
             self._stream = zstd.ZstdCompressor(options=_OPTIONS)
 
-        def compress(self, data: bytes) -> bytes:
-            return self._stream.compress(data, zstd.ZstdCompressor.FLUSH_BLOCK)
+        def compress(self, parts: Sequence[bytes]) -> bytes:
+            return b"".join([self._stream.compress(part, zstd.ZstdCompressor.FLUSH_BLOCK) for part in parts])
 
     class _Decompressor:
         def __init__(self) -> None:
@@ -87,8 +92,12 @@ else:
             options = zstandard.ZstdCompressionParameters.from_level(LEVEL, window_log=WINDOW_LOG)
             self._stream = zstandard.ZstdCompressor(compression_params=options).compressobj()
 
-        def compress(self, data: bytes) -> bytes:
-            return self._stream.compress(data) + self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+        def compress(self, parts: Sequence[bytes]) -> bytes:
+            stream = self._stream
+            return b"".join([
+                packed for part in parts
+                for packed in (stream.compress(part), stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+            ])
 
     class _Pieces(io.BytesIO):
         """A file of the pieces that came; at its end for good once it was read when there was none."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Behavior, Raw, SignalId
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
-from turbotui.recording.codec import ColumnLayout, Lanework, TableTick
+from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, Lanework, TableTick
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.said import Said, whole
 from turbotui.recording.tick_decoder import DecodedTick
@@ -45,6 +45,14 @@ class CpuTableLayout:
     clocks: int
     wraps: tuple[SignalId, ...]
     work: Lanework
+    _columns: Mapping[SignalId, int] = field(init=False)
+    _turns: Mapping[SignalId, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Number the columns once."""
+        first = self.clocks + len(self.signals)
+        object.__setattr__(self, "_columns", {name: self.clocks + at for at, name in enumerate(self.signals)})
+        object.__setattr__(self, "_turns", {name: first + at for at, name in enumerate(self.wraps)})
 
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Whether a snapshot is of this layout."""
@@ -78,11 +86,9 @@ class CpuTableLayout:
         """
         seq, span, busy, overruns, late_total, behind = tick.counts
         said = Said(tick.extras, "a tick")
-        columns = {name: self.clocks + at for at, name in enumerate(self.signals)}
-        turns = {name: self.clocks + len(self.signals) + at for at, name in enumerate(self.wraps)}
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
-            values=_Values(tick, columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, turns),
+            values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._turns),
             late=frozenset(_numbers(said, "late")), failed=frozenset(_numbers(said, "failed")),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
             fresh=self._positions(said, "fresh"), unsure=self._positions(said, "unsure"),
@@ -123,13 +129,14 @@ def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool =
     for clock in range(len(clocks)):
         rows = rows_of_clock[clock]
         beside = clock > 0 and rows_of_clock[clock - 1] == rows and not rounded
-        columns.append(ColumnLayout(rows, clock - 1 if beside else -1, rounded))
+        against = clock - 1 if beside else CLOCK_OF_TICK
+        columns.append(ColumnLayout(rows, against, rounded))
     numbers = {name: len(clocks) + at for at, name in enumerate(names)}
     enabled = {one.running: one.enabled for one in signals.values() if one.running}  # nearly always equal
     for name in names:
         signal, rows = signals[name], len(snapshot.values[name])
         partner = numbers.get(enabled.get(name, ""), -1)
-        against = partner if 0 <= partner < numbers[name] and columns[partner].rows == rows else -1
+        against = partner if 0 <= partner < numbers[name] and columns[partner].rows == rows else NO_COLUMN
         plain = signal.behavior is Behavior.COUNTER and signal.width_bits >= 64 and signal.low_bit == 0
         columns.append(ColumnLayout(rows, against, rounded and plain and against < 0))
     wraps = tuple(sorted(snapshot.wraps))

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
-from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.recording.file_writer import SYNC_SECONDS, RecordingFile
 from turbotui.recording.framing import RecordingError
@@ -17,12 +14,10 @@ from turbotui.recording.machine_facts import header_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.said import packed
 from turbotui.recording.stream_writer import Event, Gap, StreamWriter
-from turbotui.recording.tiers import FULL, SnapshotEncoder
+from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
+from turbotui.recording.watching import Changes
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
-
-_STEP_SECONDS: Final = 0.1  # of the wall clock against the monotonic one: more than an NTP daemon slews in a tick
-_SLEW: Final = 0.001  # of the time between two ticks; the kernel slews by 0.05 % at most
 
 
 class Recorder:
@@ -32,28 +27,28 @@ class Recorder:
         path: of the file.
         machine: whose frames are recorded.
         kept: what `info` of the recording is to know of the machine's files.
+        tier: which ticks are recorded, and how exactly.
         sync_seconds: see `RecordingFile`.
-        suspended_ns: the time for which this machine has been suspended since it was started; None: by its clocks.
+        suspended_ns: see `Changes`.
 
     Raises:
         RecordingError: the file cannot be written, is written by another process, or is no recording.
     """
 
-    def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None,
+    def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None, tier: Tier = FULL,
                  sync_seconds: float = SYNC_SECONDS, suspended_ns: Callable[[], int] | None = None) -> None:
         self._file = RecordingFile(path, sync_seconds)
         try:
             last_index = _last_index(path) if self._file.size else 0
-            self._stream = StreamWriter(self._file.write, header_of(machine), FULL, offset=self._file.size,
+            self._stream = StreamWriter(self._file.write, header_of(machine), tier, offset=self._file.size,
                                         last_index=last_index)
             if kept is not None:
                 self._stream.files(packed(kept_facts(kept)))
         except BaseException:
             self._file.close()
             raise
-        self._encoder = SnapshotEncoder(FULL)
-        self._suspended_ns = suspended_ns or (_suspended_ns if machine.host.kind is HostKind.REAL else _never)
-        self._suspended = self._suspended_ns()
+        self._encoder = SnapshotEncoder(tier)
+        self._changes = Changes(suspended_ns)
         self._last: Snapshot | None = None
 
     @property
@@ -72,13 +67,12 @@ class Recorder:
         Raises:
             RecordingError: the disk is full; what was recorded so far can be read.
         """
-        snapshot = frame.newer
-        if self._last is not None:
-            for gap in self._gaps(self._last, snapshot):
-                self._stream.gap(gap)
-            if snapshot.topology is not self._last.topology:
-                self._stream.event(_topology_event(self._last, snapshot))
-        self._last = snapshot
+        snapshot = self._last = frame.newer
+        for found in self._changes.take(snapshot):
+            if isinstance(found, Gap):
+                self._stream.gap(found)
+            else:
+                self._stream.event(found)
         encoded = self._encoder.encode(snapshot, frame.capabilities)
         if encoded is not None:
             self._stream.tick(encoded)
@@ -109,29 +103,6 @@ class Recorder:
         finally:
             self._file.close()
 
-    def _gaps(self, before: Snapshot, now: Snapshot) -> list[Gap]:
-        wall, started = now.wall_ns, now.started_ns
-        found = []
-        slept = self._suspended_ns()
-        asleep, self._suspended = (slept - self._suspended) / 1e9, slept
-        passed = (started - before.started_ns) / 1e9
-        if asleep > _STEP_SECONDS:
-            found.append(Gap(wall, started, "suspend", asleep))
-        step = (wall - before.wall_ns) / 1e9 - passed - max(0.0, asleep)
-        if abs(step) > max(_STEP_SECONDS, passed * _SLEW):
-            found.append(Gap(wall, started, "clock", step))
-        if now.overruns > before.overruns:
-            found.append(Gap(wall, started, "missed", passed, now.overruns - before.overruns))
-        return found
-
-
-def _topology_event(before: Snapshot, now: Snapshot) -> Event:
-    """Which CPUs came or went."""
-    old, new = set(before.topology.cpus), set(now.topology.cpus)
-    gone, come = format_cpulist(old - new), format_cpulist(new - old)
-    parts = [f"CPUs {gone} went" if gone else "", f"CPUs {come} came" if come else ""]
-    return Event(now.wall_ns, now.started_ns, "topology", ", ".join(filter(None, parts)) or "the topology changed")
-
 
 def _last_index(path: str) -> int:
     """The last index of a recording that is to be continued.
@@ -147,11 +118,3 @@ def _last_index(path: str) -> int:
         return file.last_index()
     finally:
         file.close()
-
-
-def _suspended_ns() -> int:
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-
-def _never() -> int:
-    return 0

@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from turbotui.quantities.documents import DocumentError, parse_json
-from turbotui.recording.codec import COUNTS, DOUBLE, HEAD, LONG, WORD, Cell, Counts, Lanework, Tag, words_of
+from turbotui.recording.codec import (
+    CLOCK_OF_TICK,
+    COUNTS,
+    DOUBLE,
+    HEAD,
+    LONG,
+    NO_COLUMN,
+    WORD,
+    Cell,
+    Counts,
+    Lanework,
+    Tag,
+    words_of,
+)
 from turbotui.recording.compression import StreamDecompressor, stream_decompressor
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK
@@ -76,9 +89,12 @@ class DecodedTick:
             self._lanes = self._sums.to_bytes(self._lanework.arithmetic.size, "little")
         words = words_of(self._lanes[self._lanework.slices[number]])
         against = self._lanework.columns[number].against
-        if against < 0:
+        if against == NO_COLUMN:
             return words
-        return [(word + other) & MASK for word, other in zip(words, self.words(against), strict=True)]
+        if against == CLOCK_OF_TICK:
+            started = self.head.started_ns
+            return [word + started & MASK for word in words]
+        return [word + other & MASK for word, other in zip(words, self.words(against), strict=True)]
 
     def _cell(self, tag: int, word: int) -> Cell:
         found: Cell = None
@@ -147,7 +163,8 @@ class TickDecoder:
         if len(body) - position != planes:
             raise DamagedError("a tick has other cells than its layout")
         self._texts += texts
-        self._sums = work.arithmetic.add(self._sums, work.arithmetic.joined(memoryview(body)[position:]))
+        moved = work.arithmetic.unfolded(work.arithmetic.joined(memoryview(body)[position:]))
+        self._sums = work.arithmetic.add(self._sums & work.lasting, moved)
         self._stream = stream
         tick, span, busy, overruns, late, behind = counts
         return DecodedTick(head, (tick, span, busy, overruns, late, behind), extras, work,

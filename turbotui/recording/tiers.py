@@ -16,7 +16,7 @@ from turbotui.sampling.snapshot import Snapshot
 KEY_EVERY: Final = 60
 """Ticks from one key tick to the next: what a damaged record costs at most, and a jump to any moment."""
 
-_SIGNIFICANT: Final = 13  # bits; cut, not rounded: less than 0.025 % of an increase is carried on
+_SIGNIFICANT: Final = 12  # bits: at most 0.025 % of an increase is carried on
 
 
 @dataclass(frozen=True, slots=True)

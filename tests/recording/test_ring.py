@@ -1,0 +1,105 @@
+"""The last hour in memory: every frame as it was, one in ten seconds where there is no room for all, and never more."""
+
+from __future__ import annotations
+
+import itertools
+
+from made_frames import CAPABILITIES, NOON, SECOND, frames, frames_of, said, snapshot, topology_of_cpus
+
+from turbotui.recording.ring import PastRing
+from turbotui.recording.stream_writer import Event, Gap
+
+
+def test_every_frame_comes_back_as_it_was() -> None:
+    ring, live = PastRing(), list(frames(150))
+    for frame in live:
+        ring.take(frame)
+    assert list(ring.times) == [frame.newer.wall_ns for frame in live]
+    assert [said(frame) for frame in ring.frames()] == [said(frame) for frame in live]
+    assert {ring.resolution(time) for time in ring.times} == {0.0}
+
+
+def test_a_moment_between_two_ticks_shows_the_earlier_one() -> None:
+    ring = PastRing()
+    for frame in frames(70):
+        ring.take(frame)
+    found = ring.frame(NOON + 61 * SECOND + SECOND // 2)
+    assert found is not None
+    assert found.seq == 61
+    assert ring.frame(NOON - 1) is None
+
+
+def test_frames_are_there_while_more_come() -> None:
+    ring = PastRing()
+    for frame in frames(100):
+        ring.take(frame)
+        found = ring.frame(frame.newer.wall_ns)
+        assert found is not None
+        assert said(found) == said(frame)
+
+
+def test_what_has_no_room_is_left_at_one_in_ten_seconds() -> None:
+    most = 60_000
+    ring, live = PastRing(most, seconds=3600.0), list(frames(2000))
+    largest = 0
+    for frame in live:
+        ring.take(frame)
+        largest = max(largest, ring.size)
+    assert largest <= most
+    times = ring.times
+    fine = [time for time in times if ring.resolution(time) == 0.0]
+    coarse = [time for time in times if ring.resolution(time) == 10.0]
+    assert len(coarse) + len(fine) == len(times)
+    assert min(len(coarse), len(fine)) > 50
+    assert {b - a for a, b in itertools.pairwise(fine)} == {SECOND}
+    assert {b - a for a, b in itertools.pairwise(coarse)} == {10 * SECOND}
+    assert fine[0] - coarse[-1] <= 10 * SECOND
+    for time in (coarse[0], coarse[-1], fine[0], fine[-1]):
+        found = ring.frame(time)
+        assert found is not None
+        assert found.seconds == (10.0 if time in coarse else 1.0)
+        rate = found.whole_rate("work")
+        assert rate is not None
+        assert abs(rate - 4006.0) < 4006 * 0.0005
+        assert found.newer.values["heat"] == live[found.seq].newer.values["heat"]
+        assert found.newer.values["energy"] == live[found.seq].newer.values["energy"]
+
+
+def test_nothing_is_older_than_the_time_that_is_kept() -> None:
+    ring = PastRing(seconds=120.0)
+    for frame in frames(500):
+        ring.take(frame)
+    assert len(ring.times) <= 120 + 60
+    assert ring.times[-1] == NOON + 499 * SECOND
+
+
+def test_a_counter_that_began_anew_between_two_ticks_of_ten_seconds_has_no_difference_over_it() -> None:
+    topology = topology_of_cpus(range(4))
+    live = frames_of([
+        snapshot(number, topology, fresh={"work": frozenset({2})} if number == 1005 else {}) for number in range(2000)
+    ])
+    ring = PastRing(60_000)
+    for frame in live:
+        ring.take(frame)
+    found = ring.frame(NOON + 1010 * SECOND)
+    assert found is not None
+    assert found.seconds == 10.0
+    assert [item is None for item in found.deltas("work")] == [False, False, True, False]
+
+
+def test_cpus_that_come_and_go_and_clocks_that_are_set_are_told_and_lose_nothing() -> None:
+    four, three = topology_of_cpus(range(4)), topology_of_cpus(range(3))
+    snapshots = [snapshot(number, four if number < 20 else three,
+                          wall_ns=NOON + (number if number < 30 else number - 25) * SECOND) for number in range(60)]
+    ring, live = PastRing(), frames_of(snapshots)
+    for frame in live:
+        ring.take(frame)
+    told = [(one.kind, one.text) if isinstance(one, Event) else (one.reason, round(one.seconds, 3))
+            for one in ring.events]
+    assert told == [("topology", "CPUs 3 went"), ("clock", -25.0)]
+    assert isinstance(ring.events[1], Gap)
+    assert len(ring.times) == 60
+    found = ring.frame(NOON + 4 * SECOND)
+    assert found is not None
+    assert found.deltas("work") == [1000, 1001, 1002, 1003]
+    assert found.capabilities is CAPABILITIES

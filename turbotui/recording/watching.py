@@ -1,0 +1,60 @@
+"""What happened between two snapshots: ticks that were skipped, a clock that was set, CPUs that came or went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.recording.stream_writer import Event, Gap
+from turbotui.sampling.snapshot import Snapshot
+
+_STEP_SECONDS: Final = 0.1  # of the wall clock against the monotonic one: more than an NTP daemon slews in a tick
+_SLEW: Final = 0.001  # of the time between two ticks; the kernel slews by 0.05 % at most
+
+
+class Changes:
+    """Compares each snapshot with the one before.
+
+    Args:
+        suspended_ns: the time for which this machine has been suspended since it was started.
+    """
+
+    def __init__(self, suspended_ns: Callable[[], int] | None = None) -> None:
+        self._suspended_ns = suspended_ns or suspended_ns_of_this_machine
+        self._suspended = self._suspended_ns()
+        self._last: Snapshot | None = None
+
+    def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
+        """What happened before a snapshot, in the order in which it is told."""
+        before, self._last = self._last, snapshot
+        if before is None:
+            return ()
+        wall, started = snapshot.wall_ns, snapshot.started_ns
+        found: list[Gap | Event] = []
+        slept = self._suspended_ns()
+        asleep, self._suspended = (slept - self._suspended) / 1e9, slept
+        passed = (started - before.started_ns) / 1e9
+        if asleep > _STEP_SECONDS:
+            found.append(Gap(wall, started, "suspend", asleep))
+        step = (wall - before.wall_ns) / 1e9 - passed - max(0.0, asleep)
+        if abs(step) > max(_STEP_SECONDS, passed * _SLEW):
+            found.append(Gap(wall, started, "clock", step))
+        if snapshot.overruns > before.overruns:
+            found.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
+        if snapshot.topology is not before.topology:
+            found.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
+        return found
+
+
+def suspended_ns_of_this_machine() -> int:
+    """Time in suspend since this machine was started: one clock of the kernel counts it, the other does not."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def _came_or_went(before: Snapshot, now: Snapshot) -> str:
+    old, new = set(before.topology.cpus), set(now.topology.cpus)
+    gone, come = format_cpulist(old - new), format_cpulist(new - old)
+    parts = [f"CPUs {gone} went" if gone else "", f"CPUs {come} came" if come else ""]
+    return ", ".join(filter(None, parts)) or "the topology changed"
