@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,10 +17,17 @@ from textual.widgets import Static
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.explain import Explain
+from turbotui.app.graph import Graph
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.screen import UncoreScreen
+from turbotui.features.uncore.panels import Row
+from turbotui.features.uncore.screen import KindWidget, UncoreScreen
+from turbotui.quantities.columns import Column
+from turbotui.widgets.cells import cell_text
 from turbotui.widgets.listing import Listing
+from turbotui.widgets.row_content import RowContent
+from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_widget import TableWidget
 
 SnapCompare = Callable[..., bool]
 
@@ -48,27 +56,61 @@ async def press(pilot: Pilot[int], *keys: str) -> None:
         await pilot.pause()
 
 
-def at(screen: UncoreScreen, sheet: str, row: str, column: str) -> None:
+def table_of(screen: UncoreScreen, kind: str) -> KindWidget:
+    return next(one for one in screen.tables if one.content is not None and one.content.whole.name == kind)
+
+
+def labels(screen: UncoreScreen, kind: str) -> list[str]:
+    """The rows of a table from top to bottom."""
+    table = table_of(screen, kind)
+    return [row.label for line in table.lines if table.content and (row := table.content.get(line.row))]
+
+
+def find(screen: UncoreScreen, kind: str, row: str, column: str) -> tuple[RowContent[Row], Column[Row], Hashable]:
+    content = table_of(screen, kind).content
+    assert content is not None
+    key = next(key for key in content.rows if (found := content.get(key)) and found.label == row)
+    return content, next(one for one in content.whole.columns if one.id == column), key
+
+
+def at(screen: UncoreScreen, kind: str, row: str, column: str) -> None:
     """Put the cursor on a cell by names."""
-    found = next(one for one in screen.view.sheets if one.key == sheet)
-    line = next(one for one in found.rows if one.label == row)
-    index = next(number for number, one in enumerate(found.columns) if one.key == column)
-    screen.view.select(sheet, line.key, index)
+    _content, shown, key = find(screen, kind, row, column)
+    table = table_of(screen, kind)
+    screen.enter(table)
+    table.select_column(shown)
+    table.select(key)
 
 
-def cell(screen: UncoreScreen, sheet: str, row: str, column: str) -> str:
-    found = next(one for one in screen.view.sheets if one.key == sheet)
-    line = next(one for one in found.rows if one.label == row)
-    return next(value.text for value, one in zip(line.cells, found.columns, strict=True) if one.key == column)
+def cell(screen: UncoreScreen, kind: str, row: str, column: str) -> str:
+    content, shown, key = find(screen, kind, row, column)
+    found = content.cell(shown, key)
+    return f"{'~' if found.estimated else ''}{cell_text(shown, found.value, 8).strip()}"
 
 
-async def test_the_panels_of_a_machine() -> None:
+def drawn(screen: UncoreScreen) -> str:
+    """Everything in the tables and above them, in sight or not."""
+    parts = []
+    for widget in screen.query("#stack > *"):
+        if isinstance(widget, SegmentLines):
+            parts.append(widget.text)
+        elif isinstance(widget, TableWidget):
+            parts += [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
+    return "\n".join(parts)
+
+
+def sorted_by(screen: UncoreScreen, kind: str) -> str:
+    column = table_of(screen, kind).view.sort
+    return "" if column is None else column.id
+
+
+async def test_the_tables_of_a_machine() -> None:
     async with uncore() as (_session, screen, pilot):
         assert cell(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd latency ns") == "640.0"
         assert cell(screen, "nvidia_ucf_pmu", "pkg 1", "frequency GHz") == "~2.500"
         assert cell(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns") == "—"
-        text = screen.view.text
-        for part in ("UCF  coherency fabric", "req/cyc", "pkg 0 Σ", "0005:00:00.0 0005:40:00.0"):
+        text = drawn(screen)
+        for part in ("UCF  coherency fabric", "req/cyc", "▾ pkg 0 Σ", "0005:00:00.0 0005:40:00.0"):
             assert part in text
         at(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns")
         await pilot.pause()
@@ -99,12 +141,12 @@ async def test_counters_are_open_while_the_screen_is_shown_and_for_some_minutes_
         assert counters() == 0
 
 
-async def test_the_cursor_moves_over_cells_and_panels() -> None:
+async def test_the_cursor_moves_over_cells_and_tables() -> None:
     async with uncore() as (_session, screen, pilot):
         await press(pilot, "down", "right", "right")
-        assert "nvidia_ucf_pmu_1 · pkg 1 · slc wr bandwidth" in screen.readout()
+        assert "slc wr bandwidth GB/s · nvidia_ucf_pmu_1 · pkg 1 · " in screen.readout()
         await press(pilot, "pagedown")
-        assert "nvidia_cmem_latency_pmu_0 · pkg 0 · rd latency 145.0 ns" in screen.readout()
+        assert "rd latency ns · nvidia_cmem_latency_pmu_0 · pkg 0 · 145.0 ns" in screen.readout()
         await press(pilot, "end")
         assert "nvidia_nvdlink_pmu_1" in screen.readout()
         await press(pilot, "home")
@@ -113,65 +155,65 @@ async def test_the_cursor_moves_over_cells_and_panels() -> None:
 
 async def test_a_narrow_screen_scrolls_sideways() -> None:
     async with uncore(size=(80, 24)) as (_session, screen, pilot):
-        assert "›" in screen.view.text
-        assert "slc rd hits" not in screen.view.text
+        assert "›" in drawn(screen)
+        assert "slc rd hits" not in drawn(screen)
         await press(pilot, *["right"] * 8)
-        assert "slc rd hits" in screen.view.text
-        assert "‹" in screen.view.text
+        assert "slc rd hits" in drawn(screen)
+        assert "‹" in drawn(screen)
 
 
 async def test_sorting_keeps_sums_on_top_and_packages_apart() -> None:
     async with uncore() as (_session, screen, pilot):
         at(screen, "nvidia_pcie_pmu", "pkg 0 rc 1", "frequency GHz")
-        await press(pilot, "greater_than_sign", "I")
-        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
-        assert sheet.columns[sheet.sort or 0].key == "rd bandwidth GB/s"
-        labels = [row.label for row in sheet.rows]
-        assert labels[0] == "pkg 0 Σ"
-        assert labels[6:8] == ["pkg 0 rc 0", "pkg 1 Σ"]  # the busiest last, its package before the other one
-        assert screen.view.row is not None
-        assert screen.view.row.label == "pkg 0 rc 1"
-        await press(pilot, "o", "end", "down", "down", "enter")
-        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
-        assert sheet.columns[sheet.sort or 0].key == "wr bandwidth GB/s"
+        await press(pilot, "greater_than_sign", "greater_than_sign", "I")
+        assert sorted_by(screen, "nvidia_pcie_pmu") == "rd bandwidth GB/s"
+        rows = labels(screen, "nvidia_pcie_pmu")
+        assert rows[0] == "pkg 0 Σ"
+        assert rows[6:8] == ["pkg 0 rc 0", "pkg 1 Σ"]  # the busiest last, its package before the busier one
+        assert "pkg 0 rc 1" in screen.readout()
+        await press(pilot, "I")
+        assert labels(screen, "nvidia_pcie_pmu")[:2] == ["pkg 1 Σ", "pkg 1 rc 0"]
+        assert sorted_by(screen, "nvidia_ucf_pmu") == ""
+        await press(pilot, "o", "down", "down", "enter")
+        assert sorted_by(screen, "nvidia_pcie_pmu") == "wr bandwidth GB/s"
 
 
 async def test_folding_leaves_the_sums() -> None:
     async with uncore() as (_session, screen, pilot):
         at(screen, "nvidia_pcie_pmu", "pkg 0 Σ", "rd bandwidth GB/s")
         await press(pilot, "left")
-        folded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
-        assert [row.label for row in folded.rows] == ["pkg 0 Σ", "pkg 1 Σ"]
-        await press(pilot, "asterisk", "asterisk")
-        unfolded = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
-        assert len(unfolded.rows) == 14
+        assert labels(screen, "nvidia_pcie_pmu")[:3] == ["pkg 0 Σ", "pkg 1 Σ", "pkg 1 rc 0"]
+        await press(pilot, "asterisk")
+        assert labels(screen, "nvidia_pcie_pmu") == ["pkg 0 Σ", "pkg 1 Σ"]
+        await press(pilot, "asterisk")
+        assert len(labels(screen, "nvidia_pcie_pmu")) == 14
 
 
 async def test_many_units_are_folded_at_first() -> None:
     async with uncore("turin-2s") as (_session, screen, _pilot):
-        assert [row.label for row in screen.view.sheets[0].rows] == ["pkg 0 Σ", "pkg 1 Σ"]
-        fabric = next(one for one in screen.view.sheets if one.key == "amd_df")
-        assert fabric.columns == ()
-        assert "C types one" in screen.view.text
+        assert labels(screen, "amd_umc") == ["pkg 0 Σ", "pkg 1 Σ"]
+        assert [column.id for column in table_of(screen, "amd_df").view.columns] == ["place", "events"]
+        assert "C types one" in drawn(screen)
 
 
 async def test_the_mouse_folds_sorts_and_explains() -> None:
     async with uncore() as (_session, screen, pilot):
-        lines = screen.view.text.splitlines()
-        title = next(y for y, line in enumerate(lines) if "PCIE  what" in line)
-        await pilot.click("#sheets", offset=(3, title))
+        table = table_of(screen, "nvidia_pcie_pmu")
+        caption = next(one for one in screen.query(SegmentLines) if "PCIE  what" in one.text)
+        await pilot.click(caption, offset=(3, 0))
         await pilot.pause()
-        sheet = next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu")
-        assert sheet.folded
-        await pilot.click("#sheets", offset=(lines[title + 1].index("rd") + 1, title + 1))
+        assert labels(screen, "nvidia_pcie_pmu") == ["pkg 0 Σ", "pkg 1 Σ"]
+        await pilot.click(table, offset=(1, 2))
         await pilot.pause()
-        assert next(one for one in screen.view.sheets if one.key == "nvidia_pcie_pmu").sort == 0
-        x = lines[title + 1].index("rd")
-        await pilot.click("#sheets", offset=(x, title + 3))
+        assert labels(screen, "nvidia_pcie_pmu")[:2] == ["pkg 0 Σ", "pkg 0 rc 0"]
+        x = table.render_line(0).text.index("rd")
+        await pilot.click(table, offset=(x, 1))
         await pilot.pause()
-        await pilot.click("#sheets", offset=(x, title + 3))
+        assert sorted_by(screen, "nvidia_pcie_pmu") == "rd bandwidth GB/s"
+        await pilot.click(table, offset=(x, 4), times=2)
         await pilot.pause()
         assert isinstance(pilot.app.screen, Explain)
+        assert "rd bandwidth GB/s · nvidia_pcie_pmu_0_rc_0 · pkg 0 rc 0" in screen.readout()
 
 
 async def test_the_explanation_follows_the_frames() -> None:
@@ -189,12 +231,74 @@ async def test_the_explanation_follows_the_frames() -> None:
         assert pilot.app.screen is screen
 
 
+# What every table can do
+
+
+async def test_a_text_is_found_in_all_tables() -> None:
+    async with uncore() as (_session, screen, pilot):
+        await press(pilot, "slash", *"0_rc_4", "enter")
+        assert "nvidia_pcie_pmu_0_rc_4" in screen.readout()
+        await press(pilot, "n")
+        assert "nvidia_pcie_tgt_pmu_0_rc_4" in screen.readout()
+        await press(pilot, "n")
+        assert "nvidia_pcie_pmu_0_rc_4" in screen.readout()
+        await press(pilot, "slash", *"ucf")
+        assert "nvidia_ucf_pmu_0" in screen.readout()
+        await press(pilot, "escape")
+        assert "nvidia_pcie_pmu_0_rc_4" in screen.readout()
+
+
+async def test_a_filter_leaves_the_units_that_pass_below_their_sums() -> None:
+    async with uncore() as (_session, screen, pilot):
+        at(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd bandwidth GB/s")
+        await press(pilot, "backslash", *"'rd bandwidth GB/s'>0.1", "enter")
+        assert labels(screen, "nvidia_pcie_pmu") == ["pkg 0 Σ", "pkg 0 rc 0", "pkg 1 Σ", "pkg 1 rc 0", "pkg 1 rc 1"]
+        assert len(labels(screen, "nvidia_pcie_tgt_pmu")) == 14
+        assert "3 rows" in screen.flags()[-1]
+
+
+async def test_a_tagged_unit_stands_on_top_of_its_table_and_is_copied() -> None:
+    async with uncore() as (_session, screen, pilot):
+        at(screen, "nvidia_pcie_pmu", "pkg 0 rc 4", "rd bandwidth GB/s")
+        await press(pilot, "x")
+        table = table_of(screen, "nvidia_pcie_pmu")
+        assert table.render_line(2).text.startswith("•  pkg 0 rc 4")
+        assert table.size.height == 2 + 1 + 14
+        await press(pilot, "y")
+        _titles, row = pilot.app.clipboard.splitlines()[-2:]
+        assert "nvidia_pcie_pmu_0_rc_4" in row
+        await press(pilot, "V")
+        assert table.view.tags == ()
+
+
+async def test_all_tables_are_compared_with_one_moment() -> None:
+    async with uncore() as (session, screen, pilot):
+        await press(pilot, "b")
+        assert "cells are DIFFERENCES" in screen.query_one("#compared", SegmentLines).text
+        session.tick()
+        await pilot.pause()
+        at(screen, "nvidia_cmem_latency_pmu", "pkg 0", "rd latency ns")
+        assert "±0" in table_of(screen, "nvidia_cmem_latency_pmu").render_line(2).text
+        await press(pilot, "b")
+        assert all(table.view.mark is None for table in screen.tables)
+
+
+async def test_what_was_drawn_has_a_past() -> None:
+    async with uncore() as (session, screen, pilot):
+        session.tick(3)
+        await pilot.pause()
+        at(screen, "nvidia_pcie_pmu", "pkg 1 rc 4", "rd latency ns")
+        await press(pilot, "g")
+        assert isinstance(pilot.app.screen, Graph)
+        assert re.search("over [2-9] intervals", pilot.app.screen.query_one("#curve", SegmentLines).text)
+
+
 # Filters
 
 
-async def filters(screen: UncoreScreen, pilot: Pilot[int], sheet: str, row: str) -> FilterForm:
-    first = next(one for one in screen.view.sheets if one.key == sheet).columns[0].key
-    at(screen, sheet, row, first)
+async def filters(screen: UncoreScreen, pilot: Pilot[int], kind: str, row: str) -> FilterForm:
+    columns = table_of(screen, kind).columns_in_order
+    at(screen, kind, row, columns[1].id)
     await press(pilot, "f")
     form = pilot.app.screen
     assert isinstance(form, FilterForm)
@@ -217,9 +321,10 @@ async def test_a_switch_counts_at_once() -> None:
         await press(pilot, "escape")
         filtered, other = (
             float(cell(screen, "nvidia_ucf_pmu", row, "mem rd bandwidth GB/s").lstrip("~"))
-            / float(cell(screen, "nvidia_cmem_latency_pmu", row.removesuffix(" [f]"), "rd bandwidth GB/s"))
-            for row in ("pkg 0 [f]", "pkg 1")
+            / float(cell(screen, "nvidia_cmem_latency_pmu", row, "rd bandwidth GB/s"))
+            for row in ("pkg 0", "pkg 1")
         )
+        assert "pkg 0 [f]" in drawn(screen)
         assert filtered == pytest.approx(0.86, abs=0.01)  # the model's share of that destination
         assert other == pytest.approx(1.0, abs=0.01)
         assert "dst_loc_cmem on" in screen.readout()
@@ -313,7 +418,7 @@ async def test_without_rights_the_form_says_that_ports_are_unknown() -> None:
         session.tick(2)
         await pilot.pause()
         assert isinstance(app.screen, UncoreScreen)
-        assert "root ports unknown: only root" in app.screen.view.text
+        assert "root ports unknown: only root" in drawn(app.screen)
         form = await filters(app.screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
         assert "root ports unknown: only root" in form.query_one(Listing).text
 
@@ -335,8 +440,8 @@ async def test_events_are_chosen_and_typed() -> None:
         picker = pilot.app.screen
         assert isinstance(picker, EventPicker)
         await press(pilot, "space")
-        sheet = next(one for one in screen.view.sheets if one.key == "amd_l3")
-        assert [column.key for column in sheet.columns] == ["hits %", "miss bandwidth GB/s"]
+        shown = [column.id for column in table_of(screen, "amd_l3").view.columns]
+        assert shown == ["place", "lookups M/s", "miss bandwidth GB/s"]
         await press(pilot, *"event=0x4,umask=0x1", "enter")
         session.tick(2)
         await press(pilot, "escape")

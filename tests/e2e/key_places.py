@@ -104,33 +104,39 @@ POWER = Place("4", Where.POWER, _SAPPHIRE, (160, 45), r"(?m)^ PkgWatt  package 0
 
 def swapped(before: str, after: str) -> bool:
     """Whether the first two rows of packages have changed places."""
-    was, now = (re.findall(r"(?m)^ (pkg \d)", picture)[:2] for picture in (before, after))
+    was, now = (re.findall(r"(?m)^   (pkg \d)", picture)[:2] for picture in (before, after))
     return now == was[::-1] != was
 
 
 def _unit(name: str, number: int = 0) -> str:
-    return rf"(?m)^ nvidia_{name}_pmu_{number} ·"
+    return rf"(?m)^ .* · nvidia_{name}_pmu_{number} ·"
 
 
 UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
-    "(?m)^ nvidia_scf_pmu_0 · pkg 0 · cmem wr"), {
+    "(?m)^ cmem wr bandwidth GB/s · nvidia_scf_pmu_0 · pkg 0 · "), {
     **_MENU, **_GRAPH,
     **moves(_unit("scf", 1), _unit("cnvlink", 1)),
-    **pages(_unit("cnvlink", 1), _unit("pcie"), _unit("nvlink_c2c1"), keys=("panel_previous", "panel_next")),
-    **there_and_back("panel_left", "panel_right", "· gmem wr bandwidth"),
-    **there_and_back("column_left", "column_right", "· gmem wr bandwidth"),
+    **pages(_unit("cnvlink", 1), _unit("pcie"), _unit("nvlink_c2c1"), keys=("uncore_previous", "uncore_next")),
+    **there_and_back("uncore_left", "uncore_right", "(?m)^ gmem wr bandwidth GB/s · "),
+    **there_and_back("column_left", "column_right", "(?m)^ gmem wr bandwidth GB/s · "),
     "columns": Promise("columns of SCF", undo=ESC),
-    "explain": Promise(r"cmem wr bandwidth · SCF pkg 0 · [\d.~]+ GB/s", undo=ESC),
+    "explain": Promise(r"cmem wr bandwidth GB/s · nvidia_scf_pmu_0 · pkg 0 · [\d.]+ GB/s ─", undo=ESC),
+    "search": Promise(_unit("pcie"), typed=("pcie",), undo=ESC),
+    "search_next": Promise(_unit("pcie", 1), first=("/", "pcie", "Enter"), now=_unit("pcie")),
+    "filter": Promise(r"filter pmu_1: 1 rows", typed=("pmu_1",), undo=ESC),
+    "tag_row": Promise(r"(?m)^•  pkg 0", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•  pkg 0", first=("x",), now=r"(?m)^•  pkg 0"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     "filters": Promise("filters of nvidia_", first=("PPage", "NPage"), now="pcie", undo=ESC),
-    "sort_next": Promise("sorted by cmem wr", undo=("<",)),
-    "sort_previous": Promise("sorted by cmem wr", first=(">", ">"), now="sorted by gmem wr", undo=("<",)),
-    "reverse": Promise(compared=swapped, first=(">",), now="sorted by cmem wr", undo=("<",)),
-}, ready=r"cmem wr bandwidth ~?[\d.]+ GB/s")
-"""A machine of more than one kind of uncore PMU, one of which can be filtered; its panels have no sums to fold."""
+    **there_and_back("sort_previous", "sort_next", "place[▲▼]", ">", "<"),
+    "reverse": Promise(compared=swapped, undo=("I",)),
+}, ready=r"pkg 0 · [\d.]+ GB/s")
+"""A machine of more than one kind of uncore PMU, one of which can be filtered; its tables have no sums to fold."""
 
-FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ 8 x IMC · pkg 0 Σ · rd[\s\S]*", {
-    "fold_all": Promise("▸ IMC", undo=("*",)),
-    "panel_left": Promise("▸ IMC", undo=("Left",)),
+FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 8 x IMC · pkg 0 Σ · ", {
+    "fold_all": Promise("▸ pkg 0 Σ", undo=("*", "*")),
+    "uncore_left": Promise("▸ pkg 0 Σ", undo=("Left",)),
 }, everywhere=False)
 
 # Roofline

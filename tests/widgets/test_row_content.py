@@ -138,6 +138,8 @@ def test_the_past_begins_when_a_cell_is_seen_and_goes_with_its_row() -> None:
     past.push(content_of([Job("b", None)], seq=3), (), ())
     assert past.ring("Load", "a") is None
     assert (other.count, other.last) == (1, 3)
+    past.push(content_of([Job("b", 7.0)], seq=1), (), ())
+    assert (other.count, other.last) == (1, 3)  # a person looks at a moment of the past
 
 
 def test_what_was_looked_into_is_kept_out_of_sight_and_the_rest_is_not() -> None:

@@ -50,7 +50,7 @@ class Action:
 
 
 _TABLE = (Where.TABLE,)
-_MEASURED = (Where.TABLE, Where.TASKS, Where.ROOFLINE)
+_MEASURED = (Where.TABLE, Where.TASKS, Where.UNCORE, Where.ROOFLINE)
 """Screens with a table of numbers that change."""
 _ROW_TABLES = (*_MEASURED, Where.INFO, Where.DOCTOR)
 """Screens whose table has the keys of `TableKeys`."""
@@ -59,16 +59,14 @@ _ARROWS = (Where.TABLE, Where.TASKS, Where.INFO, Where.DOCTOR)
 _TASKS = (Where.TASKS,)
 _MAP = (Where.MAP,)
 _UNCORE = (Where.UNCORE,)
-_SORT = (*_ROW_TABLES, Where.MAP, Where.UNCORE)
-_REVERSE = (*_ROW_TABLES, Where.UNCORE)
+_SORT = (*_ROW_TABLES, Where.MAP)
 _ROOFLINE = (Where.ROOFLINE,)
-_POINTED = (*_ROW_TABLES, Where.MAP, Where.UNCORE, Where.POWER)
-_GRAPHED = (*_MEASURED, Where.MAP, Where.POWER, Where.UNCORE)
+_POINTED = (*_SORT, Where.POWER)
+_GRAPHED = (*_MEASURED, Where.MAP, Where.POWER)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
 _FOLDED = (*_TABLE, Where.UNCORE)
-_COLUMNS = (*_ROW_TABLES, Where.UNCORE)
-_PAGES = (*_ROW_TABLES, Where.POWER)
+_PAGES = (*_SIDEWAYS, Where.ROOFLINE)
 _ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
 _STEPS = (*_SIDEWAYS, Where.MAP, Where.UNCORE)
 
@@ -81,7 +79,7 @@ ACTIONS: tuple[Action, ...] = (
         "C F2",
         "Choose columns: search, show, hide, read what they mean.",
         "columns",
-        _COLUMNS,
+        _ROW_TABLES,
         rank=0,
     ),
     Action("category", "category", ("c",), "c", "Then a letter: show or hide a category of columns.", "", _TABLE),
@@ -142,7 +140,7 @@ ACTIONS: tuple[Action, ...] = (
         "",
         _SORT,
     ),
-    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _REVERSE),
+    Action("reverse", "reverse", ("I",), "I", "Reverse the order.", "", _ROW_TABLES),
     Action(
         "explain",
         "explain",
@@ -160,7 +158,7 @@ ACTIONS: tuple[Action, ...] = (
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),
     Action("tag_row", "tag", ("x",), "x", "Tag the row: pinned on top.", "",
-           (Where.TASKS, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
+           (Where.TASKS, Where.UNCORE, Where.INFO, Where.DOCTOR, Where.ROOFLINE)),
     Action("untag", "untag", ("V",), "V", "Clear all tags.", "", _ROW_TABLES),
     Action("mark", "mark", ("b",), "b", "Compare with this moment: cells show differences; again: values.", "",
            _MEASURED),
@@ -226,9 +224,9 @@ ACTIONS: tuple[Action, ...] = (
            _SIDEWAYS),
     Action("map_left", "sideways(-1)", ("left", "h"), "← h", "The CPU to the left.", "", _MAP),
     Action("map_right", "sideways(1)", ("right", "l"), "→ l", "The CPU to the right.", "", _MAP),
-    Action("panel_left", "sideways(-1)", ("left", "h"), "← h", "Previous column; from the first one of a sum: fold or "
-           "unfold the panel.", "", _UNCORE),
-    Action("panel_right", "sideways(1)", ("right", "l"), "→ l", "Next column.", "", _UNCORE),
+    Action("uncore_left", "sideways(-1)", ("left", "h"), "← h", "Previous column; from the first one of a sum: fold or "
+           "unfold its units.", "", _UNCORE),
+    Action("uncore_right", "sideways(1)", ("right", "l"), "→ l", "Next column.", "", _UNCORE),
     Action(
         "column_left", "column(-1)", ("shift+left", "H"), "Shift+← H", "Previous column, on groups too.", "", _GRIDS
     ),
@@ -239,8 +237,8 @@ ACTIONS: tuple[Action, ...] = (
            _PAGES),
     Action("map_back", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "Sixteen CPUs back.", "", _MAP),
     Action("map_on", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "Sixteen CPUs on.", "", _MAP),
-    Action("panel_previous", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "The previous panel.", "", _UNCORE),
-    Action("panel_next", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "The next panel.", "", _UNCORE),
+    Action("uncore_previous", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "The previous table.", "", _UNCORE),
+    Action("uncore_next", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "The next table.", "", _UNCORE),
     Action("first", "end(-1)", ("home",), "Home", "First row.", "", _ROWS),
     Action("last", "end(1)", ("end", "G"), "End G", "Last row.", "", _ROWS),
     Action("roof_rows", "rows", ("t", "f5"), "t F5", "Points for CPUs, cores, packages or the whole machine.", "rows",

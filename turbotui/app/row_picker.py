@@ -25,6 +25,9 @@ class Choosing(Protocol):
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
         """Why a column cannot be shown; None where it can."""
 
+    def section(self, column: Column[Any]) -> str:
+        """The heading that a column is listed below; "" for none."""
+
     def is_shown(self, column: Column[Any]) -> bool:
         """Whether a column stands in the table."""
 
@@ -52,8 +55,20 @@ class RowPicker(PickWindow):
         wanted = self.query_one(Input).value.lower()
         columns = self._choosing.known_columns
         wide = max((len(column.id) for column in columns), default=0)
-        self.query_one(Listing).show([self._item(column, wide) for column in columns
-                                      if wanted in f"{column.id} {column.help}".lower()])
+        items: list[Item] = []
+        section = ""
+        for column in columns:
+            if not self.matches(column, wanted):
+                continue
+            if self._choosing.section(column) != section:
+                section = self._choosing.section(column)
+                items.append(Item(((section, StyleRole.TITLE),)))
+            items.append(self._item(column, wide))
+        self.query_one(Listing).show(items)
+
+    def matches(self, column: Column[Any], wanted: str) -> bool:
+        """Whether a column has a text, in lower case, in its name or what it means."""
+        return wanted in f"{column.id} {column.help}".lower()
 
     def _item(self, column: Column[Any], wide: int) -> Item:
         why = self._choosing.why_absent(column)
@@ -61,7 +76,7 @@ class RowPicker(PickWindow):
             return Item(((f" -  {column.id:<{wide}} ", StyleRole.DIM), (why.sentence(), StyleRole.DIM)), column.id)
         mark = "✓" if self._choosing.is_shown(column) else " "
         name = (f"{column.id:<{wide}} ", StyleRole.PLAIN)
-        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{column.unit:<8}{column.help}", StyleRole.DIM)), column.id)
+        return Item(((f" {mark}  ", StyleRole.KEY), name, (f"{column.unit:<8}{column.hint}", StyleRole.DIM)), column.id)
 
     @property
     def _current(self) -> Column[Any] | None:
@@ -76,10 +91,16 @@ class RowPicker(PickWindow):
             return
         why = self._choosing.why_absent(column)
         unit = f", {column.unit}" if column.unit else ""
-        lines = [f"{column.id}{unit}", column.help, column.formula and f"= {column.formula}", column.document]
+        meaning = column.help if column.help not in column.title else ""
+        lines = [f"{column.id}{unit}", meaning, column.formula and f"= {column.formula}", column.document]
         if why is not None:
             lines.insert(1, f"not here: {why.sentence()}")
-        self.say("\n".join(line for line in lines if line))
+        self.say("\n".join(line for line in (*lines, *self.more_about(column)) if line))
+
+    def more_about(self, column: Column[Any]) -> Sequence[str]:
+        """Further lines about a column."""
+        del column
+        return ()
 
     def action_show_or_hide(self) -> None:
         """Show or hide the column under the cursor; the table behind changes at once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Generic
+from typing import Generic, TypeAlias
 
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_picker import RowPicker
@@ -22,6 +22,9 @@ from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
+RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
+"""The widget of such a table."""
+
 
 class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     """A screen that is given contents, one after the other.
@@ -35,11 +38,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self.past = RowHistory()
-        self._chosen: dict[ColumnId, bool] = {}
+        self._pasts: dict[str, RowHistory] = {}
+        self._chosen: dict[tuple[str, ColumnId], bool] = {}
         self._marked: Frame | None = None
 
-    def new_table(self) -> TableWidget[RowContent[R], Column[R], Hashable]:
+    def new_table(self) -> RowWidget[R]:
         """See `TableKeys.new_table`."""
         return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
                            id="table")
@@ -59,17 +62,27 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def show_content(self, content: RowContent[R]) -> None:
         """Show newer content, with the columns that it has and a person wants."""
-        columns = self._columns_of(content)
-        if columns != self._table.view.columns:
-            self.show_view(replace(self._table.view, columns=columns))
-        self._table.show_content(content)
-        if not self.watch_state.in_past:
-            self.past.push(content, *self._table.drawn)
+        self.fill(self._table, content)
         self.show_mark()
         self.show_status()
 
-    def _columns_of(self, content: RowContent[R]) -> tuple[Column[R], ...]:
-        return tuple(one for one in content.whole.columns if self._chosen.get(one.id, one.default))
+    def fill(self, table: RowWidget[R], content: RowContent[R]) -> None:
+        """Show newer content in a table, with the columns that it has and a person wants."""
+        name, columns = content.whole.name, content.whole.columns
+        columns = tuple(one for one in columns if self._chosen.get((name, one.id), one.default))
+        if columns != table.view.columns:
+            table.show_view(replace(table.view, columns=columns), self.watch_state.interval)
+        table.show_content(content)
+        self.past(content).push(content, *table.drawn)
+
+    def past(self, content: RowContent[R]) -> RowHistory:
+        """What the cells of the table of that name were."""
+        return self._pasts.setdefault(content.whole.name, RowHistory())
+
+    @property
+    def tables(self) -> Sequence[RowWidget[R]]:
+        """Every table of the screen."""
+        return (self._table,)
 
     def find_column(self, name: str) -> Column[R] | None:
         """See `TableKeys.find_column`."""
@@ -79,8 +92,9 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
         """See `TableKeys.cell`. The cell is kept from now on."""
-        if self._table.content is not None:
-            self.past.keep(self._table.content, column, row)
+        content = self._table.content
+        if content is not None:
+            self.past(content).keep(content, column, row)
         return RowCell(self, column, row)
 
     @property
@@ -91,7 +105,9 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def compare(self, *, begin: bool) -> None:
         """See `TableKeys.compare`."""
         self._marked = self.watch_state.frame if begin else None
-        self._change(mark=self._table.content if begin else None)
+        for table in self.tables:
+            table.show_view(replace(table.view, mark=table.content if begin else None), self.watch_state.interval)
+        self.show_view(self._table.view)
 
     # Columns
 
@@ -105,15 +121,21 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         del column
         return None
 
+    def section(self, column: Column[R]) -> str:
+        """The heading that the picker lists a column below; "" for none."""
+        del column
+        return ""
+
     def is_shown(self, column: Column[R]) -> bool:
         """Whether a column stands in the table."""
         return any(column.id == shown.id for shown in self._table.view.columns)
 
     def toggle(self, column: Column[R]) -> None:
         """Show or hide a column."""
-        self._chosen[column.id] = not self.is_shown(column)
-        if self._table.content is not None:
-            self.show_content(self._table.content)
+        content = self._table.content
+        if content is not None:
+            self._chosen[content.whole.name, column.id] = not self.is_shown(column)
+            self.show_content(content)
 
     def action_columns(self) -> None:
         """Open the picker."""
@@ -126,6 +148,7 @@ class RowCell(OneCell, Generic[R]):
 
     def __init__(self, screen: RowTableScreen[R], column: Column[R], row: Hashable) -> None:
         self._screen = screen
+        self._table = screen.table
         self.column: Column[R] = column
         self.row = row
         self.seconds = screen.watch_state.interval
@@ -133,14 +156,15 @@ class RowCell(OneCell, Generic[R]):
     @property
     def content(self) -> RowContent[R] | None:
         """See `OneCell.content`."""
-        return self._screen.table.content
+        return self._table.content
 
     @property
     def mark(self) -> Content[Column[R], Hashable] | None:
         """See `OneCell.mark`."""
-        return self._screen.table.view.mark
+        return self._table.view.mark
 
     @property
     def ring(self) -> HistoryRing | None:
         """See `OneCell.ring`."""
-        return self._screen.past.ring(self.column.id, self.row)
+        content = self._table.content
+        return None if content is None else self._screen.past(content).ring(self.column.id, self.row)

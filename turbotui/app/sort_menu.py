@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from turbotui.app.modal import Window
+from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
-
-
-class Listed(Protocol):
-    """A column, as far as the list shows it."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-
-    @property
-    def unit(self) -> str:
-        """Of its numbers."""
-
-    @property
-    def help(self) -> str:
-        """A sentence."""
 
 
 class SortMenu(Window[str]):
@@ -53,7 +38,7 @@ class SortMenu(Window[str]):
     SortMenu > .window { width: 60; height: 80%; }
     """
 
-    def __init__(self, columns: Sequence[Listed], current: str, unsorted: str = "",
+    def __init__(self, columns: Sequence[Column[Any]], current: str, unsorted: str = "",
                  word: str = "sort by") -> None:
         super().__init__()
         self._word = word
@@ -75,7 +60,7 @@ class SortMenu(Window[str]):
         wide = max((len(column.id) for column in self._columns), default=0)
         for column in self._columns:
             unit = f" {column.unit}" if column.unit else ""
-            segments = ((f" {column.id:<{wide}}", StyleRole.PLAIN), (f"{unit:<6}{column.help}", StyleRole.DIM))
+            segments = ((f" {column.id:<{wide}}", StyleRole.PLAIN), (f"{unit:<6}{column.hint}", StyleRole.DIM))
             items.append(Item(segments, column.id))
         listing.show(items)
         listing.select(self._current or self._unsorted)

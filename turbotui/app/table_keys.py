@@ -25,6 +25,7 @@ from turbotui.widgets.cells import StyleRole, said
 from turbotui.widgets.comparison import difference_said, mark_line
 from turbotui.widgets.content import F
 from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.table_messages import FoldClicked, Moved, TitleClicked
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -86,6 +87,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The table, for tests and the modals."""
         return self._table
 
+    def enter(self, table: TableWidget[F, C, K]) -> None:
+        """Have the keys act on a table."""
+        self._table = table
+
     def show_mark(self) -> None:
         """Say what is compared with what."""
         if self.marked is not None and self.composed:
@@ -111,7 +116,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             return f"{column.id} · {name} · {why.sentence() if why else 'unknown'}"
         mark = self._table.view.mark
         words = said(column, value) if mark is None else difference_said(column, value, mark.value(column, row))
-        return f"{column.id} · {name} · {words} · {column.help}"
+        return f"{column.id} · {name} · {words} · {column.hint}"
 
     def flags(self) -> list[str]:
         """The filter, with how many rows it leaves."""
@@ -119,9 +124,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         rows = sum(line.open is None for line in self._table.lines)
         return [*super().flags(), *([f"filter {text}: {rows} rows"] if text else [])]
 
-    def on_table_widget_moved(self) -> None:
+    def on_table_widget_moved(self, message: Moved) -> None:
         """Read out the cell under the cursor."""
-        self.show_status()
+        if message.table is self._table:
+            self.show_status()
 
     # Order
 
@@ -131,7 +137,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         if column is not None:
             self._table.select_column(column)
 
-    def on_table_widget_title_clicked(self, message: TableWidget.TitleClicked) -> None:
+    def on_table_widget_title_clicked(self, message: TitleClicked) -> None:
         """Sort by the column; by the one that is sorted by already: reverse."""
         view = self._table.view
         column = self.find_column(message.column.id)
@@ -184,6 +190,14 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The next column, on groups too."""
         self._table.move_column(by)
 
+    def _fold(self, row: K, *, fold: bool) -> None:
+        folded = self._table.view.folded
+        self._change(folded=folded | {row} if fold else folded - {row})
+
+    def on_table_widget_fold_clicked(self, message: FoldClicked) -> None:
+        """Fold or unfold one group."""
+        self._fold(message.row, fold=message.row not in self._table.view.folded)
+
     # Rows
 
     def action_tag(self) -> None:
@@ -224,23 +238,28 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     # Search and filter
 
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """Go to the first row with a text, from the cursor on (with `after`: behind it) and around; false for none."""
+        return self._table.find(text, after=after)
+
     def action_search(self) -> None:
         """Find as one types; Enter keeps the place, Esc goes back."""
-        start = self._table.cursor
+        table, start = self._table, self._table.cursor
 
         def typed(text: str) -> str:
             self._query = text
-            return "" if not text or self._table.find(text) else f"nothing matches {text}"
+            return "" if not text or self.find(text) else f"nothing matches {text}"
 
         def done(text: str | None) -> None:
             if text is None and start is not None:
-                self._table.select(start)
+                self.enter(table)
+                table.select(start)
 
         self.app.push_screen(Prompt("find", "", typed), done)
 
     def action_search_next(self) -> None:
         """The next match of the last search."""
-        if self._query and not self._table.find(self._query, after=True):
+        if self._query and not self.find(self._query, after=True):
             self.notice(f"nothing matches {self._query}")
 
     def action_filter(self) -> None:

@@ -146,6 +146,11 @@ class Column(Generic[R]):
         return self.id
 
     @property
+    def hint(self) -> str:
+        """What the title leaves open: the help, or the formula where the title is all that the help says."""
+        return self.formula if self.help in self.title else self.help
+
+    @property
     def heading(self) -> tuple[str, ...]:
         """The title for people, in short lines: with the unit below, unless the title says it."""
         return (self.title,) if self.title.endswith(self.unit) else (self.title, self.unit)

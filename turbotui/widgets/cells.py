@@ -83,9 +83,10 @@ class Slot:
         return self.width + 1
 
 
-def slot_for(column: Column[Any]) -> Slot:
-    """The slot of a column: as wide as its title or its widest value."""
-    return Slot(column, max(len(column.title), column.width), column.title)
+def slot_for(column: Column[Any], *, stacked: bool = False) -> Slot:
+    """The slot of a column: as wide as its title or widest value; stacked: as a line of its heading, and one more."""
+    lines = column.heading if stacked else (column.title,)
+    return Slot(column, max(column.width, *(len(line) + stacked for line in lines)), lines[0])
 
 
 def number(value: float, decimals: int, width: int) -> str:

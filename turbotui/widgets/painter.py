@@ -79,6 +79,10 @@ class Painter(ABC, Generic[F, C, K]):
         for slot in self.fixed:
             self._title(segments, slot)
 
+    def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
+        """The lines above the rows, one or more."""
+        return [self.header(geometry)]
+
     def header(self, geometry: Geometry) -> list[TextSegment]:
         """The line of titles, with the sort mark."""
         segments: list[TextSegment] = []

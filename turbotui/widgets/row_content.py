@@ -78,7 +78,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def value(self, column: Column[R], row: Hashable) -> Value:
         """See `Content.value`."""
         found = self._by_key.get(row)
-        return None if found is None else column.compute(found)
+        return None if found is None else self.whole.values(column, (found,))[0]
 
     def cell(self, column: Column[R], row: Hashable) -> Cell:
         """See `Content.cell`."""

@@ -36,9 +36,13 @@ class RowHistory:
 
     def __init__(self) -> None:
         self._rows: dict[Hashable, _Past] = {}
+        self._newest = -1
 
     def push(self, content: RowContent[R], columns: Sequence[Column[R]], rows: Iterable[Hashable]) -> None:
-        """Keep these cells, which are drawn, and those that are kept already, in this interval; each once."""
+        """Keep these cells, which are drawn, and those that are kept already, in this interval; each once.
+
+        A moment before the newest one, which a person goes back to, is already kept.
+        """
         for row in rows:
             if content.get(row) is not None:
                 past = self._rows.setdefault(row, _Past(content.seq))
@@ -46,6 +50,9 @@ class RowHistory:
                 for column in columns:
                     if column.decimals >= 0:
                         past.rings.setdefault(column.id, HistoryRing(_LENGTH))
+        if content.seq < self._newest:
+            return
+        self._newest = content.seq
         self._rows = {row: past for row, past in self._rows.items() if content.get(row) is not None
                       and (past.asked or content.seq - past.seen < _LENGTH)}
         by_name = {column.id: column for column in content.whole.columns}

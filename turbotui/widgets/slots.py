@@ -19,9 +19,9 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 """Identity columns, the most telling first."""
 
 
-def _slot(view: TableView[C, K], column: C) -> Slot:
+def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which else would touch the title beside it."""
-    slot = slot_for(column)
+    slot = slot_for(column, stacked=stacked)
     if view.mark is not None and not column.identity:  # a difference has a sign before it
         slot = Slot(column, max(slot.width, column.width + 1), slot.title)
     if view.sort is None or view.sort.id != column.id:
@@ -44,9 +44,16 @@ def _fineness(column: Column[Any]) -> int:
     return _FINENESS.index(column.id) if column.id in _FINENESS else 99
 
 
-def row_slots(view: TableView[C, K], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
-    """Identity slots by their priority, in not more than half of the line, and the others."""
-    moving = tuple(_slot(view, column) for column in view.columns if not column.identity)
+def row_slots(view: TableView[C, K], width: int, *,
+              stacked: bool = False) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Identity slots by their priority, in not more than half of the line, and the others.
+
+    Args:
+        view: what is shown.
+        width: of the line.
+        stacked: titles stand in several lines, as `Column.heading` has them.
+    """
+    moving = tuple(_slot(view, column, stacked=stacked) for column in view.columns if not column.identity)
     return _identity_slots(view, width // 2, lambda column: column.priority), moving
 
 

@@ -28,9 +28,9 @@ class StyledScroll(ScrollView):
         super().__init__(id=id)
         self._palette = Palette(self)
 
-    def reveal(self, first: int, last: int) -> None:
-        """Scroll as little as brings the lines `first` to `last` into sight."""
-        top, height = self.scroll_offset.y, self.size.height
+    def reveal(self, first: int, last: int, room: int | None = None) -> None:
+        """Scroll as little as brings the lines `first` to `last` into sight, in the widget's height or less room."""
+        top, height = self.scroll_offset.y, self.size.height if room is None else room
         if not height:
             return
         if first < top:

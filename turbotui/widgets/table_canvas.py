@@ -53,7 +53,7 @@ class TableCanvas(Generic[F, C, K]):
         self._palette = Palette(widget, final=True)
         self._generation = 0
         self._drawn: dict[K, _Drawn] = {}
-        self._header: Strip | None = None
+        self._headers: list[Strip] = []
         self._blank: Strip | None = None
         self.show(view, seconds, 0)
 
@@ -117,17 +117,17 @@ class TableCanvas(Generic[F, C, K]):
         self._forget_lines()
 
     def _forget_lines(self) -> None:
-        self._header = None
+        self._headers = []
         self._drawn.clear()
 
     # Strips
 
-    def header(self) -> Strip:
-        """The line of titles."""
-        if self._header is None:
-            titles = self.painter.header(self.geometry)
-            self._header = self._palette.strip(titles, self.painter.width, StyleRole.TITLE)
-        return self._header
+    def headers(self) -> list[Strip]:
+        """The lines of titles."""
+        if not self._headers:
+            self._headers = [self._palette.strip(titles, self.painter.width, StyleRole.TITLE)
+                             for titles in self.painter.headers(self.geometry)]
+        return self._headers
 
     def blank(self) -> Strip:
         """A line below the last row."""

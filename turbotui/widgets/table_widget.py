@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Generic
 
 from textual import events
 from textual.geometry import Region, Size
-from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import Geometry
-from turbotui.widgets.role_styles import role_css
 from turbotui.widgets.row_list import RowList
+from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import Paint, TableCanvas
+from turbotui.widgets.table_messages import CellOpened, FoldClicked, Moved, TitleClicked
 from turbotui.widgets.table_view import Follow, TableView
 
 
-class TableWidget(ScrollView, Generic[F, C, K]):
+class TableWidget(StyledScroll, Generic[F, C, K]):
     """Rows by columns, with a cursor on one cell and some rows pinned on top.
 
-    Cursor, tags and folds are kept by the rows' keys; a row that goes takes its own with it.
+    Cursor, tags and folds are kept by the rows' keys; a row that goes takes its own with it. Where the height is
+    `auto`, the widget is as high as its rows, and what it lies in scrolls.
 
     Args:
         view: what a person has chosen.
@@ -35,45 +33,7 @@ class TableWidget(ScrollView, Generic[F, C, K]):
         seconds: length of an interval.
     """
 
-    DEFAULT_CSS = (
-        role_css("TableWidget")
-        + """
-    TableWidget {
-        height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; scrollbar-gutter: stable;
-        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
-        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
-        scrollbar-background-active: $background;
-    }
-    """
-    )
-
-    @dataclass
-    class Moved(Message):
-        """The cursor is on another cell, or the cell has another value."""
-
-        table: TableWidget[Any, Any, Any]
-
-    @dataclass
-    class TitleClicked(Message):
-        """A column's title was clicked."""
-
-        table: TableWidget[Any, Any, Any]
-        column: Column[Any]
-
-    @dataclass
-    class FoldClicked(Message):
-        """The mark of a group was clicked."""
-
-        table: TableWidget[Any, Any, Any]
-        row: Any
-
-    @dataclass
-    class CellOpened(Message):
-        """A cell was clicked twice."""
-
-        table: TableWidget[Any, Any, Any]
-
-    can_focus = False
+    DEFAULT_CSS = "TableWidget { scrollbar-gutter: stable; }"
 
     def __init__(self, view: TableView[C, K], rows: RowList[F, C, K], paint: Paint[C, K, F], *, seconds: float = 1.0,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
@@ -84,6 +44,7 @@ class TableWidget(ScrollView, Generic[F, C, K]):
         self.cursor: K | None = None
         self._seconds = seconds
         self._slot: int | None = None  # until a person chooses a column
+        self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
         self._shown: dict[int, Strip] = {}
 
@@ -146,12 +107,17 @@ class TableWidget(ScrollView, Generic[F, C, K]):
 
     @property
     def _pinned(self) -> tuple[K, ...]:
-        """As many pinned rows as leave room for others."""
-        return self.view.pinned[: max(1, self.size.height - 4)]
+        """As many pinned rows as leave room for others; all where the height follows the rows."""
+        pinned = self.view.pinned
+        return pinned if self.styles.is_auto_height else pinned[: max(1, self.size.height - self._heads - 3)]
+
+    @property
+    def _heads(self) -> int:
+        return len(self._canvas.headers())
 
     @property
     def _fixed(self) -> int:
-        return 1 + len(self._pinned)
+        return self._heads + len(self._pinned)
 
     @property
     def lines(self) -> Sequence[Line[K]]:
@@ -160,10 +126,11 @@ class TableWidget(ScrollView, Generic[F, C, K]):
 
     def _line_at(self, y: int) -> Line[K] | None:
         """The line drawn at a line of the widget."""
-        if y < 1:
+        heads = self._heads
+        if y < heads:
             return None
         if y < self._fixed:
-            return Line(self._pinned[y - 1])
+            return Line(self._pinned[y - heads])
         at = y - self._fixed + self.scroll_offset.y
         return self.lines[at] if at < len(self.lines) else None
 
@@ -213,6 +180,22 @@ class TableWidget(ScrollView, Generic[F, C, K]):
         """The line under the cursor."""
         at = self._rows.position(self.current)
         return None if at is None else self.lines[at]
+
+    @property
+    def cursor_y(self) -> int:
+        """The line of the widget that the cursor is on; 0 where there is no row."""
+        row, pinned = self.current, self._pinned
+        at = self._rows.position(row)
+        if at is not None:
+            return self._fixed + at - self.scroll_offset.y
+        return self._heads + pinned.index(row) if row in pinned else 0
+
+    def show_cursor(self, *, shown: bool) -> None:
+        """Draw the cursor, or none while the keys act on another table."""
+        self._has_cursor = shown
+        if self.current is not None:
+            self._canvas.forget(self.current)
+        self._repaint()
 
     # Moving
 
@@ -285,13 +268,8 @@ class TableWidget(ScrollView, Generic[F, C, K]):
 
     def _reveal(self) -> None:
         at = self._rows.position(self.cursor)
-        if at is None:
-            return
-        top = self.scroll_offset.y
-        if at < top:
-            self.scroll_to(y=at, animate=False, immediate=True)
-        elif at >= top + self.page:
-            self.scroll_to(y=at - self.page + 1, animate=False, immediate=True)
+        if at is not None:
+            self.reveal(at, at, self.page)
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Move to the first row whose ids contain a text, from the cursor on and around; false if there is none."""
@@ -319,12 +297,12 @@ class TableWidget(ScrollView, Generic[F, C, K]):
                 width = self.size.width
                 self.refresh(*(Region(0, y, width, 1) for y in dirty))
         self._shown = fresh
-        self.post_message(self.Moved(self))
+        self.post_message(Moved(self))
 
     def _strips(self) -> dict[int, Strip]:
         """Every line of the widget."""
         height, canvas, content = self.size.height, self._canvas, self.content
-        strips, row, slot = [canvas.header()], self.current, self._chosen_slot
+        strips, row, slot = [*canvas.headers()], self.current if self._has_cursor else None, self._chosen_slot
         if content is not None:
             summaries = frozenset((*self.view.top, *self.view.sums))
             strips += canvas.strips(content, [(line, self._base(line.row, summaries)) for line in self._lines_drawn()],
@@ -334,12 +312,12 @@ class TableWidget(ScrollView, Generic[F, C, K]):
 
     def _lines_drawn(self) -> list[Line[K]]:
         """The lines below the titles, pinned ones first."""
-        pinned, top, room = self._pinned, self.scroll_offset.y, max(0, self.size.height - 1)
+        pinned, top, room = self._pinned, self.scroll_offset.y, max(0, self.size.height - self._heads)
         return [*(Line(row) for row in pinned), *self.lines[top : top + max(0, room - len(pinned))]][:room]
 
     def _base(self, row: K, summaries: frozenset[K]) -> StyleRole:
         """The role of a line."""
-        if row == self.current:
+        if self._has_cursor and row == self.current:
             return StyleRole.CURSOR
         return StyleRole.SUMMARY if row in summaries else StyleRole.PLAIN
 
@@ -390,19 +368,19 @@ class TableWidget(ScrollView, Generic[F, C, K]):
     def on_click(self, event: events.Click) -> None:
         """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
         slot = self._geometry.at(event.x)
-        if event.y == 0:
+        if event.y < self._heads:
             column = self._slots[slot].column if slot is not None else self._canvas.painter.identity_at(event.x)
             if column is not None:
-                self.post_message(self.TitleClicked(self, column))
+                self.post_message(TitleClicked(self, column))
             return
         line = self._line_at(event.y)
         if line is None:
             return
         if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
-            self.post_message(self.FoldClicked(self, line.row))
+            self.post_message(FoldClicked(self, line.row))
             return
         if slot is not None:
             self._slot = slot
         self.select(line.row)
         if event.chain == 2:
-            self.post_message(self.CellOpened(self))
+            self.post_message(CellOpened(self))

@@ -9,13 +9,16 @@ from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.events.uncore.filters import bdf_value
 from turbotui.features.uncore.board import bundles_of
-from turbotui.features.uncore.explaining import explanation, with_numbers
-from turbotui.features.uncore.panels import At, raw_metric
+from turbotui.features.uncore.explaining import with_numbers
+from turbotui.features.uncore.panels import raw_metric
 from turbotui.features.uncore.ports import UNTOLD, PortMap
+from turbotui.features.uncore.screen_rows import content_of
+from turbotui.features.uncore.tables import uncore_table
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.plan import make_plan
 from turbotui.sampling.sampler import Sampler
+from turbotui.widgets.explanation import explanation
 
 PCIE = "nvidia_pcie_pmu"
 ROW = "pkg 0 rc 1"
@@ -243,15 +246,17 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
     panel = watch.panel(PCIE)
     row = next(row for row in panel.rows if row.label == ROW)
     metric = next(one for one in panel.metrics if one.id == "rd latency ns")
-    text = "\n".join(explanation(watch.board, PortMap(watch.host), frame, At(panel, row, metric)))
+    content = content_of(uncore_table(watch.board, panel, frame, PortMap(watch.host)))
+    text = "\n".join(explanation(content, metric, row.key, width=200))
     for part in (
-        "rd latency [ns] = rd_cum_outs / rd_req * dt / cycles", "= 640.0 ns", "config 0x4, config2 0x1", "one group",
-        "/sys/bus/event_source/devices/nvidia_pcie_pmu_0_rc_1", "opened on cpu 0, package 0", "dst_loc_cmem on",
+        "rd latency ns = rd_cum_outs / rd_req * dt / cycles", " * 2,000,000,000 / ", "= 640.0 ns",
+        "config 0x4, config2 0x1", "one group", "/sys/bus/event_source/devices/nvidia_pcie_pmu_0_rc_1",
+        "opened on cpu 0, package 0", "dst_loc_cmem on",
         "root port 3: 0002:c0:00.0", "0002:81:00.0 144d:a826", "nvidia-tegra410-pmu.rst", "over 2.000000 s",
     ):  # fmt: skip
         assert part in text
     total = next(row for row in panel.rows if row.is_sum)
-    text = "\n".join(explanation(watch.board, PortMap(watch.host), frame, At(panel, total, metric)))
+    text = "\n".join(explanation(content, metric, total.key, width=200))
     assert "all 6 PCIE units of package 0" in text
     assert "cycles and the interval are averaged" in text
 

@@ -12,12 +12,11 @@ from turbotui.app.saved import name_prompt, profile_of
 from turbotui.features.cpus.table_screen import TableBase
 from turbotui.features.spies.window import SpyForm
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import Scope
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.profiles import Profile
 from turbotui.widgets.rows import GROUPINGS, levels_of
 from turbotui.widgets.table_view import Follow
-from turbotui.widgets.table_widget import TableWidget
 
 _FOLLOW = tuple(Follow)
 
@@ -53,14 +52,6 @@ class TableScreen(TableBase):
         if frame is not None:
             levels = self._table.view.levels[:-1]
             self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
-
-    def _fold(self, row: RowId, *, fold: bool) -> None:
-        folded = self._table.view.folded
-        self._change(folded=folded | {row} if fold else folded - {row})
-
-    def on_table_widget_fold_clicked(self, message: TableWidget.FoldClicked) -> None:
-        """Fold or unfold one group."""
-        self._fold(message.row, fold=message.row not in self._table.view.folded)
 
     def action_sideways(self, by: int) -> None:
         """On a group: fold and unfold. Elsewhere: the next column."""

@@ -19,6 +19,7 @@ from turbotui.widgets.geometry import RULE
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
+from turbotui.widgets.table_messages import Moved
 
 _STATES: Final = {
     State.READY: ("✓ ready", StyleRole.KEY),
@@ -129,9 +130,9 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self.show_content(RowContent(RowTable("sources", "source", columns, rows), _NAMING))
         self.watch_state.want(self.wanted)
 
-    def on_table_widget_moved(self) -> None:
+    def on_table_widget_moved(self, message: Moved) -> None:
         """Report on the source under the cursor."""
-        super().on_table_widget_moved()
+        del message
         content, key = self._table.content, self._table.current
         row = None if content is None or key is None else content.get(key)
         if row is None or (key, self.size.width) == self._reported:

@@ -41,6 +41,7 @@ from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.row_content import RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.spark import spark
+from turbotui.widgets.table_messages import Moved
 from turbotui.widgets.table_view import TableView
 
 _WIDE = 110
@@ -206,9 +207,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if self._definitions and self.composed:
             self._draw()
 
-    def on_table_widget_moved(self) -> None:
+    def on_table_widget_moved(self, message: Moved) -> None:
         """Mark the point of the row under the cursor."""
-        super().on_table_widget_moved()
+        del message
         self._point_out()
 
     def _show_missing(self) -> None:

@@ -55,7 +55,8 @@ class UncoreUnits:
             where = "" if package == UNKNOWN else f"pkg {package}"
             if len(members) > 1:
                 found.append(Row(f"{self.kind.id}.{package}", f"{where} Σ".strip(), members, package))
-            found += [Row(unit.key, label_of(unit, members), (unit,), package) for unit in members]
+            parent = found[-1].key if len(members) > 1 else None
+            found += [Row(unit.key, label_of(unit, members), (unit,), package, parent) for unit in members]
         return tuple(found)
 
     def find(self, package: int) -> tuple[UncoreUnit, ...]:
@@ -65,26 +66,26 @@ class UncoreUnits:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a panel: a unit, or the units of a package together."""
+    """A unit, or the units of a package together.
+
+    Attributes:
+        key: names the row in every interval.
+        label: for people, in a few characters.
+        units: one, or those that are added.
+        package: that they lie in.
+        parent: key of the sum that a unit is part of; None where there is none.
+    """
 
     key: str
     label: str
     units: tuple[UncoreUnit, ...]
     package: int
+    parent: str | None = None
 
     @property
     def is_sum(self) -> bool:
         """Whether it stands for several units."""
         return len(self.units) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """One cell of one panel."""
-
-    panel: UncoreUnits
-    row: Row
-    metric: Metric
 
 
 def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:

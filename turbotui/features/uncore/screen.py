@@ -1,82 +1,113 @@
-"""The uncore screen: a panel for each kind of uncore PMU, a row for each unit, sums by package."""
+"""The uncore screen: a table for each kind of uncore PMU, a row for each unit, sums by package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Final, TypeAlias
 
+from textual import events
+from textual.containers import VerticalScroll
+from textual.geometry import Region
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.base import WatchScreen
-from turbotui.app.explain import Explain
-from turbotui.app.graph import Graph
-from turbotui.app.sort_menu import SortMenu
+from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.watch import Watch
 from turbotui.events.uncore.fields import fields_of
 from turbotui.features.uncore.absence import why_none
-from turbotui.features.uncore.board import Board, Reading
+from turbotui.features.uncore.board import Board
 from turbotui.features.uncore.events_window import EventPicker
-from turbotui.features.uncore.explaining import said
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.one_cell import UncoreCell, UncoreHistory
-from turbotui.features.uncore.panels import At, Row, UncoreUnits
+from turbotui.features.uncore.panels import Row, UncoreUnits, typed_metric
 from turbotui.features.uncore.ports import PortMap
-from turbotui.features.uncore.sheets import Sheet, SheetCell, SheetColumn, SheetRow
-from turbotui.features.uncore.sheets_view import SheetsView
-from turbotui.quantities.columns import CounterColumn
+from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
+from turbotui.features.uncore.tables import uncore_table
+from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import MARK_ESTIMATED, MARK_PARTIAL, UNKNOWN, StyleRole, number
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.row_content import RowContent, RowView
+from turbotui.widgets.segment_lines import Hot, SegmentLines
+from turbotui.widgets.table_messages import Moved
+from turbotui.widgets.table_view import TableView
+from turbotui.widgets.table_widget import TableWidget
 
-_MANY = 16
+_MANY: Final = 16
 """Units of a kind from which only their sums are shown at first."""
-_FILTERED = "[f]"
-"""After the label of a row that does not count everything: the columns may leave no room to say more."""
-_NO_EVENTS = "the kernel names no events of these PMUs: C types one, such as event=0x1,umask=0x2"
+_NO_EVENTS: Final = "the kernel names no events of these PMUs: C types one, such as event=0x1,umask=0x2"
+
+KindWidget: TypeAlias = RowWidget[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """A column as the sort menu lists it."""
-
-    id: str
-    unit: str
-    help: str
+def _says_no_events(row: Row) -> str:
+    del row
+    return _NO_EVENTS
 
 
-class UncoreScreen(WatchScreen):
-    """Counts only while it is shown."""
+_EVENTS: Final[Column[Row]] = Column("events", "", -1, (), _says_no_events, help="why there is no number")
+
+
+class UncoreScreen(RowTableScreen[Row]):
+    """Tables below each other, the keys acting on the one that the cursor is in. Counts only while it is shown."""
 
     where: ClassVar[Where] = Where.UNCORE
     number = "5"
     word = "uncore"
+    unsorted = "topology order"
     BINDINGS = bindings_for(Where.UNCORE)
 
+    DEFAULT_CSS = """
+    UncoreScreen #stack {
+        height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; background: $background;
+        scrollbar-color: $tui-rule; scrollbar-background: $background; scrollbar-color-hover: $tui-dim;
+        scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
+        scrollbar-background-active: $background;
+    }
+    UncoreScreen TableWidget { height: auto; overflow-y: hidden; scrollbar-gutter: auto; margin-bottom: 1; }
+    """
+
     def __init__(self, watch: Watch) -> None:
-        super().__init__(watch)
         machine = watch.session.machine
         self._board = Board(machine)
         self._ports = PortMap(machine.host)
-        self._past = UncoreHistory(self._board)
-        self._view = SheetsView(id="sheets")
+        self._typed: dict[str, tuple[Metric, ...]] = {}
+        self._tables: dict[str, KindWidget] = {}
+        super().__init__(watch)
+        self._captions = tuple(SegmentLines() for _table in self._tables)
+        pairs = zip(self._captions, self._tables.values(), strict=True)
+        self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), id="stack", can_focus=False)
         self._absent = Listing(id="absent")
-        self._sort: dict[str, tuple[str, bool]] = {}
-        self._folded = {
-            panel.kind.id for panel in self._board.panels
-            if len(panel.units) > _MANY and any(row.is_sum for row in panel.rows)
-        }  # fmt: skip
+
+    def new_table(self) -> KindWidget:
+        """See `TableKeys.new_table`: one for each kind; the first."""
+        for at, units in enumerate(self._board.panels):
+            many = len(units.units) > _MANY
+            table: KindWidget = TableWidget(TableView(folded=_sums(units) if many else frozenset()), UnitRows(),
+                                            self.painter, seconds=self.watch_state.interval, id=f"table-{at}")
+            table.show_cursor(shown=not at)
+            self._tables[units.kind.id] = table
+        return next(iter(self._tables.values()), None) or super().new_table()
+
+    def painter(self, view: RowView[Row], seconds: float, width: int) -> UnitPainter:
+        """See `RowTableScreen.painter`."""
+        del seconds
+        return unit_painter(view, width)
 
     def body(self) -> Iterable[Widget]:
-        """The panels, or why there are none."""
-        yield self._view if self._board.panels else self._absent
+        """The tables, or why there are none."""
+        if not self._tables:
+            yield self._absent
+            return
+        compared, _table = super().body()
+        yield compared
+        yield self._stack
 
     @property
-    def view(self) -> SheetsView:
-        """The panels, for tests."""
-        return self._view
+    def tables(self) -> Sequence[KindWidget]:
+        """See `RowTableScreen.tables`."""
+        return tuple(self._tables.values())
 
     @property
     def board(self) -> Board:
@@ -85,11 +116,11 @@ class UncoreScreen(WatchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only: panels have counters of their own."""
+        """The summary only: the tables have counters of their own."""
         return ()
 
     def read_beside(self) -> None:
-        """Count what the panels show, from now on and not only from the end of this interval."""
+        """Count what the tables show, from now on and not only from the end of this interval."""
         session = self.watch_state.session
         self.watch_state.read_also(self, self._board.sources(), self._board.signals())
         session.end_interval()
@@ -102,228 +133,202 @@ class UncoreScreen(WatchScreen):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """See `WatchScreen.take`: the past of cells that somebody looked into."""
-        self._past.push(frame)
+        """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
+        for units in self._board.panels:
+            content = self._content(units, frame)
+            self.past(content).push(content, (), ())
 
     def show_frame(self) -> None:
         """Show the numbers of the newest frame."""
         super().show_frame()
         self._fill()
-        self.show_status()
 
     def _fill(self) -> None:
-        if not self._board.panels:
+        if not self._tables:
             why = why_none(self.watch_state.session.machine)
             lines = [("No uncore PMU here", StyleRole.SUMMARY), (f"{why.reason.value}: {why.detail}", StyleRole.PLAIN)]
             lines += [(f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";")]
             self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
             return
-        self._view.show([self._sheet(panel) for panel in self._board.panels])
-
-    def _sheet(self, panel: UncoreUnits) -> Sheet:
-        kind, metrics, frame = panel.kind, self._board.shown(panel), self.watch_state.frame
-        sorted_by = next((at for at, one in enumerate(metrics) if one.id == self._sort.get(kind.id, ("",))[0]), None)
-        foldable = any(row.is_sum for row in panel.rows)
-        rows = self._rows(panel, frame)
-        units = f"{len(panel.units)} x {kind.id}"
-        return Sheet(
-            key=kind.id,
-            title=kind.title,
-            about=f"{kind.what} · {units}" if kind.what else units,
-            columns=tuple(SheetColumn(one.id, one.heading) for one in metrics),
-            rows=tuple(self._line(panel, row, metrics, frame) for row in rows),
-            sort=sorted_by,
-            folded=kind.id in self._folded if foldable else None,
-            remark="" if metrics else _NO_EVENTS,
-        )
-
-    def _rows(self, panel: UncoreUnits, frame: Frame | None) -> list[Row]:
-        """The rows as they stand below each other: sums first, sorted inside each package."""
-        folded = panel.kind.id in self._folded
-        rows = [row for row in panel.rows if row.is_sum or not folded]
-        name, falling = self._sort.get(panel.kind.id, ("", True))
-        metric = next((one for one in self._board.shown(panel) if one.id == name), None)
-        if metric is None or frame is None:
-            return rows
-
-        def place(row: Row) -> tuple[bool, float]:
-            value = self._board.reading(frame, panel, row, metric).value
-            return value is None, 0.0 if value is None else -value if falling else value
-
-        if not any(row.is_sum for row in panel.rows):
-            return sorted(rows, key=place)
-        found: list[Row] = []
-        for package in dict.fromkeys(row.package for row in rows):
-            members = [row for row in rows if row.package == package]
-            found += [row for row in members if row.is_sum]
-            found += sorted((row for row in members if not row.is_sum), key=place)
-        return found
-
-    def _line(self, panel: UncoreUnits, row: Row, metrics: Sequence[Metric], frame: Frame | None) -> SheetRow:
-        cells = [self._cell(self._board.reading(frame, panel, row, one), one) if frame is not None
-                 else SheetCell(UNKNOWN, StyleRole.DIM) for one in metrics]
-        filters = self._board.filters_said(panel, row)
-        note = filters or ("" if row.is_sum else self._ports.note(row.units[0]))
-        return SheetRow(row.key, f"{row.label} {_FILTERED}" if filters else row.label, tuple(cells), note, row.is_sum)
-
-    @staticmethod
-    def _cell(reading: Reading, metric: Metric) -> SheetCell:
-        if reading.value is None:
-            return SheetCell(UNKNOWN, StyleRole.DIM)
-        mark = MARK_PARTIAL if reading.partial else MARK_ESTIMATED if reading.estimated else ""
-        return SheetCell(mark + number(reading.value, metric.decimals, 8 - len(mark)))
-
-    # Where the cursor is
-
-    def _here(self) -> tuple[UncoreUnits, Row, Metric | None] | None:
-        sheet, line = self._view.sheet, self._view.row
-        if sheet is None or line is None:
-            return None
-        panel = next(panel for panel in self._board.panels if panel.kind.id == sheet.key)
-        row = next(row for row in panel.rows if row.key == line.key)
-        metrics = self._board.shown(panel)
-        return panel, row, metrics[self._view.column] if metrics else None
-
-    def readout(self) -> str:
-        """The cell under the cursor in full."""
-        here, frame = self._here(), self.watch_state.frame
-        if here is None:
-            return ""
-        panel, row, metric = here
-        name = row.units[0].pmu.name if not row.is_sum else f"{len(row.units)} x {panel.kind.title}"
-        filters = self._board.filters_said(panel, row)
-        where = f"{name} · {row.label}{f' · {filters}' if filters else ''}"
-        if metric is None or frame is None:
-            return where
-        reading = self._board.reading(frame, panel, row, metric)
-        why = f" · {reading.why.sentence()}" if reading.why is not None else ""
-        return f"{where} · {metric.what} {said(metric, reading)}{why}"
-
-    def on_sheets_view_moved(self) -> None:
-        """Read out the new cell."""
+        for units, table in zip(self._board.panels, self._tables.values(), strict=True):
+            self.fill(table, self._content(units, self.watch_state.frame))
+        for at, (units, line) in enumerate(zip(self._board.panels, self._captions, strict=True)):
+            kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
+            about = f"{kind.what} · {many}" if kind.what else many
+            line.show([[(f"   {kind.title}", StyleRole.SUMMARY), (f"  {about}", StyleRole.DIM)]],
+                      (Hot(0, 0, self.size.width, f"fold_table({at})"),))
+        self.show_mark()
         self.show_status()
 
-    def on_sheets_view_pressed(self, message: SheetsView.Pressed) -> None:
-        """Fold, sort or explain by the mouse."""
-        if message.part == "title":
-            self._fold({message.sheet.key})
-        elif message.part == "cell":
-            self.action_explain()
-        else:
-            self._sort_by(message.sheet.key, message.sheet.columns[message.column].key)
+    def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+        table = uncore_table(self._board, units, frame, self._ports)
+        if not self._board.shown(units):
+            table = replace(table, columns=(*table.columns, _EVENTS))
+        return content_of(table)
+
+    # The table that keys act on
+
+    @property
+    def _units(self) -> UncoreUnits | None:
+        """The kind whose table the cursor is in."""
+        return next((units for units in self._board.panels if self._tables[units.kind.id] is self._table), None)
+
+    def enter(self, table: KindWidget) -> None:
+        """See `TableKeys.enter`: the cursor stays in its column, as far as there are so many."""
+        before = self._table
+        if table is before:
+            return
+        before.show_cursor(shown=False)
+        super().enter(table)
+        columns, chosen = table.columns_in_order, before.selected
+        if columns and chosen is not None and before.is_column_chosen:
+            table.select_column(columns[min(before.columns_in_order.index(chosen[0]), len(columns) - 1)])
+        table.show_cursor(shown=True)
+
+    def _enter_beside(self, by: int) -> bool:
+        """Enter the next or previous table that has rows; whether there is one."""
+        tables = self.tables
+        at = tables.index(self._table) + by if tables else 0
+        while 0 <= at < len(tables) and not tables[at].lines:
+            at += by
+        if not tables or not 0 <= at < len(tables):
+            return False
+        self.enter(tables[at])
+        return True
+
+    def on_click(self, event: events.Click) -> None:
+        """Enter the table that is clicked."""
+        if isinstance(event.widget, TableWidget) and event.widget in self.tables:
+            self.enter(event.widget)
+
+    def on_table_widget_moved(self, message: Moved) -> None:
+        """Keep the cursor in sight; with a table's first row, what stands above it."""
+        if message.table is self._table:
+            y, line, lines = self._table.cursor_y, self._table.line, self._table.lines
+            top = -1 if line is None or line is lines[0] else y
+            region = Region(0, self._table.virtual_region.y + top, 1, y - top + 1)
+            self._stack.scroll_to_region(region, animate=False, immediate=True)
 
     # Actions
 
     def action_move(self, by: int) -> None:
-        """Up or down."""
-        self._view.move(by)
+        """Up or down, from table to table."""
+        before = self._table.current
+        super().action_move(by)
+        if self._table.current == before and self._enter_beside(by):
+            self._table.move_to_end(last=by < 0)
 
     def action_page(self, by: int) -> None:
-        """The next or previous panel."""
-        self._view.move_sheet(by)
+        """The next or previous table."""
+        if self._enter_beside(by):
+            self._table.move_to_end(last=False)
 
     def action_end(self, by: int) -> None:
-        """First or last row."""
-        self._view.move(by * 100_000)
+        """First or last row of all."""
+        while self._enter_beside(by):
+            pass
+        super().action_end(by)
 
     def action_sideways(self, by: int) -> None:
         """The next or previous column; at the left edge of a sum: fold or unfold."""
-        row = self._view.row
-        if not self._view.sideways(by) and by < 0 and row is not None and row.is_sum and self._view.sheet is not None:
-            self._fold({self._view.sheet.key})
+        line, before = self._table.line, self._table.selected
+        self._table.move_column(by)
+        if by < 0 and line is not None and line.open is not None and self._table.selected == before:
+            self._fold(line.row, fold=line.open)
 
-    def action_column(self, by: int) -> None:
-        """The next or previous column."""
-        self._view.sideways(by)
+    def action_fold_table(self, at: int) -> None:
+        """Fold every sum of a table, or unfold them all."""
+        units, table = self._board.panels[at], self.tables[at]
+        sums = _sums(units)
+        table.show_view(replace(table.view, folded=frozenset() if table.view.folded == sums else sums))
 
     def action_fold_all(self) -> None:
-        """Fold every panel that has sums, or unfold all of them."""
-        able = {panel.kind.id for panel in self._board.panels if any(row.is_sum for row in panel.rows)}
-        self._folded = set() if able <= self._folded else able
-        self._fill()
+        """Fold every table that has sums, or unfold all of them."""
+        is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self._board.panels)
+        for units in self._board.panels:
+            table = self._tables[units.kind.id]
+            table.show_view(replace(table.view, folded=_sums(units) if is_open else frozenset()))
+        self.show_status()
 
-    def _fold(self, kinds: set[str]) -> None:
-        sheets = {sheet.key for sheet in self._view.sheets if sheet.folded is not None}
-        self._folded ^= kinds & sheets
-        self._fill()
+    def find(self, text: str, *, after: bool = False) -> bool:
+        """See `TableKeys.find`: in all tables."""
+        places = [(table, line.row) for table in self.tables for line in table.lines]
+        here = next((at for at, place in enumerate(places) if place == (self._table, self._table.current)), 0) + after
+        for table, row in (*places[here:], *places[:here]):
+            if table.content is not None and text.lower() in table.content.words(row):
+                self.enter(table)
+                table.select(row)
+                return True
+        return False
 
-    def action_sort_step(self, by: int) -> None:
-        """Sort the panel by the next or previous column."""
-        here = self._here()
-        if here is None:
+    # Columns and filters
+
+    @property
+    def known_columns(self) -> Sequence[Column[Any]]:
+        """See `RowTableScreen.known_columns`: derived values, what was typed, every event, and what is no number."""
+        units, content = self._units, self._table.content
+        if units is None or content is None:
+            return ()
+        shown = self._board.shown(units)
+        typed = (*self._typed.get(units.kind.id, ()), *shown)
+        numbers = dict.fromkeys((*units.metrics, *(one for one in typed if one not in units.raw), *units.raw))
+        return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
+
+    def section(self, column: Column[Any]) -> str:
+        """See `Choosing.section`."""
+        units = self._units
+        if units is None or not isinstance(column, Metric):
+            return "of the rows"
+        return ("derived" if column in units.metrics else "events, each as a rate" if column in units.raw else "typed")
+
+    def toggle(self, column: Column[Any]) -> None:
+        """See `RowTableScreen.toggle`: what is not shown is not counted."""
+        units = self._units
+        if units is None or not isinstance(column, Metric):
+            super().toggle(column)
             return
-        panel = here[0]
-        names = ["", *(one.id for one in self._board.shown(panel))]
-        now = self._sort.get(panel.kind.id, ("", True))[0]
-        self._sort_by(panel.kind.id, names[(names.index(now) + by) % len(names) if now in names else 0])
+        shown = self._board.shown(units)
+        rest = tuple(one for one in shown if one != column)
+        self._board.show(units, rest if column in shown else (*shown, column))
+        self._changed()
 
-    def action_sort_menu(self) -> None:
-        """Sort the panel by a column of a list."""
-        here = self._here()
-        if here is None:
+    def add_typed(self, text: str) -> None:
+        """Show an event that a person typed as terms.
+
+        Raises:
+            EventError: see `typed_metric`.
+        """
+        units = self._units
+        if units is None:
             return
-        kind = here[0].kind.id
-
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self._sort_by(kind, name)
-
-        columns = [_Listed(one.id, one.unit, one.formula) for one in self._board.shown(here[0])]
-        self.app.push_screen(SortMenu(columns, self._sort.get(kind, ("", True))[0], "topology order"), chosen)
-
-    def action_reverse(self) -> None:
-        """The other way round."""
-        here = self._here()
-        if here is not None and here[0].kind.id in self._sort:
-            name, falling = self._sort[here[0].kind.id]
-            self._sort[here[0].kind.id] = (name, not falling)
-            self._fill()
-
-    def _sort_by(self, kind: str, name: str) -> None:
-        before, falling = self._sort.get(kind, ("", True))
-        self._sort[kind] = (name, not falling if name == before and name else True)
-        self._fill()
-        self.notice(f"sorted by {name}" if name else "in the order of the machine")
-
-    def action_explain(self) -> None:
-        """Explain the cell under the cursor."""
-        cell = self._cell_here()
-        if cell is not None:
-            self.app.push_screen(Explain(cell))
-
-    def action_graph(self) -> None:
-        """Graph the cell under the cursor."""
-        cell = self._cell_here()
-        if cell is not None:
-            self.app.push_screen(Graph(cell))
-
-    def _cell_here(self) -> UncoreCell | None:
-        here = self._here()
-        if here is None or here[2] is None:
-            return None
-        at = At(here[0], here[1], here[2])
-        return UncoreCell(self.watch_state, self._board, self._ports, self._past, at)
+        metric = typed_metric(units, text)
+        kind = units.kind.id
+        self._typed[kind] = tuple(dict.fromkeys((*self._typed.get(kind, ()), metric)))
+        if metric not in self._board.shown(units):
+            self.toggle(metric)
 
     def action_columns(self) -> None:
-        """Choose what the panel under the cursor shows."""
-        here = self._here()
-        if here is not None:
-            self.app.push_screen(EventPicker(self._board, here[0], self._changed))
+        """Choose what the table under the cursor shows."""
+        units, cell = self._units, self._table.selected
+        if units is not None:
+            self.app.push_screen(EventPicker(self, cell[0].id if cell else "", units))
 
     def action_filters(self) -> None:
         """Filter what the row under the cursor counts."""
-        here = self._here()
-        if here is None:
+        units, content = self._units, self._table.content
+        row = None if content is None or self._table.current is None else content.get(self._table.current)
+        if units is None or row is None:
             return
-        panel, row, _metric = here
-        if not fields_of(panel.pmu):
-            self.notice(f"{panel.kind.title} has no filters")
+        if not fields_of(units.pmu):
+            self.notice(f"{units.kind.title} has no filters")
             return
-        self.app.push_screen(FilterForm(self._board, self._ports, panel, row, self._changed))
+        self.app.push_screen(FilterForm(self._board, self._ports, units, row, self._changed))
 
     def _changed(self) -> None:
         self.read_beside()
         self._fill()
-        self.show_status()
 
 
+def _sums(units: UncoreUnits) -> frozenset[Hashable]:
+    """The rows of a kind that can be folded."""
+    return frozenset(row.key for row in units.rows if row.is_sum)

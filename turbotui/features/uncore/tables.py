@@ -1,56 +1,49 @@
-"""Panels as tables: a row for each unit and each sum, a column for each metric, the filters where there are some."""
+"""Uncore tables: a row for each unit and each sum, a column for each metric, the filters where there are some."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from turbotui.events.uncore.discovery import UNKNOWN
-from turbotui.features.uncore.board import Board
+from turbotui.features.uncore.board import Board, Reading
+from turbotui.features.uncore.explaining import evidence_of
 from turbotui.features.uncore.panels import Row, UncoreUnits
+from turbotui.features.uncore.ports import PortMap
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
-_PLACE: Final[Column[Row]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
-                                    help="its place and number; Σ: the sum over the units of a package")
+PLACE: Final[Column[Row]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
+                                   help="its place and number; Σ: the sum over the units of a package")
 _IDENTITY: Final = ("place", "package", "die", "pmu", "cpu")
+_NO_FRAME: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the first reading"))
 
 
-@dataclass(frozen=True, slots=True)
-class PanelTable:
-    """One kind of uncore PMU over one interval, as a `tables.Table`. Its name is that of the kind."""
+@dataclass(frozen=True, kw_only=True)
+class UncoreTable(RowTable[Row]):
+    """One kind of uncore PMU over one interval. Its name is that of the kind; made by `uncore_table`.
+
+    Attributes:
+        board: what is counted.
+        units: of the kind.
+        frame: of the interval; None before there is one.
+        ports: the root ports of the machine, which are a column then; None where they are not looked up.
+    """
 
     board: Board
-    panel: UncoreUnits
-    frame: Frame
-
-    @property
-    def name(self) -> str:
-        """See `tables.Table.name`."""
-        return self.panel.kind.id
+    units: UncoreUnits
+    frame: Frame | None
+    ports: PortMap | None = None
+    _readings: dict[tuple[str, str], Reading] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def identity(self) -> Sequence[str]:
         """See `tables.Table.identity`: where a unit is, its PMU in sysfs, the CPU that it is opened on."""
         return _IDENTITY
-
-    @property
-    def columns(self) -> Sequence[Column[Any]]:
-        """See `tables.Table.columns`."""
-        filters = Column("filters", "", -1, (), self._filters, width=0, help="what a row leaves out")
-        filtered = any(self.board.settings(unit.pmu.name) for unit in self.panel.units)
-        return (_PLACE, *self.board.shown(self.panel), *((filters,) if filtered else ()))
-
-    def _filters(self, row: Row) -> str:
-        return self.board.filters_said(self.panel, row)
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """See `tables.Table.rows`."""
-        return self.panel.rows
 
     def identify(self, row: Row) -> Identity:
         """See `tables.Table.identify`. The units of a sum are those of its package."""
@@ -64,30 +57,36 @@ class PanelTable:
             names["die"] = unit.die
         return Identity("unit", {**names, "pmu": unit.pmu.name, "cpu": unit.cpu})
 
+    def reading(self, row: Row, metric: Metric) -> Reading:
+        """A value with what it was made of; worked out once."""
+        key = (row.key, metric.id)
+        if key not in self._readings:
+            self._readings[key] = (_NO_FRAME if self.frame is None
+                                   else self.board.reading(self.frame, self.units, row, metric))
+        return self._readings[key]
+
     def values(self, column: Column[Any], rows: Sequence[Row]) -> Sequence[Value]:
         """See `tables.Table.values`."""
-        return [self.cell(column, row).value for row in rows]
+        return [self.reading(row, column).value if isinstance(column, Metric) else column.compute(row) for row in rows]
 
     def cell(self, column: Column[Any], row: Row) -> Cell:
         """See `tables.Table.cell`."""
         if not isinstance(column, Metric):
             return Cell(column.compute(row))
-        reading = self.board.reading(self.frame, self.panel, row, column)
+        reading = self.reading(row, column)
         return Cell(reading.value, reading.why, reading.estimated, reading.partial)
 
     def evidence(self, column: Column[Any], row: Row) -> CellEvidence:
         """See `tables.Table.evidence`."""
-        del row
-        return CellEvidence((f"= {column.formula}",) if column.formula else ())
+        if not isinstance(column, Metric):
+            return CellEvidence()
+        return evidence_of(self.board, self.units, row, column, self.reading(row, column),
+                           ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[Row]:
         """See `tables.Table.own_rows`: the units, of which the sums are made."""
         del column
         return [row for row in self.rows if not row.is_sum]
-
-    def formula(self, column: Column[Any]) -> str:
-        """See `tables.Table.formula`."""
-        return column.formula
 
     def reasons(self) -> tuple[str, ...]:
         """Why values are unknown, a sentence each."""
@@ -95,6 +94,37 @@ class PanelTable:
         return tuple(dict.fromkeys(cell.why.sentence() for cell in cells if cell.why is not None))
 
 
+@dataclass(frozen=True)  # compared by what it holds, so that the column of a frame is that of the one before
+class _Filters:
+    """What a row of a kind leaves out."""
+
+    board: Board
+    units: UncoreUnits
+
+    def __call__(self, row: Row) -> str:
+        return self.board.filters_said(self.units, row)
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """The root ports of a unit in words."""
+
+    ports: PortMap
+
+    def __call__(self, row: Row) -> str:
+        return "" if row.is_sum else self.ports.note(row.units[0])
+
+
+def uncore_table(board: Board, units: UncoreUnits, frame: Frame | None, ports: PortMap | None = None) -> UncoreTable:
+    """The table of a kind: `UncoreTable` says what of."""
+    columns: tuple[Column[Any], ...] = (PLACE, *board.shown(units))
+    if any(board.settings(unit.pmu.name) for unit in units.units):
+        columns += (Column("filters", "", -1, (), _Filters(board, units), width=0, help="what a row leaves out"),)
+    if ports is not None and any("_rc_" in unit.pmu.name for unit in units.units):
+        columns += (Column("root ports", "", -1, (), _Ports(ports), width=0, help="that it counts"),)
+    return UncoreTable(units.kind.id, "unit", columns, units.rows, board=board, units=units, frame=frame, ports=ports)
+
+
 def no_units() -> RowTable[Row]:
     """The table of a machine that has no uncore PMU."""
-    return RowTable("uncore", "unit", (_PLACE,), ())
+    return RowTable("uncore", "unit", (PLACE,), ())

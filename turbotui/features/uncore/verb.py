@@ -14,7 +14,7 @@ from turbotui.events.uncore.filters import check
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.board import Board
 from turbotui.features.uncore.panels import UncoreUnits, typed_metric
-from turbotui.features.uncore.tables import PanelTable, no_units
+from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.sampling.sampled import frames_of
@@ -73,7 +73,7 @@ def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None
                 continue
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts)
-            tables = [PanelTable(board, panel, frame) for panel in board.panels]
+            tables = [uncore_table(board, panel, frame) for panel in board.panels]
             if writer is None:
                 print_lines(_text(envelope, tables))
             else:
@@ -85,12 +85,12 @@ def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None
             writer.end()
 
 
-def _text(envelope: Envelope, tables: Sequence[PanelTable]) -> Iterator[str]:
+def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
     """Each table below its title, and above the reasons of what is unknown in it."""
     if envelope.label:
         yield f"# {envelope.label}"
     for table in tables:
-        yield f"{table.panel.kind.described} ({len(table.panel.units)} x {table.name})"
+        yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name})"
         yield from text_lines(envelope, table, indent="  ")
         yield from (f"  - {reason}" for reason in table.reasons())
         yield ""

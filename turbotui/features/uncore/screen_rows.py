@@ -1,0 +1,123 @@
+"""How an uncore table stands on the screen: its units below their sums, its titles above their units of measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from turbotui.features.uncore.panels import Row
+from turbotui.features.uncore.tables import PLACE, UncoreTable
+from turbotui.quantities.columns import Column
+from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.content import Line, ordered
+from turbotui.widgets.geometry import RULE, Geometry
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
+from turbotui.widgets.row_list import RowList, passes
+from turbotui.widgets.slots import row_slots
+
+FILTERED: Final = " [f]"
+"""After the label of a row that does not count everything: there may be no room for the column that says more."""
+_NARROWEST: Final = 8
+"""Characters of a text that is cut."""
+
+
+def content_of(table: UncoreTable) -> RowContent[Row]:
+    """A table for the screen: places and texts are as wide as they have to be, so that nothing moves."""
+
+    def said(row: Row) -> str:
+        name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
+        return " · ".join(filter(None, (name, row.label, table.board.filters_said(table.units, row))))
+
+    def words(row: Row) -> str:
+        texts = (str(column.compute(row)) for column in table.columns if column.decimals < 0)
+        return " ".join((table.units.kind.title, *texts, "" if row.is_sum else row.units[0].pmu.name))
+
+    def widened(column: Column[Any]) -> Column[Any]:
+        if column.decimals >= 0:
+            return column
+        more = len(FILTERED) + 2 if column.id == PLACE.id else 0
+        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0) + more)
+
+    columns = tuple(widened(column) for column in table.columns)
+    seq = 0 if table.frame is None else table.frame.seq
+    return RowContent(replace(table, columns=columns), Naming(lambda row: row.key, words, said), seq)
+
+
+class UnitRows(RowList[RowContent[Row], Column[Any], Hashable]):
+    """Sums in their order, each followed by its units in theirs."""
+
+    def arranged(self, content: RowContent[Row], view: RowView[Row]) -> Sequence[Line[Hashable]]:
+        """See `RowList.arranged`: a sum stays as long as one of its units passes the filter."""
+        outer: list[Hashable] = []
+        parts: dict[Hashable, list[Hashable]] = {}
+        for key in content.rows:
+            row = content.get(key)
+            if row is None or (not row.is_sum and view.filter.text and not passes(content, view, key)):
+                continue
+            if row.parent is not None:
+                parts.setdefault(row.parent, []).append(key)
+            else:
+                outer.append(key)
+
+        def in_order(rows: Sequence[Hashable]) -> Sequence[Hashable]:
+            return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark)
+
+        lines: list[Line[Hashable]] = []
+        for key in in_order(outer):
+            row = content.get(key)
+            if row is None or not row.is_sum:
+                lines.append(Line(key))
+            elif key in parts:
+                lines.append(Line(key, 0, key not in view.folded))
+                if key not in view.folded:
+                    lines += [Line(part, parent=key) for part in in_order(parts[key])]
+        return lines
+
+
+class UnitPainter(RowPainter[Row]):
+    """Paints sums in bright, and units of measurement in a second line of titles."""
+
+    def headers(self, geometry: Geometry) -> list[list[TextSegment]]:
+        """See `Painter.headers`."""
+        second = ["".join(slot.column.heading[1:]).rjust(slot.width) for slot in geometry.slots]
+        if not any(map(str.strip, second)):
+            return super().headers(geometry)
+        below = [(f" {text}", StyleRole.DIM) for text in second]
+        return [self.header(geometry), [(" " * self.label_width, StyleRole.TITLE), (RULE, StyleRole.RULE), *below]]
+
+    def ids(self, content: RowContent[Row], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        row, whole = content.get(line.row), content.whole
+        if row is None or not self.fixed or not isinstance(whole, UncoreTable):
+            return super().ids(content, line)
+        mark = " " if line.open is None else OPEN if line.open else FOLDED
+        label = row.label + (FILTERED if whole.board.filters_said(whole.units, row) else "")
+        tag = "•" if line.row in self.view.tags else " "
+        return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (f" {label}".ljust(self.label_width - 2),
+                                                                 StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]
+
+    def segment(self, content: RowContent[Row], row: Hashable, slot: Slot) -> TextSegment:
+        """See `RowPainter.segment`."""
+        text, role = super().segment(content, row, slot)
+        found = content.get(row)
+        if role is StyleRole.PLAIN and slot.column.decimals < 0:
+            role = StyleRole.DIM
+        elif role is StyleRole.PLAIN and found is not None and found.is_sum:
+            role = StyleRole.SUMMARY
+        return text, role
+
+
+def unit_painter(view: RowView[Row], width: int) -> UnitPainter:
+    """A painter; texts behind the numbers are cut to the room that these leave."""
+    fixed, moving = row_slots(view, width, stacked=True)
+    taken = (*fixed, *(slot for slot in moving if slot.column.decimals >= 0))
+    room = width - sum(slot.outer for slot in taken) - len(RULE) - 2
+    slots: list[Slot] = []
+    for slot in moving:
+        if slot.column.decimals < 0:
+            slot = replace(slot, width=min(slot.width, max(room, _NARROWEST, len(slot.title))))  # noqa: PLW2901
+            room -= slot.outer
+        slots.append(slot)
+    return UnitPainter(view, fixed, tuple(slots), width)

@@ -1,0 +1,46 @@
+"""What a table widget tells its screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+
+from turbotui.quantities.columns import Column
+
+if TYPE_CHECKING:
+    from turbotui.widgets.table_widget import TableWidget
+
+_WIDGET = "table_widget"
+"""Of the handlers' names: on_table_widget_moved."""
+
+
+@dataclass
+class Moved(Message, namespace=_WIDGET):
+    """The cursor is on another cell, or the cell has another value."""
+
+    table: TableWidget[Any, Any, Any]
+
+
+@dataclass
+class TitleClicked(Message, namespace=_WIDGET):
+    """A column's title was clicked."""
+
+    table: TableWidget[Any, Any, Any]
+    column: Column[Any]
+
+
+@dataclass
+class FoldClicked(Message, namespace=_WIDGET):
+    """The mark of a group was clicked."""
+
+    table: TableWidget[Any, Any, Any]
+    row: Any
+
+
+@dataclass
+class CellOpened(Message, namespace=_WIDGET):
+    """A cell was clicked twice."""
+
+    table: TableWidget[Any, Any, Any]
