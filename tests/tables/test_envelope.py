@@ -29,7 +29,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "events": ("events", "list", "cycles", *MACHINE),
     "sets": ("events", "sets", *MACHINE),
     "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
-    "gathered": ("gather", "--list", *MACHINE),
+    "gathered": ("gather", "--list", "--seconds", "1", *MACHINE),
     "nvidia_scf_pmu": ("uncore", "-i", "0.05", "-n", "1", "--machine", "grace-2s"),
 }
 """The first table of each verb, and a command line that writes it."""

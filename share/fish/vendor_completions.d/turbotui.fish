@@ -199,6 +199,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat doctor info unc
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -l list -d 'only show what would go into the file'
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -s y -l yes -d 'write without asking'
+complete -c turbotui -n '__fish_seen_subcommand_from gather' -l seconds -r -d 'of journal, one reading a second (default 10)'
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -l machine -r -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'
 complete -c turbotui -n '__fish_seen_subcommand_from gather' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'

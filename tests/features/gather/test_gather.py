@@ -15,15 +15,20 @@ import pytest
 
 from turbotui.cli import main
 from turbotui.features.doctor.model import Diagnosis, diagnose
-from turbotui.features.gather.engine import Parcel, gather, read_everything
+from turbotui.features.gather.engine import Parcel, gather
 from turbotui.features.gather.scrubbing import Scrubber
 from turbotui.features.gather.secrets import KERNELS, Secret, find_secrets
 from turbotui.features.info.model import configuration
 from turbotui.machine.gathered.documents import parse_gathered
 from turbotui.machine.gathered.host import GatheredHost
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.scope import Scope
+from turbotui.recording import read
+from turbotui.recording.capability_facts import capability_facts
+from turbotui.recording.journal import Journal
+from turbotui.recording.machine_facts import header_facts
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.session import Session
 from turbotui.simulated import RealClock, simulated_host
@@ -81,7 +86,7 @@ def test_a_gathered_machine_can_be_gathered_again() -> None:
 
 def test_the_real_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = str(tmp_path / "here.tar.gz")
-    assert main(["gather", path, "--yes"]) == 0
+    assert main(["gather", path, "--yes", "--seconds", "1"]) == 0
     capsys.readouterr()
     for verb in (("doctor",), ("info",), ("columns",), ("stat", "-n", "1", "-i", "0.1")):
         assert main([*verb, "--machine", path, "--format", "json"]) == 0
@@ -202,6 +207,36 @@ def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -
     diagnosed(host)
 
 
+def recorded(parcel: Parcel, folder: Path) -> Journal:
+    (folder / "recording").write_bytes(parse_gathered(parcel.packed)[1]["recording"])
+    return read(str(folder / "recording"))
+
+
+def test_no_text_in_the_journal_tells_either(hostile: Path, tmp_path: Path) -> None:
+    with recorded(gather(LinuxHost(str(hostile)), {}, 0.1, 2), tmp_path) as journal:
+        frames = list(journal.frames())
+        said = json.dumps([header_facts(journal.header), capability_facts(journal.capabilities),
+                           [list(raws) for frame in frames for raws in frame.newer.values.values()],
+                           [list(frame.newer.failures.values()) for frame in frames]])
+    assert len(frames) == 3
+    assert "scrubbed" in said
+    for what, secret in HOSTILE.items():
+        assert secret.lower() not in said.lower(), what
+    assert journal.header.boot_id == ""
+
+
+def test_the_journal_has_the_numbers_of_the_machine(tmp_path: Path) -> None:
+    host = simulated_host("laptop-old", RealClock(), 1)
+    with recorded(gather(host, {}, 0.1, 3), tmp_path) as journal:
+        frames = list(journal.frames())
+        assert journal.missing == ()
+        assert (journal.header.name, journal.header.was) == ("gathered", HostKind.SIMULATED)
+        assert len(frames) == 4
+        busy = journal.catalog.by_id["Busy%"]
+        values = frames[-1].cells(busy, frames[-1].rows(Scope.CPU))
+        assert sum(isinstance(value, float) and 0 <= value <= 100 for value in values) == 8
+
+
 def test_serial_numbers_in_registers_stay_out() -> None:
     host = simulated_host("laptop", RealClock(), 1)
     parcel = gather(host, {}, 0.1)
@@ -253,7 +288,7 @@ def test_the_person_who_runs_it_is_no_part_of_it() -> None:
 def test_the_list_is_shown_and_nothing_written(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["gather", "--list", "--machine", "laptop"]) == 0
+    assert main(["gather", "--list", "--seconds", "1", "--machine", "laptop"]) == 0
     shown = capsys.readouterr().out
     assert "/sys/devices/system/cpu/cpu*/topology/core_id" in shown
     assert "perf_event_open" in shown
@@ -294,7 +329,7 @@ def test_a_person_is_asked(typed: str, status: int, tmp_path: Path, monkeypatch:
                            capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", Typed(typed))
     path = tmp_path / "it.tar.gz"
-    assert main(["gather", str(path), "--machine", "laptop"]) == status
+    assert main(["gather", str(path), "--seconds", "1", "--machine", "laptop-old"]) == status
     assert path.exists() == (status == 0)
     assert f"Write this to {path}? [y/N]" in capsys.readouterr().out
 
@@ -316,4 +351,4 @@ def test_a_refusal_while_reading_is_no_end(tmp_path: Path) -> None:
     with pytest.raises(HostError) as caught:
         again.read_text("/sys/devices/system/cpu/cpuidle/current_driver")
     assert caught.value.errno == errno.EACCES
-    read_everything(again, 0.1)
+    gather(again, {}, 0.1)

@@ -1,4 +1,4 @@
-"""Reads a machine as the verbs and screens do, notes it, scrubs it, and packs it."""
+"""Reads a machine as the verbs and screens do, notes and records it, scrubs it, and packs it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from turbotui.events.uncore.discovery import find_units
 from turbotui.events.uncore.root_ports import read_root_ports
 from turbotui.features.doctor.model import Diagnosis, diagnose
 from turbotui.features.doctor.tables import signal_table, source_table
+from turbotui.features.gather.journal import ScrubbedJournal
 from turbotui.features.gather.scrubbing import Scrubbed, Scrubber, scrub
 from turbotui.features.gather.secrets import find_secrets, spared
 from turbotui.features.info.model import configuration
@@ -34,8 +35,12 @@ from turbotui.tables.formats import Writer
 
 _ALSO_SHOWN: Final = ("/proc/sys/kernel/osrelease", "/proc/cmdline")
 """Files that screens show and nothing below reads in any case."""
+NAME: Final = "gathered"
+"""What the machine is called in its file."""
 DOCTOR: Final = "doctor.json"
 """The doctor's report in the archive."""
+JOURNAL: Final = "recording"
+"""The seconds of journal in the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,43 +60,45 @@ class Parcel:
     notes: tuple[str, ...]
 
 
-def gather(host: Host, environment: Mapping[str, str], interval: float) -> Parcel:
+def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> Parcel:
     """Read a machine, and pack what was read without what tells which machine it was.
 
     Args:
         host: the machine.
         environment: of this process.
-        interval: seconds for which counters are watched.
+        interval: seconds between two readings of the counters.
+        intervals: how many of them are recorded.
 
     Raises:
         MachineError: the machine cannot be read.
         InternalError: a secret is left in what would be written.
     """
     noting = NotingHost(host)
-    diagnosis = read_everything(noting, interval)
-    now = timestamp(host.wall_ns())
     scrubber = Scrubber(find_secrets(host, environment))
+    diagnosis, journal = read_everything(noting, scrubber, interval, intervals)
+    now = timestamp(host.wall_ns())
     scrubbed = scrub(noting.gathered(now), scrubber)
     report = scrubber.text(_report(diagnosis, host))[0].encode()
-    documents = {**documents_of(scrubbed.machine), DOCTOR: report}
+    documents = {**documents_of(scrubbed.machine), DOCTOR: report, JOURNAL: journal.close()}
     packed, long = pack(documents)
     if long:  # their names stand in about.json, which is in the archive
         left_out = dict.fromkeys(long, "its path is too long for tar")
         kept = {path: data for path, data in scrubbed.machine.files.items() if f"root{path}" not in left_out}
         machine = replace(scrubbed.machine, files=kept, left_out={**scrubbed.machine.left_out, **left_out})
         scrubbed = Scrubbed(machine, scrubbed.changed)
-        documents = {**documents_of(machine), DOCTOR: report}
+        documents = {**documents_of(machine), **{name: documents[name] for name in (DOCTOR, JOURNAL)}}
         packed, _ = pack(documents)
     for name, data in documents.items():
-        if scrubber.holds_secrets(name, data):
+        if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is packed
             raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
     words = spared(host)
     notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
     return Parcel(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
 
 
-def read_everything(host: Host, interval: float) -> Diagnosis:
-    """Read what doctor, info, stat and the screens read, and watch every counter over one interval.
+def read_everything(host: Host, scrubber: Scrubber, interval: float,
+                    intervals: int) -> tuple[Diagnosis, ScrubbedJournal]:
+    """Read what doctor, info, stat and the screens read, and record every counter for some intervals.
 
     Raises:
         MachineError: the machine cannot be read.
@@ -116,9 +123,10 @@ def read_everything(host: Host, interval: float) -> Diagnosis:
         except HostError:
             continue  # noted by the host, with its errno
     session.want(session.catalog.by_id)
-    for _ in frames_of(session, 1):
-        pass
-    return diagnosis
+    journal = ScrubbedJournal(machine, NAME, scrubber)
+    for frame in frames_of(session, intervals):
+        journal.take(frame)
+    return diagnosis, journal
 
 
 def _report(diagnosis: Diagnosis, host: Host) -> str:
@@ -126,7 +134,7 @@ def _report(diagnosis: Diagnosis, host: Host) -> str:
     lines: list[str] = []
     facts = {name: value for name, value in diagnosis.facts if name != "machine"}
     writer = Writer("json", lines.extend)
-    writer.write(Envelope("gathered", host.kind, host.wall_ns(), facts=facts, notes=diagnosis.notes),
+    writer.write(Envelope(NAME, host.kind, host.wall_ns(), facts=facts, notes=diagnosis.notes),
                  (source_table(diagnosis), signal_table(diagnosis)))
     writer.end()
     return "".join(f"{line}\n" for line in lines)

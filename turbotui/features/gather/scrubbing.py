@@ -57,7 +57,7 @@ _SECRET_REGISTERS: Final = frozenset({0x4F, 0xC00102F1})
 """The processor's serial number: MSR_PPIN (Intel SDM vol. 4), AMD_PPIN (kernel arch/x86/include/asm/msr-index.h)."""
 _SHORTEST_IN_BINARY: Final = 4
 _VOCABULARY = re.compile(r"/proc/config\.gz$|/boot/config-|/lib/modules/[^/]+/(?:config|modules\.\w+)$")
-_ANYBODY: Final = 1000
+ANYBODY: Final = 1000
 """The uid of whoever is not root."""
 _SECRET_LEAF: Final = 3  # CPUID: the processor serial number of a Pentium III
 
@@ -105,7 +105,7 @@ class Scrubber:
         return text, total
 
     def name(self, path: str) -> str:
-        """A path without secrets; paths are visible text."""
+        """A visible text, such as a path, without secrets."""
         return decoded(self.text(original(path))[0].encode("utf-8", "surrogateescape"))
 
     def holds_secrets(self, name: str, data: bytes) -> bool:
@@ -160,7 +160,7 @@ def scrub(machine: Gathered, scrubber: Scrubber) -> Scrubbed:
             files[name] = taken
     scrubbed = replace(
         machine,
-        rights=replace(machine.rights, uid=_ANYBODY if machine.rights.uid else 0),
+        rights=replace(machine.rights, uid=ANYBODY if machine.rights.uid else 0),
         files=files,
         folders={scrubber.name(path): tuple(sorted({scrubber.name(name) for name in names}))
                  for path, names in machine.folders.items()},

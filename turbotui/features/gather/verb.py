@@ -16,7 +16,8 @@ from turbotui.features.gather.tables import part_table
 from turbotui.machine.own_files import create_bytes
 from turbotui.tables.envelope import envelope_now
 
-_SECONDS = 1.0
+_SECONDS = 10
+_MOST_SECONDS = 600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE.tar.gz", help="a new file; --machine FILE.tar.gz runs on it")
     parser.add_argument("--list", action="store_true", help="only show what would go into the file")
     parser.add_argument("-y", "--yes", action="store_true", help="write without asking")
+    parser.add_argument("--seconds", metavar="N", default=str(_SECONDS),
+                        help=f"of journal, one reading a second (default {_SECONDS})")
     add_machine_arguments(parser)
     add_format_arguments(parser)
 
@@ -36,10 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
         TurbotuiError: it cannot be written.
     """
     path: str | None = arguments.file
+    seconds = _parse_seconds(arguments.seconds)
     if not arguments.list:
         path = _checked(path, asks=not arguments.yes)
     host = open_host(arguments)
-    parcel = gather(host, os.environ, _SECONDS)
+    if sys.stderr.isatty():
+        print(f"reading the machine for {seconds} s ...", file=sys.stderr)
+    parcel = gather(host, os.environ, intervals=seconds)
     table = part_table(parcel)
     envelope = envelope_now(host, notes=parcel.notes)
 
@@ -75,6 +81,12 @@ def _checked(path: str | None, *, asks: bool) -> str:
     if asks and not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask on: --list shows what would be written, --yes writes it")
     return path
+
+
+def _parse_seconds(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 5 and 0 < int(text) <= _MOST_SECONDS):
+        raise UsageError(f"--seconds {text} is no whole number from 1 to {_MOST_SECONDS}")
+    return int(text)
 
 
 def _summary(parcel: Parcel) -> Iterator[str]:
