@@ -93,9 +93,8 @@ class Lingering:
                 gone |= self._until.keys()
                 closed = [owner for owner, beside in self._beside.items() if beside.until is not None]
             elif self._crowded(frame):
-                gone |= {
-                    name for name, (column, _until) in self._until.items() if _takes_turns(column, frame.capabilities)
-                }
+                gone |= {name for name, (column, _until) in self._until.items()
+                         if _can_be_multiplexed(column, frame.capabilities)}
         if gone:
             self._until = {name: found for name, found in self._until.items() if name not in gone}
             self._ask()
@@ -105,10 +104,10 @@ class Lingering:
 
     def _crowded(self, frame: Frame) -> bool:
         """Whether a counter that is shown now had to share its place while others linger that might have taken it."""
-        if not any(_takes_turns(column, frame.capabilities) for column, _until in self._until.values()):
+        if not any(_can_be_multiplexed(column, frame.capabilities) for column, _until in self._until.values()):
             return False
         return any(frame.estimated(column, SYSTEM_ROW) for column in self._now.values()
-                   if _takes_turns(column, frame.capabilities))
+                   if _can_be_multiplexed(column, frame.capabilities))
 
     def _ask(self) -> None:
         free = (column.id for column in free_columns(self._session.catalog, self._session.capabilities))
@@ -123,8 +122,8 @@ class Lingering:
         self._session.read_also(tuple(found.values()), signals)
 
 
-def _takes_turns(column: CounterColumn, capabilities: Capabilities) -> bool:
-    """Whether a counter of the column may have to share its place with others."""
+def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bool:
+    """Whether the kernel may multiplex a counter of the column with others."""
     signals = (capabilities.signals.get(name) for name in (*column.needs, *column.wants))
     return any(signal is not None and bool(signal.running) for signal in signals)
 

@@ -82,7 +82,7 @@ class GroupReading(NamedTuple):
 
     Attributes:
         enabled: ns for which the group was enabled.
-        running: ns for which it was on the hardware; less than `enabled` means that it took turns.
+        running: ns for which it was on the hardware; less than `enabled` means that it was multiplexed.
         values: counts since the group was opened.
         lost: records of each event that found no room, () where the kernel does not tell (before 6.0).
     """

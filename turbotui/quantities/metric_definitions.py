@@ -131,7 +131,7 @@ class MetricDefinition:
 def without_half(definition: MetricDefinition) -> MetricDefinition:
     """The definition without the events that only half precision, matrices and shares of precisions need.
 
-    Where sets of events take turns over every thread, each further set makes more threads too short-lived to be known.
+    Where sets of events are multiplexed over every thread, more threads are too short-lived to be known with each set.
     """
     half = {term.event for term in definition.flops if term.precision is Precision.HALF}
     dropped = half | {term.event for term in definition.shares}

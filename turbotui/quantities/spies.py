@@ -251,5 +251,5 @@ def _sets(value: object) -> tuple[tuple[str, ...], ...]:
     if not isinstance(value, list) or not value:
         raise WrongKindError('a list of lists of events, such as [["cycles"], ["branches"]]')
     if len(value) > _MOST_SETS:
-        raise WrongKindError(f"at most {_MOST_SETS} sets, which is what can take turns, instead of {len(value)} sets")
+        raise WrongKindError(f"at most {_MOST_SETS} sets, as many as can be multiplexed, instead of {len(value)} sets")
     return each(_events)(value)

@@ -46,13 +46,13 @@ class CpuTableLayout:
     wraps: tuple[SignalId, ...]
     work: Lanework
     _columns: Mapping[SignalId, int] = field(init=False)
-    _turns: Mapping[SignalId, int] = field(init=False)
+    _wrapped: Mapping[SignalId, int] = field(init=False)
 
     def __post_init__(self) -> None:
         """Number the columns once."""
         first = self.clocks + len(self.signals)
         object.__setattr__(self, "_columns", {name: self.clocks + at for at, name in enumerate(self.signals)})
-        object.__setattr__(self, "_turns", {name: first + at for at, name in enumerate(self.wraps)})
+        object.__setattr__(self, "_wrapped", {name: first + at for at, name in enumerate(self.wraps)})
 
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Whether a snapshot is of this layout."""
@@ -88,7 +88,7 @@ class CpuTableLayout:
         said = Said(tick.extras, "a tick")
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
-            values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._turns),
+            values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
             late=frozenset(_numbers(said, "late")), failed=frozenset(_numbers(said, "failed")),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
             fresh=self._positions(said, "fresh"), unsure=self._positions(said, "unsure"),

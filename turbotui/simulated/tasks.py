@@ -57,7 +57,7 @@ class _Place:
 
 
 class SimulatedTasks:
-    """Samples of simulated threads, as mode C gives them: counts of the CPU at the end of each thread's turn on it.
+    """Samples of simulated threads, as mode C gives them: counts of a CPU at the end of each thread's time slice on it.
 
     A `SampleReader`. Between two polls every thread of a CPU has one time slice, one after the other.
 
@@ -193,7 +193,7 @@ class SimulatedTasks:
             raise
 
     def _sample(self, now: float, now_ns: int) -> list[Taken]:
-        turns: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
+        slices: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
         run = self.choice.names.index("run")
         for one in self._places:
             basis = self._model.cpu[one.cpu]
@@ -202,21 +202,21 @@ class SimulatedTasks:
             values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
             more = tuple(new - old for new, old in zip(values, one.before, strict=True))
             one.before = values
-            turns.setdefault(one.cpu, []).append((one, more))
+            slices.setdefault(one.cpu, []).append((one, more))
         self._last_ns = now_ns
-        found = [Taken(cpu, tuple(self._turns(cpu, mine, now_ns))) for cpu, mine in turns.items()]
+        found = [Taken(cpu, tuple(self._samples(cpu, mine, now_ns))) for cpu, mine in slices.items()]
         self._threads.move(now)
         return found
 
     def _tid(self, one: _Place) -> int:
         return process_of(one.kind) + self._threads.owner(one.kind, one.cpu)
 
-    def _turns(self, cpu: int, turns: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
-        """One sample a turn, the last one now."""
+    def _samples(self, cpu: int, slices: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
+        """One sample at the end of each time slice, the last one now."""
         run = self.choice.names.index("run")
-        left = sum(more[run] for _, more in turns)
+        left = sum(more[run] for _, more in slices)
         total = self._totals.get(cpu, (0,) * len(self.choice.names))
-        for one, more in turns:
+        for one, more in slices:
             total = tuple(old + new for old, new in zip(total, more, strict=True))
             left -= more[run]
             yield Sample(0, process_of(one.kind), self._tid(one), now_ns - left, cpu, self._reading(total))

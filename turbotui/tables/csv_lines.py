@@ -2,7 +2,7 @@
 
 The columns before the measured ones never change: time in UTC, seconds of the interval, machine, kind (REAL, SIMULATED,
 RECORDED), kind of the row, and the words that name a row of this table. Empty is unknown. Where columns are estimated
-as a rule (sets of events that take turns) a last column, "estimated", names those that are, by semicolons.
+as a rule (multiplexed sets of events) a last column, "estimated", names those that are, by semicolons.
 """
 
 from __future__ import annotations

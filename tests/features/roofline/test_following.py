@@ -114,7 +114,7 @@ for _ in range(400):
 
 
 @pytest.mark.real
-def test_sets_that_take_turns_are_joined_by_what_every_set_counts() -> None:
+def test_multiplexed_sets_are_joined_by_what_every_set_counts() -> None:
     machine = read_machine(LinuxHost())
     core_type = _stand_in("software", Pmu("software", SOFTWARE), counters=1)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt

@@ -54,7 +54,7 @@ async def test_a_point_is_read_out_with_its_roof() -> None:
         assert "theory at the highest clock, 4.00 GHz; not measured" in " ".join(side.split())
         assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in " ".join(side.split())
         assert "GF/s/W" in side
-        assert "counters took turns" in side
+        assert "counters were multiplexed" in side
 
 
 async def test_the_memorys_traffic_is_read_while_the_screen_is_looked_at_and_a_while_after() -> None:

@@ -91,7 +91,7 @@ def test_operations_are_divided_by_the_time_in_which_the_thread_ran() -> None:
         if row.run_seconds > 0:
             point = by_key[row.key]
             assert point.gflops * row.run_seconds * 1e9 == pytest.approx(flops)
-            assert point.estimated == (report.turns > 1)
+            assert point.estimated == (report.set_count > 1)
             assert point.length == row.run_seconds
     whole = total_of(tuple(by_key.values()))
     assert whole is not None
@@ -297,7 +297,7 @@ async def test_threads_that_missed_a_time_slice_are_not_called_idle() -> None:
 
 
 @pytest.mark.parametrize(("size", "name"), [((80, 24), "below"), ((120, 36), "side"), ((200, 60), "side")])
-async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(size: tuple[int, int],
+async def test_that_sets_are_multiplexed_and_points_lie_outside_is_seen_at_any_size(size: tuple[int, int],
                                                                              name: str) -> None:
     _truth, report = threads("turin-2s+calculix")
     async with roofline(ReplayedSession("turin-2s+calculix", 6), size=size) as (app, pilot, screen):
@@ -310,7 +310,8 @@ async def test_that_sets_take_turns_and_points_lie_outside_is_seen_at_any_size(s
         assert len(lines) <= panel.size.height
         assert all(len(line) <= panel.size.width for line in lines)
         seen = " ".join(panel.text.split())
-        assert f"~ {report.turns} sets multiplexed" in seen or f"{report.turns} multiplexed sets of events" in seen
+        sets = report.set_count
+        assert f"~ {sets} sets multiplexed" in seen or f"{sets} multiplexed sets of events" in seen
         assert f"{screen.roof_plot.outside} outside the axes: 0" in seen
         assert "theory at the highest clock" in seen
 
@@ -344,7 +345,7 @@ async def test_a_threads_point_is_explained_by_its_counts() -> None:
         assert f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s" in text
         assert f"FLOPs: ~{point.gflops * point.length * 1e9:,.0f}" in text
         assert "by: mean width of the floating-point instructions" in text
-        assert f"{report.turns} sets take turns" in text
+        assert f"{report.set_count} multiplexed sets are joined" in text
         shown = next(one for one in screen.view.points if one.identity == row.key)
         assert verdict_text(shown, screen.view.roofs(shown.row)) in text
         assert shown.working is not None

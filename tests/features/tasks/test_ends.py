@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ringbytes import FORMAT, comm, ended, fork, last_counts, sample, switch
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.watching import late_marks
+from turbotui.features.tasks.watched_application import late_marks
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.perf_records import GroupReading, Reopened, Sample, parse_record
 from turbotui.machine.tasks.draining import Taken

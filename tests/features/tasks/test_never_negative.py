@@ -9,7 +9,7 @@ from ringbytes import FORMAT, ended, fork, last_counts, lost, sample
 from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watching import late_marks, moved_marks
+from turbotui.features.tasks.watched_application import late_marks, moved_marks
 from turbotui.machine.perf_records import NOBODY, GroupReading, Reopened, parse_record
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import Mode, TaskSampling, When

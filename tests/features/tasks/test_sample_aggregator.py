@@ -7,7 +7,7 @@ from ringbytes import FORMAT, comm, ended, fork, lost, sample
 from turbotui.features.tasks.application_totals import ApplicationTotals
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, task_rows
-from turbotui.features.tasks.watching import moved_marks
+from turbotui.features.tasks.watched_application import moved_marks
 from turbotui.machine.perf_records import GroupReading, parse_record
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.memory import pages_for

@@ -13,7 +13,8 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.energy import share_out
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.watching import Watched, Watching
+from turbotui.features.tasks.watched_application import Watched
+from turbotui.features.tasks.watching import Watching
 from turbotui.sampling.energy import Energy
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
@@ -167,7 +168,7 @@ def test_what_is_asked_for_by_name_comes_before_what_a_word_stands_for() -> None
             _host, _found, one):
         assert one.aggregate.names[2:4] == ("branches", "cache-misses")
         assert {"branches", "cache-misses"} <= set(one.aggregators[0].names)
-        assert one.aggregate.turns > 1, "what does not fit beside them takes turns"
+        assert one.aggregate.set_count > 1, "what does not fit beside them is multiplexed"
         assert one.numerics.why is None
 
 

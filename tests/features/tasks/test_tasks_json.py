@@ -1,4 +1,4 @@
-"""What the JSON of `turbotui tasks` says of an interval, of the whole run, and of sets that take turns."""
+"""What the JSON of `turbotui tasks` says of an interval, of the whole run, and of multiplexed sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from turbotui.features.tasks.application_totals import Totals
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.text import SoFar, TaskInterval
-from turbotui.features.tasks.watching import Watched, Watching
+from turbotui.features.tasks.watched_application import Watched
+from turbotui.features.tasks.watching import Watching
 from turbotui.sampling.energy import Energy
 
 EVERYTHING = Application("all", everything=True)
@@ -66,7 +67,7 @@ def test_on_whole_cpus_that_rest_the_sum_is_of_the_rows_and_the_idle_task_stands
         assert sum(part[name] for part in parts) == pytest.approx(last["final_read"][name]), name
 
 
-def test_sums_of_sets_that_take_turns_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
+def test_sums_of_multiplexed_sets_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
     with watching("turin-2s", FLOPS) as (host, found, one):
         before = [host.model.truth(cpu) for cpu in found._cpus]
         passes(host, found, 200, 0.05)

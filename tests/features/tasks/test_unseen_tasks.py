@@ -10,7 +10,7 @@ from test_simulated_tasks import passes, watching
 from watchedtasks import written
 
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.columns import NO_TURN, TASK_COLUMNS, TaskInputs
+from turbotui.features.tasks.columns import NOT_SCHEDULED, TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen_text import task_evidence
@@ -54,12 +54,13 @@ def test_a_row_that_was_not_seen_by_a_set_has_a_mark_where_its_number_would_be_a
     assert cells(lines, 2)["GB/s"] == "-"
     assert cells(lines, 2)["GFLOP/s"].endswith("~")
     assert cells(lines, 3) == {"GFLOP/s": "-", "GB/s": "-"}
-    assert sum(NO_TURN in line for line in lines) == 1
+    assert sum(NOT_SCHEDULED in line for line in lines) == 1
 
 
 def test_where_every_row_was_seen_nothing_is_said_of_it() -> None:
     table, report = both()
-    assert not any(NO_TURN in note for note in notes(replace(table, report=replace(report, rows=report.rows[:1]))))
+    table = replace(table, report=replace(report, rows=report.rows[:1]))
+    assert not any(NOT_SCHEDULED in note for note in notes(table))
 
 
 def test_json_has_null_and_a_reason() -> None:
@@ -67,25 +68,25 @@ def test_json_has_null_and_a_reason() -> None:
     first, second, third = written(shown.envelope, shown.tables)["tasks"]
     assert "why" not in first, first["why"]
     assert {"loads", "Bytes", "GB/s"} == second["why"].keys()
-    assert all(NO_TURN in reason for reason in second["why"].values())
+    assert all(NOT_SCHEDULED in reason for reason in second["why"].values())
     assert second["FLOP"] > 0
     assert "FLOP" in second["estimated"]
     assert "Bytes" not in second["estimated"]
     assert third["why"].keys() == {"packed double", "FLOP", "GFLOP/s", "Bytes", "GB/s"}
 
 
-def test_explain_says_why_a_cell_is_unknown_and_which_events_take_turns() -> None:
+def test_explain_says_why_a_cell_is_unknown_and_which_events_are_multiplexed() -> None:
     _, report = both()
     snapshot = TaskSnapshot(SnapshotRequest(), (replace(report, application=replace(FLOPS, name="all")),))
     told = [" ".join(evidence_lines(task_evidence(
         snapshot, None, TaskInputs(replace(row, application="all"), report.seconds, report.numerics)), 300))
         for row in report.rows]
-    assert [text.count(NO_TURN) for text in told] == [0, 1, 2]
+    assert [text.count(NOT_SCHEDULED) for text in told] == [0, 1, 2]
     for text in told:
-        always, turning = text.split("counted for all of ")[1].split("the others take turns in 4 sets")
+        always, multiplexed = text.split("counted for all of ")[1].split("the others in 4 multiplexed sets")
         assert "instructions" in always
         assert "loads" not in always
-        assert "loads" in turning
+        assert "loads" in multiplexed
         assert "together in one group" not in text
 
 

@@ -10,7 +10,7 @@ from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.result_tables import POINT_COLUMNS, judge_column
 from turbotui.features.roofline.screen_view import SIZINGS, RoofView
 from turbotui.features.roofline.verdict_text import verdict_text
-from turbotui.features.tasks.application_totals import turns_sentence
+from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.columns import TIMES
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import TaskRow
@@ -130,11 +130,11 @@ def _counts(row: TaskRow, report: Report) -> tuple[str, ...]:
 def _rest(row: TaskRow, report: Report) -> list[str]:
     """How the counts of a thread came about."""
     found = []
-    if report.turns > 1:
-        found.append(turns_sentence(report.turns))
+    if report.set_count > 1:
+        found.append(multiplexing_sentence(report.set_count))
         always = [name for name in report.names if name not in row.estimated and name not in TIMES]
         found.append(f"counted by every set: {', '.join(always)}")
-        found.append("in turns: " + ", ".join(name for name in report.names if name in row.estimated))
+        found.append("multiplexed: " + ", ".join(name for name in report.names if name in row.estimated))
     if row.incomplete:
         found.append("its counters were shared with somebody else: its counts are too low")
     if report.numerics.note:

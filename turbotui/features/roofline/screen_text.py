@@ -136,7 +136,7 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
     if point.width is not None:
         lines += _wrapped(f"bytes: {point.width.value}")
     if point.estimated:
-        lines += _wrapped("~ counters took turns")
+        lines += _wrapped("~ counters were multiplexed")
     return lines
 
 

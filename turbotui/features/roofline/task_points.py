@@ -84,9 +84,9 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
         said.append(_no_place(numerics.why))
     if low:
         said.append(Note(f"{low} threads shared their counters: their counts are too low", f"{low} counted too low"))
-    if report.turns > 1:
-        said.append(Note(f"threads: {report.turns} multiplexed sets of events, joined by instructions (~)",
-                         f"~ {report.turns} sets multiplexed"))
+    if report.set_count > 1:
+        said.append(Note(f"threads: {report.set_count} multiplexed sets of events, joined by instructions (~)",
+                         f"~ {report.set_count} sets multiplexed"))
     if few:
         said.append(Note(f"{few} thread{'s' * (few > 1)} did not run in each set's time slice",
                          f"{few} not in each time slice"))
@@ -97,7 +97,7 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
 
 def _lacks(row: TaskRow, report: Report) -> bool:
     """Whether a thread ran, but not while each set was on: a counter of the definition is unknown."""
-    return report.turns > 1 and row.run_seconds > 0 and not report.numerics.counted <= row.counts.keys()
+    return report.set_count > 1 and row.run_seconds > 0 and not report.numerics.counted <= row.counts.keys()
 
 
 def _no_place(why: Unavailable) -> Note:
@@ -113,7 +113,7 @@ def _point(
     if ran <= 0:
         return None
     if any(term.event not in row.counts for term in definition.flops):
-        return None  # a set whose turn never met this thread
+        return None  # the thread did not run in a time slice of the set
     found = counted(definition, {name: count / ran for name, count in row.counts.items()}, sizing)
     if found is None:
         return None

@@ -19,12 +19,12 @@ from turbotui.machine.tasks.sets import TaskSampling
 Marks = tuple[Mapping[int, Mark], ...]
 """What the entries of each aggregator had at one instant."""
 REFERENCE: Final = "instructions"
-"""What sets that take turns are joined by; each of them counts it."""
+"""The event that every set counts, by which multiplexed sets are joined."""
 
 
-def turns_sentence(turns: int) -> str:
-    """What has to be said of numbers of sets that take turns."""
-    return (f"~ not all events fit into one set: {turns} sets take turns and are joined by instructions, so what not "
+def multiplexing_sentence(sets: int) -> str:
+    """The note below numbers of multiplexed event sets."""
+    return (f"~ not all events fit into one set: {sets} multiplexed sets are joined by instructions, so what not "
             "all of them count is an estimate")
 
 
@@ -81,8 +81,8 @@ class ApplicationTotals:
         self.always = frozenset(self.names).intersection(*(one.names for one in aggregators))
 
     @property
-    def turns(self) -> int:
-        """How many sets take turns; 1 where none does."""
+    def set_count(self) -> int:
+        """How many event sets are multiplexed; 1 where none is."""
         return len(self._aggregators)
 
     @property
@@ -169,7 +169,7 @@ class ApplicationTotals:
             by: what a row stands for.
             since: marks of an instant before; None: from the beginning.
             application: goes into every row.
-            before: marks of a still earlier instant: for events whose set had no turn since the other one.
+            before: marks of a still earlier instant: for events whose set had no time slice since the other one.
         """
         if len(self._aggregators) == 1:
             return task_rows(self._aggregators[0], by, None if since is None else since[0], application)
@@ -192,13 +192,13 @@ class ApplicationTotals:
 
 def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: frozenset[str],
            longer: Sequence[Sequence[TaskRow]] = ()) -> list[TaskRow]:
-    """One row for each thread, process or command out of those of sets that took turns.
+    """One row for each thread, process or command out of those of multiplexed sets.
 
     Args:
         parts: rows of each set.
         names: of everything that a set counts.
         always: of what every set counts.
-        longer: the same over a longer time, for events whose set had no turn.
+        longer: the same over a longer time, for events whose set had no time slice.
     """
     found, past = _by_task(parts), _by_task(longer)
     together = [_together(rows, names, always, past.get(key, ())) for key, rows in found.items()]
@@ -214,7 +214,7 @@ def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
 
 
 def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
-    """What only some sets count, brought to all instructions, by the first span in which one of them had a turn."""
+    """A count of some sets only, brought to all instructions, by the first span in which one of them was active."""
     return next((found for rows in spans
                  if (found := _brought(name, everything, [row.counts for row in rows])) is not None), None)
 

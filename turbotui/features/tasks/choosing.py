@@ -1,4 +1,4 @@
-"""Which counters an application gets: in one set where they fit together, else in sets that take turns."""
+"""Which counters an application gets: in one set where they fit together, else in multiplexed sets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Chosen:
     """What is counted.
 
     Attributes:
-        sets: of which all but one wait for their turn.
+        sets: of which one counts at a time.
         numerics: what FLOPs and bytes are made of.
         has: counters of the definition that this machine has, or why there are none.
     """
@@ -45,7 +45,7 @@ class Chosen:
     has: tuple[TaskCounter, ...] | Unavailable = ()
 
     def first_only(self, machine: Machine) -> Chosen:
-        """Without those that would take turns with the first one."""
+        """Without those that would be multiplexed with the first one."""
         first = self.sets[0]
         return Chosen((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
 
@@ -53,8 +53,8 @@ class Chosen:
 def choose_sets(machine: Machine, application: Application, pids: Sequence[int]) -> Chosen:
     """Try on this machine what an application asks for.
 
-    Sets take turns where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are few
-    sets of those. Every thread and process has sets of its own, which would be too many.
+    Sets are multiplexed where FLOPs or bytes are asked for by a word, and over whole CPUs where nothing is: there are
+    few sets of those. Every thread and process has sets of its own, which would be too many.
 
     Args:
         machine: of the tasks.
@@ -76,7 +76,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     software = SOFTWARE_COUNTERS if application.whole_cpus and not asked else ()
     first: Sequence[TaskCounter] = HARDWARE_COUNTERS[:2]
     last = () if asked or word else HARDWARE_COUNTERS[2:]
-    if asked:  # sets that take turns are joined by instructions
+    if asked:  # multiplexed sets are joined by instructions
         named = {one.name for one in asked}
         first = [one for one in first if word and one.name == REFERENCE and REFERENCE not in named]
     wanted = (*software, *first, *definition, *last)
@@ -117,7 +117,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
 
 def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCounter],
                 target: int) -> tuple[TaskSampling, tuple[TaskCounter, ...]]:
-    """A set with what was asked for by name, and what of it did not fit beside the rest: that takes turns.
+    """A set with what was asked for by name, and what of it did not fit beside the rest, for a set of its own.
 
     Raises:
         HostError: an event cannot be had, or they do not fit together and there are no instructions to join them by.

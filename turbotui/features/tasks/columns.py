@@ -180,11 +180,11 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
-NO_TURN: Final = "did not run while the set that counts it was on"
+NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
 """Why a row lacks a number that other rows have."""
 
 
-def had_no_turn(column: TaskColumn, inputs: TaskInputs) -> bool:
+def was_not_scheduled(column: TaskColumn, inputs: TaskInputs) -> bool:
     """Whether a cell is unknown because the row did not run while what it is made of was counted."""
     unseen = inputs.row.unseen
     if not unseen or column.compute(inputs) is not None:

@@ -12,7 +12,8 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Stretch
-from turbotui.features.tasks.watching import Watched, Watching
+from turbotui.features.tasks.watched_application import Watched
+from turbotui.features.tasks.watching import Watching
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError

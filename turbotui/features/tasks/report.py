@@ -30,7 +30,7 @@ class Report:
         ended: whether nothing of it is left.
         error: why it is not watched; "" when it is.
         names: of what is counted; () when it is not watched.
-        turns: how many sets take turns; 1 where none does.
+        set_count: how many event sets are multiplexed; 1 where none is.
         early: seconds of run time that were seen in this interval and lie before it; they are in the whole run only.
         sets: counts by name over the rows, of each set while it was on.
         apart: what was counted on whole CPUs and is in no row, by what it is; see `ApplicationTotals.apart`.
@@ -49,7 +49,7 @@ class Report:
     ended: bool = False
     error: str = ""
     names: tuple[str, ...] = ()
-    turns: int = 1
+    set_count: int = 1
     early: float = 0.0
     sets: tuple[Mapping[str, int], ...] = ()
     apart: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

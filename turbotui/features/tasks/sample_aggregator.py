@@ -13,11 +13,11 @@ from operator import add, itemgetter
 from sys import intern
 from typing import Final
 
+from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.slices import Slices
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.totals_table import ALIVE, ENDED, LOST, OTHERS, TotalsTable
-from turbotui.features.tasks.turns import Turns
 from turbotui.machine.perf_records import (
     NOBODY,
     Exited,
@@ -51,9 +51,9 @@ class SampleAggregator(TotalsTable):
         timeline: where slices are drawn.
         ended: how many threads that ended keep an entry of their own.
         alive: how many that live do.
-        turns: what is shared with the aggregators of sets that take turns with this one; None where none does.
+        multiplexed: what the aggregators of event sets that are multiplexed with this one share; None for one set.
         kept: of whole CPUs the threads that have entries from their exec(2) on, with all that they make; None: all.
-        scheduled: whether CPU time is booked beside perf's task clock; not with turns.
+        scheduled: whether CPU time is booked beside perf's task clock; not with multiplexed sets.
 
     Attributes:
         lost: samples that found no room.
@@ -68,9 +68,10 @@ class SampleAggregator(TotalsTable):
     """
 
     def __init__(self, choice: TaskSampling, roots: Mapping[int, int], timeline: Timeline | None = None, *,
-                 ended: int = ENDED, alive: int = ALIVE, turns: Turns | None = None,
+                 ended: int = ENDED, alive: int = ALIVE, multiplexed: MultiplexedSets | None = None,
                  kept: Iterable[int] | None = None, scheduled: bool = False) -> None:
-        super().__init__(choice, roots, timeline, ended=ended, alive=alive, turns=turns, scheduled=scheduled)
+        super().__init__(choice, roots, timeline, ended=ended, alive=alive, multiplexed=multiplexed,
+                         scheduled=scheduled)
         self.throttled = 0
         self.forked: set[int] = set()
         self.children: set[int] = set()
@@ -82,15 +83,15 @@ class SampleAggregator(TotalsTable):
         self._named = len(choice.names)
         self._zero = (0,) * len(self.names)
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
-        if turns is not None:
-            turns.aggregators.append(self)
+        if multiplexed is not None:
+            multiplexed.aggregators.append(self)
         self._heirs: dict[tuple[int, int], list[int]] = {}
         self._dying: dict[int, deque[tuple[int, int]]] = {}
         self._gaps: set[int] = set()
         self._kept = None if kept is None else set()
         self._awaited = frozenset(kept or ())
         # a set that rests hears of no switch
-        self._slices = Slices() if choice.switch_records and turns is None else None
+        self._slices = Slices() if choice.switch_records and multiplexed is None else None
 
     def feed(self, taken: Iterable[Taken]) -> None:
         """Book what came, in the order of time across rings."""
@@ -108,8 +109,8 @@ class SampleAggregator(TotalsTable):
                     self._slices.on((self._roots.get(record.event, record.tid), record.tid), record.time)
             elif type(record) is LastCounts:
                 self._last_counts(cpu, record)
-            elif self._turns is not None and isinstance(record, (Named, Forked, Exited)):
-                for one in self._turns.aggregators:  # a set that rests does not hear of it
+            elif self._multiplexed is not None and isinstance(record, (Named, Forked, Exited)):
+                for one in self._multiplexed.aggregators:  # a set that rests does not hear of it
                     one.book(cpu, record)
             else:
                 self.book(cpu, record)
@@ -156,9 +157,9 @@ class SampleAggregator(TotalsTable):
     def _knows_heirs(self, root: int) -> bool:
         """Whether all that a thread's set was handed on to is booked: nobody, or threads whose last counts have come.
 
-        Without such counts a lost FORK record, or one between two turns, would have hidden an heir.
+        Without such counts a lost FORK record, or one between two time slices, would have hidden an heir.
         """
-        if self.choice.mode is not Mode.INHERITED or self._turns is not None:
+        if self.choice.mode is not Mode.INHERITED or self._multiplexed is not None:
             return False
         if not self.choice.last:
             return root not in self._creators and not self.lost
@@ -297,8 +298,8 @@ class SampleAggregator(TotalsTable):
             self.timeline.add(entry.serial, ring_cpu, entry.ended_ns - ran, entry.ended_ns)
 
     def _place(self, entry: ThreadTotals, cpu: int) -> None:
-        if self._turns is not None:
-            entry.migrations += self._turns.moved(entry.tid, cpu)
+        if self._multiplexed is not None:
+            entry.migrations += self._multiplexed.moved(entry.tid, cpu)
         elif entry.last_cpu not in (cpu, -1):
             entry.migrations += 1
         if entry.last_cpu != cpu:

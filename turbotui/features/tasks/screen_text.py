@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from turbotui.features.tasks.application_totals import turns_sentence
+from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import (
     DOUBLE_FLOP,
-    NO_TURN,
+    NOT_SCHEDULED,
     TASK_COLUMNS,
     TaskInputs,
     extra_columns,
-    had_no_turn,
     is_estimate,
+    was_not_scheduled,
     why_missing,
 )
 from turbotui.features.tasks.live import TaskSnapshot
@@ -108,9 +108,9 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
         found.append(f"~Watt is an estimate: the package's energy, by the task's share of its {unit}")
     if numerics.has_flops and numerics.note:
         found.append(f"FLOPs and bytes: {numerics.note}")
-    turns = max(report.turns for report in live)
-    if turns > 1:
-        found.append(turns_sentence(turns))
+    sets = max(report.set_count for report in live)
+    if sets > 1:
+        found.append(multiplexing_sentence(sets))
     return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
 
 
@@ -123,9 +123,9 @@ def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool)
     how = f"mode {choice.mode.value} · sampled {choice.when.value}" if mode else (
         f"sampled {choice.when.value.partition(':')[0]}")
     ids = [name for names in _missing(live, energy).values() for name in names]
-    turns = max(report.turns for report in live)
+    sets = max(report.set_count for report in live)
     first = f"not here: {', '.join(ids)} · e: why, what to do" if ids else "e: more"
-    return [f"~ estimate: {turns} sets of events take turns · {first}" if turns > 1 else first, how]
+    return [f"~ estimate: {sets} multiplexed sets of events · {first}" if sets > 1 else first, how]
 
 
 def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
@@ -163,7 +163,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
             value = column.compute(inputs)
             text = (UNKNOWN if value is None else value if isinstance(value, str)
                     else f"{'~' * is_estimate(column, inputs)}{value:,.{max(0, column.decimals)}f}")
-            why = f" (unknown: {NO_TURN})" if had_no_turn(column, inputs) else ""
+            why = f" (unknown: {NOT_SCHEDULED})" if was_not_scheduled(column, inputs) else ""
             numbers.append((f"{column.id:<9} {text:>9} {column.unit:<7} {column.help}{why}",))
         if row.incomplete:
             remarks.append("* counts are too low: another profiler held the counters for a part of the time")
@@ -174,12 +174,13 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
 
 def _how_counted(report: Report, estimated: frozenset[str]) -> str:
     """Which events a row's numbers are made of, and for how long each was counted."""
-    always, turning = (", ".join(_SOURCES.get(name, name) for name in report.names if (name in estimated) is turns)
-                       for turns in (False, True))
-    if report.turns == 1:
+    always, multiplexed = (", ".join(_SOURCES.get(name, name) for name in report.names if (name in estimated) is is_so)
+                           for is_so in (False, True))
+    if report.set_count == 1:
         return f"counted for {report.seconds:.2f} s, together in one group of perf_event_open(2): {always}"
-    return (f"counted for all of {report.seconds:.2f} s: {always}; the others take turns in {report.turns} sets, each "
-            f"counted for about 1/{report.turns} of the time, in one group of perf_event_open(2) with those: {turning}")
+    sets = report.set_count
+    return (f"counted for all of {report.seconds:.2f} s: {always}; the others in {sets} multiplexed sets, each counted "
+            f"for about 1/{sets} of the time, in one group of perf_event_open(2) with those: {multiplexed}")
 
 
 _SOURCES: Final = {"switches": "context-switches", "run": "the time that the group was on a CPU, which is the run time"}

@@ -9,15 +9,15 @@ from typing import Final
 from turbotui.features.tasks.application_totals import ApplicationTotals, Totals
 from turbotui.features.tasks.columns import (
     ENERGY,
-    NO_TURN,
+    NOT_SCHEDULED,
     TASK_COLUMNS,
     TIMES,
     TaskColumn,
     TaskInputs,
     count_columns,
     extra_columns,
-    had_no_turn,
     is_estimate,
+    was_not_scheduled,
     why_missing,
 )
 from turbotui.features.tasks.cpu_time import CPU_TIME
@@ -95,8 +95,8 @@ def _judged(column: TaskColumn, inputs: TaskInputs, value: Value, energy: Unavai
 
 
 def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> Unavailable:
-    if had_no_turn(column, inputs):
-        return Unavailable(Reason.NEVER_RAN, NO_TURN)
+    if was_not_scheduled(column, inputs):
+        return Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED)
     if column.identity:
         return Unavailable(Reason.NO_HARDWARE, "the row is of several threads")
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
@@ -121,8 +121,8 @@ class Total:
 def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]:
     """What the rows add up to, and what is in no row.
 
-    The sum of the rows, what is in no row and what came after the last samples are the final read together. What sets
-    that took turns counted is brought to all instructions once for the sum and once for each row, so that these add up
+    The sum of the rows, what is in no row and what came after the last samples are the final read together. What
+    multiplexed sets counted is brought to all instructions once for the sum and once for each row, so that these add up
     about.
 
     Args:
@@ -138,7 +138,7 @@ def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]
     if aggregate.read is not None:
         rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),
                  Total(FINAL, of_all_sets(aggregate, aggregate.read))]
-    if aggregate.turns > 1:
+    if aggregate.set_count > 1:
         for number, (one, read) in enumerate(zip(totals.sets, aggregate.reads, strict=True), 1):
             rows.append(Total(f"set {number}: {SUM}", one))
             if read is not None:
@@ -182,9 +182,9 @@ def _judged_total(column: Column[Total], one: Total, value: Value) -> Cell:
     if value is not None:
         return Cell(value, estimated=not one.estimated.isdisjoint(column.needs))
     if all(name in one.counts for name in column.needs):
-        return Cell(None, Unavailable(Reason.NEVER_RAN, NO_TURN))
+        return Cell(None, Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED))
     if one.what == USED:
         return Cell(None, Unavailable(Reason.NOT_READ, "wait4(2) tells CPU time alone"))
     if column.needs == (CPU_TIME,):
         return Cell(None, Unavailable(Reason.NOT_READ, "it is no counter: see Clock_s"))
-    return Cell(None, Unavailable(Reason.NOT_READ, "another set counts it, which took turns with this one"))
+    return Cell(None, Unavailable(Reason.NOT_READ, "another set counts it, with which this one was multiplexed"))

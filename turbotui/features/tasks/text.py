@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turbotui.commands.formats import text_lines
-from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, turns_sentence
-from turbotui.features.tasks.columns import NO_TURN, TaskInputs
+from turbotui.features.tasks.application_totals import ApplicationTotals, Totals, multiplexing_sentence
+from turbotui.features.tasks.columns import NOT_SCHEDULED, TaskInputs
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD, why_not
 from turbotui.features.tasks.report import Report, cpu_seconds
@@ -108,7 +108,7 @@ class TaskInterval:
         facts: dict[str, Value] = {
             **({"application": name} if name else {}),
             **({} if self.number is None else {"interval": self.number}),
-            "mode": aggregate.choice.mode.name, "sampled": aggregate.choice.when.name, "sets": aggregate.turns,
+            "mode": aggregate.choice.mode.name, "sampled": aggregate.choice.when.name, "sets": aggregate.set_count,
             "lost": whole.lost - earlier.lost, "throttled": whole.throttled - earlier.throttled,
             "damaged": report.damaged - self.earlier.damaged,
             "seconds_since_start": now.seconds, "lost_since_start": whole.lost,
@@ -209,10 +209,10 @@ def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
 def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
     """How numbers were made that were not simply counted."""
     report, aggregate = table.report, table.aggregate
-    if report.turns > 1:
-        yield turns_sentence(report.turns)
+    if report.set_count > 1:
+        yield multiplexing_sentence(report.set_count)
     if any(row.unseen for row in report.rows):
-        yield f"{UNKNOWN} {NO_TURN}"
+        yield f"{UNKNOWN} {NOT_SCHEDULED}"
     if report.numerics.has_flops and report.numerics.note:
         yield f"FLOPs and bytes: {report.numerics.note}"
     if table.no_energy is None and table.joules:

@@ -12,12 +12,12 @@ RUN_MEANING: Final = (
     "the scheduler's own account (schedstat, top, time): of a thread that lives its schedstat, since then and of one "
     "that ended the time between switches of its CPU, where whole CPUs may be watched (root, CAP_PERFMON), else perf's "
     "task clock, which is too low and marked ~: it leaves out the way onto a CPU (0.4 us, up to 30 us from an idle "
-    "one) and 50 us of a process's start and end; of --all, --cgroup and sets that take turns, perf's clock alone"
+    "one) and 50 us of a process's start and end; of --all, --cgroup and multiplexed sets, perf's clock alone"
 )
 """What CPU time is, and where it comes from.
 
 Measured with Linux 6.18 in a KVM guest beside wait4(2) or schedstat: 2,000 x /bin/true 1.01 to 1.06 of it, four lanes
-of processes as of a parallel build 1.01, a thread that sleeps at each turn 0.99; by perf's task clock 0.86 to 0.95,
+of processes as of a parallel build 1.01, a thread that sleeps in each pass 0.99; by perf's task clock 0.86 to 0.95,
 0.91 to 0.97, and 0.37 to 0.65. What is beyond 1 is not in wait4: a parent that reaps its child on another CPU is
 faster than the entry of the child's last switch. A slice ends where the next one begins; the kernel gives some us
 before it to the next thread where that thread's wake-up led to the switch (rq_clock_skip_update(),
@@ -119,7 +119,7 @@ class ThreadTotals:
         return self.ended_ns > 0
 
     def is_incomplete(self, run: int) -> bool:
-        """Whether the set had to take turns with somebody else's counters, so that counts are too low.
+        """Whether the set was multiplexed with somebody else's counters, so that counts are too low.
 
         Args:
             run: place of the run time among the totals.

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from turbotui.features.tasks.cpu_time import CPU_TIME, CpuTime
+from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals, places_of
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.turns import Turns
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.slices import Ran
 
@@ -54,7 +54,7 @@ class TotalsTable:
         timeline: where slices are drawn.
         ended: how many threads that ended keep an entry of their own.
         alive: how many that live do.
-        turns: what is shared with the aggregators of sets that take turns; None where none does.
+        multiplexed: what the aggregators of multiplexed event sets share; None where there is one set.
         scheduled: whether CPU time is booked beside perf's task clock.
 
     Attributes:
@@ -66,7 +66,7 @@ class TotalsTable:
     """
 
     def __init__(self, choice: TaskSampling, roots: Mapping[int, int], timeline: Timeline | None, *, ended: int,
-                 alive: int, turns: Turns | None, scheduled: bool = False) -> None:
+                 alive: int, multiplexed: MultiplexedSets | None, scheduled: bool = False) -> None:
         self.choice = choice
         self.names = (*choice.names, CPU_TIME) if scheduled else choice.names
         self.time = CpuTime(len(choice.names)) if scheduled else None
@@ -77,8 +77,8 @@ class TotalsTable:
         self._early: dict[int, list[int]] = {}
         self._keep, self._keep_alive = ended, alive
         self._crowd = min(ended, alive)
-        self._turns = turns
-        self._serials = itertools.count() if turns is None else turns.serials
+        self._multiplexed = multiplexed
+        self._serials = itertools.count() if multiplexed is None else multiplexed.serials
         self._entries: dict[tuple[int, int], ThreadTotals] = {}
         self._by_tid: dict[int, list[ThreadTotals]] = {}
         self._finished: list[ThreadTotals] = []
@@ -225,8 +225,8 @@ class TotalsTable:
                                     key=lambda key: self._entries[key].totals[self._run])
             for key in least:
                 self._silence(key, moved)
-        if moved and self._turns is not None:
-            places = self._turns.places
+        if moved and self._multiplexed is not None:
+            places = self._multiplexed.places
             for tid in [tid for tid in places if tid not in self._by_tid]:
                 del places[tid]
         self._crowd = len(self._entries) + len(self._finished) + max(1, min(self._keep, self._keep_alive) // 8)

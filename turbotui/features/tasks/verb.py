@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="count this too, in perf's words; instead of instructions, cycles and cache misses; "
         "flops stands for what this processor's metric definition makes FLOPs and bytes of, double for those "
-        "of double precision; sets that do not fit together take turns, and say so",
+        "of double precision; sets that do not fit together are multiplexed, and say so",
     )
     parser.add_argument("--by", choices=[one.value for one in Grouping], default=Grouping.THREAD.value,
                         help="what a row stands for (default thread)")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from turbotui.errors import MachineError
@@ -11,185 +10,25 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.choosing import Chosen, choose_sets
 from turbotui.features.tasks.cpu_time import SchedStats
-from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.thread_totals import RUN, Mark
 from turbotui.features.tasks.timeline import Timeline
-from turbotui.features.tasks.turns import Turns
+from turbotui.features.tasks.watched_application import Watched, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
-from turbotui.machine.tasks.slices import Ran
 from turbotui.machine.tasks.switch_times import SwitchTimes
 from turbotui.machine.tasks.waiting import Waiting
 
 _PRESENT: Final = "/sys/devices/system/cpu/present"
 _PAUSE: Final = 0.2  # seconds, where nothing is watched
-_TURN_NS: Final = 100_000_000  # for which a set counts before the next one does, at most
-_LEAST_TURN_NS: Final = 20_000_000
-_FIRST_TURN_NS: Final = 5_000_000  # until each has counted once: short commands are then seen by all
 LIVE_BIN_NS: Final = 10_000_000
 LIVE_HORIZON_NS: Final = 60_000_000_000
-
-
-@dataclass(slots=True)
-class Watched:
-    """One application under watch.
-
-    Attributes:
-        application: which.
-        readers, aggregators: of each set; sets of more than one take turns.
-        aggregate: the aggregators together.
-        numerics: what FLOPs and bytes are made of.
-        pids: its processes.
-        folder: its control group's.
-        opened_ns: when watching began.
-        marks, marked_ns: what every aggregator had when the interval began, and when that was.
-        before, before_ns: the same of the interval before.
-        on: the position of the set whose turn it is.
-        turned_ns: since when; 0 until something was seen.
-        turn_ns: how long a turn is.
-        changes: turns that have ended.
-        taken_ns: when records were taken last: what is booked ends there.
-        gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
-            than now, and one of a busy task is hardly older.
-        missed: threads of mode A that ended between two looks, or may not be followed.
-        used_ns: CPU time of a command that has ended, and of all that it waited for, once somebody has said so.
-    """
-
-    application: Application
-    readers: tuple[SampleReader, ...]
-    aggregators: tuple[SampleAggregator, ...]
-    aggregate: ApplicationTotals
-    numerics: Numerics
-    pids: tuple[int, ...]
-    folder: str | None
-    opened_ns: int
-    marks: Marks
-    marked_ns: int
-    before: Marks
-    before_ns: int
-    on: int = 0
-    turned_ns: int = 0
-    turn_ns: int = _TURN_NS
-    changes: int = 0
-    taken_ns: int = 0
-    gap_ns: int | None = None
-    missed: int = 0
-    used_ns: int | None = None
-
-    def take(self, now_ns: int, ran: Ran | None) -> None:
-        """Book what came, and how long threads ran by the times of switches."""
-        for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
-            self.book(reader, aggregator, ran)
-            if aggregator.newest:
-                gap = now_ns - aggregator.newest
-                self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
-            aggregator.children -= reader.find_threads((*self.pids, *aggregator.children))
-        found = self.readers[0].followed if any(aggregator.forked for aggregator in self.aggregators) else frozenset()
-        self.missed += len(frozenset[int]().union(*(aggregator.forked for aggregator in self.aggregators)) - found)
-        for aggregator in self.aggregators:
-            aggregator.forked.clear()
-        self.taken_ns = now_ns
-
-    def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: Ran | None) -> None:
-        """Book what one sample reader has, and put ended threads together where there are very many."""
-        if aggregator.time is not None:
-            aggregator.time.cover(ran)
-        for batch in reader.take():
-            aggregator.feed(batch)
-            if aggregator.crowded:
-                self.tidy()
-        if ran is not None:
-            aggregator.spend(ran)
-
-    def tidy(self) -> None:
-        """Put ended threads together where there are very many."""
-        moved = self.aggregate.tidy()
-        self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
-        self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
-
-    def begin(self) -> None:
-        """An interval ends with what was taken last, and the next one begins."""
-        self.tidy()
-        self.before, self.before_ns = self.marks, self.marked_ns
-        self.marks, self.marked_ns = self.aggregate.marks(), self.taken_ns
-        for aggregator in self.aggregators:
-            aggregator.began = 0 if self.gap_ns is None else self.marked_ns - self.gap_ns
-
-    @property
-    def since(self) -> Marks:
-        """What the entries had when the interval began, and what was booked since and happened before it."""
-        return tuple(late_marks(marks, aggregator.early())
-                     for marks, aggregator in zip(self.marks, self.aggregators, strict=True))
-
-    @property
-    def early(self) -> float:
-        """Seconds of run time that were booked in this interval and happened before it."""
-        return (
-            sum(
-                one[aggregator.names.index(RUN)]
-                for aggregator in self.aggregators
-                for one in aggregator.early().values()
-            )
-            / 1e9
-        )
-
-    def turn(self, now_ns: int) -> None:
-        """Let the next set count, if it is time. Not before something was seen: a command waits for its start."""
-        if len(self.readers) == 1 or not (self.turned_ns or self.aggregate.samples):
-            return
-        if not self.turned_ns:
-            self.turned_ns = now_ns
-        elif now_ns - self.turned_ns >= self._turn_ns:
-            self.readers[self.on].rest()
-            self.on = (self.on + 1) % len(self.readers)
-            self.readers[self.on].wake()
-            self.turned_ns = now_ns
-            self.changes += 1
-
-    def pause(self, now_ns: int) -> float:
-        """Seconds that may pass before the next look."""
-        pause = min(reader.pause for reader in self.readers)
-        if len(self.readers) == 1:
-            return pause
-        due = self._turn_ns if not self.turned_ns else max(0, self.turned_ns + self._turn_ns - now_ns)
-        return min(pause, due / 1e9)
-
-    @property
-    def _turn_ns(self) -> int:
-        return _FIRST_TURN_NS if self.changes < len(self.readers) else self.turn_ns
-
-
-def turn_for(interval_ns: int, sets: int) -> int:
-    """How long a set counts in ns, so that each has two turns in an interval; but changing them has its price."""
-    return max(_LEAST_TURN_NS, min(_TURN_NS, interval_ns // (2 * sets)))
-
-
-def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
-    """Marks of an instant, after entries have been put together."""
-    found = dict(marks)
-    for old, home in moved.items():
-        mark = found.pop(old, None)
-        if mark is not None:
-            found[home] = found[home].plus(mark) if home in found else mark
-    return found
-
-
-def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
-    """Marks of an instant, with what happened before it and was booked later."""
-    if not early:
-        return marks
-    found = dict(marks)
-    for serial, counts in early.items():
-        more = Mark(tuple(counts), 0)
-        found[serial] = found[serial].plus(more) if serial in found else more
-    return found
 
 
 class Watching:
@@ -248,10 +87,10 @@ class Watching:
         readers = tuple(open_sample_reader(self._host, choice, cpus, self.waiting, self._pages) for choice in sets)
         timeline = (Timeline(LIVE_BIN_NS, LIVE_HORIZON_NS) if self._live
                     else Timeline() if self._drawn else Timeline(most=0))
-        turns = Turns() if len(sets) > 1 else None
+        multiplexed = MultiplexedSets() if len(sets) > 1 else None
         kept = pids if application.command and sets[0].mode is Mode.CPUS else None
         aggregators = tuple(
-            SampleAggregator(choice, reader.roots, timeline, turns=turns, kept=kept, scheduled=scheduled)
+            SampleAggregator(choice, reader.roots, timeline, multiplexed=multiplexed, kept=kept, scheduled=scheduled)
             for choice, reader in zip(sets, readers, strict=True)
         )
         now = self._host.now_ns()
@@ -300,7 +139,7 @@ class Watching:
         ran = None if self._switches is None else self._switches.take()
         for one in self.watched:
             one.take(now, ran)
-            one.turn(now)
+            one.next_slice(now)
         if self._stats.due(now):
             for one in self.watched:
                 self._read_times(one, whole=False)
@@ -333,7 +172,7 @@ class Watching:
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
         early = 0.0 if whole or again else one.early
         if not whole and not again:
-            one.turn_ns = turn_for(one.taken_ns - one.marked_ns, len(one.readers))
+            one.slice_ns = slice_for(one.taken_ns - one.marked_ns, len(one.readers))
             one.begin()
         aggregate = one.aggregate
         return Report(
@@ -349,7 +188,7 @@ class Watching:
             self.gone(one),
             "",
             aggregate.names,
-            aggregate.turns,
+            aggregate.set_count,
             early,
             sets,
             apart,

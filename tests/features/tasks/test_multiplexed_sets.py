@@ -1,4 +1,4 @@
-"""Sets of events that do not fit together take turns: what they count adds up, or is an estimate that says so."""
+"""Sets of events that do not fit together are multiplexed: what they count adds up, or is an estimate that says so."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.choosing import Chosen
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import Grouping, TaskRow
-from turbotui.features.tasks.watching import Watched, Watching, turn_for
+from turbotui.features.tasks.watched_application import Watched, slice_for
+from turbotui.features.tasks.watching import Watching
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
@@ -55,7 +56,7 @@ def test_a_thread_that_did_not_run_while_a_set_was_on_has_no_count_of_it() -> No
     assert second.counts == {"run": 100, "instructions": 9, "loads": 3}
 
 
-def test_an_event_whose_set_had_no_turn_keeps_its_last_rate() -> None:
+def test_an_event_whose_set_had_no_slice_keeps_its_last_rate() -> None:
     names, always = ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"})
     parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=0, loads=0)]]
     longer = [[row(1, instructions=400, flops=80)], [row(1, instructions=200, loads=50)]]
@@ -65,8 +66,8 @@ def test_an_event_whose_set_had_no_turn_keeps_its_last_rate() -> None:
 
 @pytest.mark.parametrize(("seconds", "sets", "milliseconds"), [
     (1.0, 4, 100), (0.2, 4, 25), (0.05, 2, 20), (5.0, 3, 100)])
-def test_every_set_has_two_turns_in_an_interval(seconds: float, sets: int, milliseconds: int) -> None:
-    assert turn_for(round(seconds * 1e9), sets) == milliseconds * 1_000_000
+def test_every_set_has_two_slices_in_an_interval(seconds: float, sets: int, milliseconds: int) -> None:
+    assert slice_for(round(seconds * 1e9), sets) == milliseconds * 1_000_000
 
 
 def test_a_row_that_did_nothing_has_counted_nothing() -> None:
@@ -76,14 +77,14 @@ def test_a_row_that_did_nothing_has_counted_nothing() -> None:
 
 
 @pytest.mark.parametrize(("name", "sets"), [("turin-2s", 4), ("laptop-old", 3), ("sapphire-2s", 2), ("vera-2s", 2)])
-def test_flops_of_sets_that_take_turns_are_the_machines(name: str, sets: int) -> None:
+def test_flops_of_multiplexed_sets_are_the_machines(name: str, sets: int) -> None:
     with watching(name, FLOPS) as (host, found, one):
         cpus = range(len(found._cpus))
         before = [host.model.truth(cpu) for cpu in cpus]
         passes(host, found, 200, 0.05)
         after = [host.model.truth(cpu) for cpu in cpus]
         report = found.report(one, Grouping.COMMAND)
-    assert report.turns == sets
+    assert report.set_count == sets
     assert total(report, "instructions") == pytest.approx(
         sum(new.instructions - old.instructions for new, old in zip(after, before, strict=True)), rel=1e-2)
     busy = sum(new.busy_seconds - old.busy_seconds for new, old in zip(after, before, strict=True))
@@ -97,14 +98,14 @@ def test_flops_of_sets_that_take_turns_are_the_machines(name: str, sets: int) ->
     assert {"instructions", "cycles", "run", "switches", "faults"} <= one.aggregate.always
 
 
-def test_sets_of_a_simulated_machine_lose_nothing_between_their_turns() -> None:
+def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None:
     with watching("turin-2s", FLOPS) as (host, found, one):
         passes(host, found, 37, 0.05)
         found.finish()
         aggregate = one.aggregate
         assert aggregate.read is not None
         assert tuple(map(sum, zip(aggregate.sums(), aggregate.tail, strict=True))) == aggregate.read
-        assert one.changes > 4
+        assert one.slices > 4
 
 
 def test_threads_that_move_are_seen_to_move_once() -> None:
@@ -128,12 +129,12 @@ def test_events_of_choice_and_the_metric_definition_are_both_there() -> None:
     assert one.numerics.flops(rows[0].counts)
 
 
-def test_without_the_word_nothing_takes_turns_over_a_process() -> None:
+def test_without_the_word_nothing_is_multiplexed_over_a_process() -> None:
     host = simulated_host("turin-2s", ManualClock())
     found = Watching(known_machine(host))
     try:
         one = found.add(Application("dense", pids=(process_of(COMPUTE),)))
-        assert one.aggregate.turns == 1
+        assert one.aggregate.set_count == 1
         assert one.numerics.why is not None
         assert "flops" in one.numerics.why.sentence()
     finally:
@@ -144,7 +145,7 @@ def test_over_whole_cpus_everything_that_has_a_column_is_counted() -> None:
     with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
         passes(host, found, 60, 0.05)
         rows = found.report(one, Grouping.COMMAND).rows
-    assert one.aggregate.turns > 1
+    assert one.aggregate.set_count > 1
     assert one.numerics.why is None
     assert {"cache-misses", "instructions", "cycles", "faults"} <= rows[0].counts.keys()
     assert rows[0].estimated.isdisjoint({"instructions", "cycles", "faults"})
@@ -162,7 +163,7 @@ def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> 
     found = Poor(machine)
     try:
         one = found.add(FLOPS)
-        assert one.aggregate.turns == 1
+        assert one.aggregate.set_count == 1
         assert one.numerics.has_flops
         assert not one.numerics.has_bytes
         assert found.watched == [one]
@@ -170,7 +171,7 @@ def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> 
         found.close()
 
 
-TURNS = 12
+SLICES = 12
 CHILD = """
 import os, sys, time
 forks, end = 0, time.monotonic() + 40  # nobody watches any more
@@ -187,7 +188,7 @@ while (forks < 50 or not os.path.exists(sys.argv[1])) and time.monotonic() < end
 SOFTWARE = 1
 
 
-class Turning(Watching):
+class Multiplexing(Watching):
     """Two sets of software events that would fit together, but for one application; run time is the instructions."""
 
     def _choose(self, application: Application, pids: Sequence[int]) -> Chosen:
@@ -202,20 +203,20 @@ class Turning(Watching):
 
 @pytest.mark.skipif(not switches_allowed(), reason="kernel.perf_event_paranoid hides switches from this user")
 @pytest.mark.parametrize("everything", [False, True], ids=["command", "all"])
-def test_real_sets_take_turns_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
+def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
-    found = Turning(read_machine(LinuxHost()))
+    found = Multiplexing(read_machine(LinuxHost()))
     held = Held([sys.executable, "-S", "-c", CHILD, str(enough)])
     try:
         one, exact = (
             found.add(Application(name, everything=everything, command=() if everything else ("child",)),
                       child=None if everything else held.pid)
-            for name in ("turning", "exact"))
+            for name in ("multiplexed", "exact"))
         found.waiting.add(held.descriptor)
         held.go()
         while held.status is None:
             found.round(found.pause)
-            if one.changes >= TURNS:
+            if one.slices >= SLICES:
                 enough.touch()
         found.finish()
         sums = {}
@@ -234,13 +235,13 @@ def test_real_sets_take_turns_over_a_program_that_forks(everything: bool, tmp_pa
                 name: left[name] + sum(each.counts.get(name, 0) for each in rows) for name in aggregate.names}
     finally:
         found.close()
-    turning, known = sums["turning"], sums["exact"]
-    assert one.changes >= TURNS
-    for name in ("run", "switches"):  # what runs between two turns is lost: more where this test waits for a CPU itself
-        assert 0.7 * known[name] < turning[name] < 1.05 * known[name], "one set alone would have half of it"
+    several, known = sums["multiplexed"], sums["exact"]
+    assert one.slices >= SLICES
+    for name in ("run", "switches"):  # what runs between two slices is lost: more where this test has no CPU
+        assert 0.7 * known[name] < several[name] < 1.05 * known[name], "one set alone would have half of it"
     assert known["faults"] > 1_000
     if everything:
-        assert turning["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"
+        assert several["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"
         return
     for aggregator in one.aggregators:  # each counted for its part of the run time; the rows are brought to all of it
         assert aggregator.read is not None
@@ -251,7 +252,7 @@ def test_real_sets_take_turns_over_a_program_that_forks(everything: bool, tmp_pa
 
 def test_sets_that_rest_are_closed_with_the_others() -> None:
     before = len(os.listdir("/proc/self/fd"))
-    found = Turning(read_machine(LinuxHost()))
+    found = Multiplexing(read_machine(LinuxHost()))
     sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         found.add(Application("sleeper", pids=(sleeper.pid,)))
@@ -279,11 +280,11 @@ def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
     ("grace-2s", "cache-misses,branch-misses,branches,dTLB-load-misses,iTLB-load-misses,LLC-loads,cache-references"),
     ("laptop-old", "branches,branch-misses,cache-misses,cache-references,LLC-loads,LLC-load-misses"),
 ])
-def test_events_of_choice_that_do_not_fit_take_turns(name: str, events: str) -> None:
+def test_events_of_choice_that_do_not_fit_are_multiplexed(name: str, events: str) -> None:
     with watching(name, replace(FLOPS, events=events)) as (host, found, one):
         passes(host, found, 100, 0.05)
         rows = found.report(one, Grouping.COMMAND).rows
-    assert one.aggregate.turns > 1
+    assert one.aggregate.set_count > 1
     assert set(events.split(",")) <= rows[0].counts.keys()
     assert rows[0].counts["branches"] > rows[0].counts["branch-misses"] > 0
 

@@ -1,4 +1,4 @@
-"""What the aggregators of sets of events that take turns share."""
+"""State that the aggregators of multiplexed event sets share."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Turns:
-    """What the aggregators of sets that take turns share.
+class MultiplexedSets:
+    """Numbers of entries and places of threads, for all aggregators of one application.
 
     Attributes:
         aggregators: these.

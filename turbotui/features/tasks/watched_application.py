@@ -1,0 +1,176 @@
+"""One application under watch: its readers, what they have counted, and which of its event sets counts now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.numerics import Numerics
+from turbotui.features.tasks.sample_aggregator import SampleAggregator
+from turbotui.features.tasks.thread_totals import RUN, Mark
+from turbotui.machine.tasks.sample_reader import SampleReader
+from turbotui.machine.tasks.slices import Ran
+
+_SLICE_NS: Final = 100_000_000
+"""For which a set counts before the next one does, at most."""
+_LEAST_SLICE_NS: Final = 20_000_000
+_FIRST_SLICE_NS: Final = 5_000_000
+"""Shorter first slice, so that every event set counts at least once on short commands."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """One application under watch.
+
+    Attributes:
+        application: which.
+        readers, aggregators: of each event set; several are multiplexed.
+        aggregate: the aggregators together.
+        numerics: what FLOPs and bytes are made of.
+        pids: its processes.
+        folder: its control group's.
+        opened_ns: when watching began.
+        marks, marked_ns: what every aggregator had when the interval began, and when that was.
+        before, before_ns: the same of the interval before.
+        active: the position of the set that counts now.
+        active_ns: since when; 0 until something was seen.
+        slice_ns: length of a time slice.
+        slices: how many have ended.
+        taken_ns: when records were taken last: what is booked ends there.
+        gap_ns: the clock of the host minus that of the records, at most; None before there are any. No record is newer
+            than now, and one of a busy task is hardly older.
+        missed: threads of mode A that ended between two looks, or may not be followed.
+        used_ns: CPU time of a command that has ended, and of all that it waited for, once somebody has said so.
+    """
+
+    application: Application
+    readers: tuple[SampleReader, ...]
+    aggregators: tuple[SampleAggregator, ...]
+    aggregate: ApplicationTotals
+    numerics: Numerics
+    pids: tuple[int, ...]
+    folder: str | None
+    opened_ns: int
+    marks: Marks
+    marked_ns: int
+    before: Marks
+    before_ns: int
+    active: int = 0
+    active_ns: int = 0
+    slice_ns: int = _SLICE_NS
+    slices: int = 0
+    taken_ns: int = 0
+    gap_ns: int | None = None
+    missed: int = 0
+    used_ns: int | None = None
+
+    def take(self, now_ns: int, ran: Ran | None) -> None:
+        """Book what came, and how long threads ran by the times of switches."""
+        for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
+            self.book(reader, aggregator, ran)
+            if aggregator.newest:
+                gap = now_ns - aggregator.newest
+                self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
+            aggregator.children -= reader.find_threads((*self.pids, *aggregator.children))
+        found = self.readers[0].followed if any(aggregator.forked for aggregator in self.aggregators) else frozenset()
+        self.missed += len(frozenset[int]().union(*(aggregator.forked for aggregator in self.aggregators)) - found)
+        for aggregator in self.aggregators:
+            aggregator.forked.clear()
+        self.taken_ns = now_ns
+
+    def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: Ran | None) -> None:
+        """Book what one sample reader has, and put ended threads together where there are very many."""
+        if aggregator.time is not None:
+            aggregator.time.cover(ran)
+        for batch in reader.take():
+            aggregator.feed(batch)
+            if aggregator.crowded:
+                self.tidy()
+        if ran is not None:
+            aggregator.spend(ran)
+
+    def tidy(self) -> None:
+        """Put ended threads together where there are very many."""
+        moved = self.aggregate.tidy()
+        self.marks = tuple(moved_marks(marks, gone) for marks, gone in zip(self.marks, moved, strict=True))
+        self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
+
+    def begin(self) -> None:
+        """An interval ends with what was taken last, and the next one begins."""
+        self.tidy()
+        self.before, self.before_ns = self.marks, self.marked_ns
+        self.marks, self.marked_ns = self.aggregate.marks(), self.taken_ns
+        for aggregator in self.aggregators:
+            aggregator.began = 0 if self.gap_ns is None else self.marked_ns - self.gap_ns
+
+    @property
+    def since(self) -> Marks:
+        """What the entries had when the interval began, and what was booked since and happened before it."""
+        return tuple(late_marks(marks, aggregator.early())
+                     for marks, aggregator in zip(self.marks, self.aggregators, strict=True))
+
+    @property
+    def early(self) -> float:
+        """Seconds of run time that were booked in this interval and happened before it."""
+        return (
+            sum(
+                one[aggregator.names.index(RUN)]
+                for aggregator in self.aggregators
+                for one in aggregator.early().values()
+            )
+            / 1e9
+        )
+
+    def next_slice(self, now_ns: int) -> None:
+        """Let the next set count once it is due, but none before something was seen: a command waits for its start."""
+        if len(self.readers) == 1 or not (self.active_ns or self.aggregate.samples):
+            return
+        if not self.active_ns:
+            self.active_ns = now_ns
+        elif now_ns - self.active_ns >= self._slice_ns:
+            self.readers[self.active].rest()
+            self.active = (self.active + 1) % len(self.readers)
+            self.readers[self.active].wake()
+            self.active_ns = now_ns
+            self.slices += 1
+
+    def pause(self, now_ns: int) -> float:
+        """Seconds that may pass before the next look."""
+        pause = min(reader.pause for reader in self.readers)
+        if len(self.readers) == 1:
+            return pause
+        due = self._slice_ns if not self.active_ns else max(0, self.active_ns + self._slice_ns - now_ns)
+        return min(pause, due / 1e9)
+
+    @property
+    def _slice_ns(self) -> int:
+        return _FIRST_SLICE_NS if self.slices < len(self.readers) else self.slice_ns
+
+
+def slice_for(interval_ns: int, sets: int) -> int:
+    """Length in ns of a set's time slices: each set gets two of them in an interval, but changing sets costs time."""
+    return max(_LEAST_SLICE_NS, min(_SLICE_NS, interval_ns // (2 * sets)))
+
+
+def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
+    """Marks of an instant, after entries have been put together."""
+    found = dict(marks)
+    for old, home in moved.items():
+        mark = found.pop(old, None)
+        if mark is not None:
+            found[home] = found[home].plus(mark) if home in found else mark
+    return found
+
+
+def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
+    """Marks of an instant, with what happened before it and was booked later."""
+    if not early:
+        return marks
+    found = dict(marks)
+    for serial, counts in early.items():
+        more = Mark(tuple(counts), 0)
+        found[serial] = found[serial].plus(more) if serial in found else more
+    return found
