@@ -1,0 +1,1 @@
+"""What differs between two recordings, or two spans of them, by more than chance."""

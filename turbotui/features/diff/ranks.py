@@ -1,0 +1,227 @@
+"""Rank statistics of two series: how far one lies above the other, and whether chance could do that.
+
+Counters are read second after second, and neighbours resemble each other: a minute of one-second readings knows less
+than sixty independent ones. So the test counts independent readings, as many as the series' own autocorrelation leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import mul
+from typing import Final
+
+EXACT_SIZE: Final = 25
+"""Samples of at most this size are compared with every way to deal their values out, larger ones by approximation."""
+
+_TRUSTED_LAGS: Final = 4  # autocorrelations at lags beyond this part of the series are noise (Box and Jenkins)
+_NEAR_ONE: Final = 0.999_999
+_FRACTION_STEPS: Final = 400
+_SMALL: Final = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class RankTest:
+    """The comparison of two samples by ranks.
+
+    Attributes:
+        effect: Cliff's delta, from -1 (all of the second are smaller) by 0 to 1 (all are greater).
+        p: how often chance alone gives an effect as great, in either direction; from 0 to 1.
+        sizes: the independent readings in each sample.
+    """
+
+    effect: float
+    p: float
+    sizes: tuple[float, float]
+
+
+def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
+    """Compare two series, each in order of time, with at least one finite value each.
+
+    The p is that of the Mann-Whitney test, corrected for ties: exact for small samples without autocorrelation. With
+    autocorrelation it is that of the approximation with as many independent readings as there are, by Student's t as
+    their number is itself estimated, and never less than the exact one.
+    """
+    ranks = midranks([*first, *second])
+    mine, theirs = ranks[: len(first)], ranks[len(first) :]
+    sizes = (effective_size(mine), effective_size(theirs))
+    effect = _effect(theirs, len(first))
+    small = len(first) <= EXACT_SIZE and len(second) <= EXACT_SIZE
+    exact = exact_p(mine, theirs) if small else 0.0
+    if small and sizes == (len(first), len(second)):
+        return RankTest(effect, exact, sizes)
+    approximate = student_p(standard_score(mine, theirs, sizes), _freedom(sizes))
+    return RankTest(effect, max(exact, approximate), sizes)
+
+
+def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
+    """The share of pairs in which the second is greater, less the share in which it is smaller (Cliff 1993)."""
+    return _effect(midranks([*first, *second])[len(first) :], len(first))
+
+
+def _effect(theirs: Sequence[float], others: int) -> float:
+    size = len(theirs)
+    return (2.0 * sum(theirs) - size * (size + 1)) / (size * others) - 1.0
+
+
+def midranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from 1; equal ones share the mean of their ranks."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    begin = 0
+    while begin < len(order):
+        end = begin
+        while end < len(order) and values[order[end]] == values[order[begin]]:
+            end += 1
+        for at in order[begin:end]:
+            ranks[at] = (begin + end + 1) / 2.0
+        begin = end
+    return ranks
+
+
+def exact_p(mine: Sequence[float], theirs: Sequence[float]) -> float:
+    """The two-sided p over every way to deal the joint midranks out to samples of these sizes.
+
+    The ways are counted by their sum of ranks, as the product of (1 + y x^rank) over all ranks. The coefficient of
+    each power of y is one long integer, with a field of bits for each power of x. Midranks are doubled to be integers.
+    """
+    doubled = [round(2.0 * rank) for rank in (*mine, *theirs)]
+    size = len(mine)
+    field = len(doubled) + 1  # no count reaches 2 ** len(doubled)
+    ways = [1] + [0] * size
+    for rank in doubled:
+        for taken in range(size, 0, -1):
+            ways[taken] += ways[taken - 1] << (rank * field)
+    middle = size * sum(doubled)  # of twice the sum of ranks, times the number of ranks
+    observed = abs(sum(doubled[:size]) * len(doubled) - middle)
+    found, extreme, at = ways[size], 0, 0
+    mask = (1 << field) - 1
+    while found:
+        if abs(at * len(doubled) - middle) >= observed:
+            extreme += found & mask
+        found >>= field
+        at += 1
+    return extreme / math.comb(len(doubled), size)
+
+
+def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[float, float]) -> float:
+    """The standard deviations from the Mann-Whitney statistic to its mean, corrected for continuity and ties.
+
+    Args:
+        mine: the first sample's midranks among all.
+        theirs: the second's.
+        sizes: the independent readings in each; the lengths of the samples where all are.
+    """
+    count = len(mine) + len(theirs)
+    tied = sum(times**3 - times for times in Counter((*mine, *theirs)).values())
+    spread = 1.0 - tied / (count**3 - count)
+    if spread <= 0.0:
+        return 0.0  # all are equal
+    pairs = len(mine) * len(theirs)
+    deviation = max(0.0, abs(_effect(theirs, len(mine))) / 2.0 - 0.5 / pairs)
+    one, other = sizes
+    return deviation / math.sqrt(spread * (1.0 / one + 1.0 / other + 1.0 / (one * other)) / 12.0)
+
+
+def effective_size(series: Sequence[float]) -> float:
+    """How many independent readings say as much of the mean as this series; its length where nothing says otherwise.
+
+    The smaller of two estimates: of a first-order autoregression, whose coefficient is corrected for its bias in short
+    series (Kendall 1954), and of the sum of autocorrelations up to where pairs of them are not positive any more (Geyer
+    1992), corrected for the mean that they were taken around. Series that alternate count no more than their length.
+    """
+    length = len(series)
+    mean = math.fsum(series) / length
+    around = [value - mean for value in series]
+    variance = math.fsum(map(mul, around, around))
+    if variance <= 0.0 or length < 3:
+        return float(length)
+    times = max(_first_order(around, variance), _sum_of_pairs(around, variance))
+    return length / min(max(times, 1.0), length)
+
+
+def _correlation(around: Sequence[float], variance: float, lag: int) -> float:
+    return sum(map(mul, around, around[lag:])) / variance
+
+
+def _first_order(around: Sequence[float], variance: float) -> float:
+    """By how much a first-order autoregression would inflate the variance of the mean."""
+    found = _correlation(around, variance, 1)
+    if found <= 0.0:
+        return 1.0
+    found = min(found + (1.0 + 4.0 * found) / len(around), _NEAR_ONE)
+    return (1.0 + found) / (1.0 - found)
+
+
+def _sum_of_pairs(around: Sequence[float], variance: float) -> float:
+    """By how much the variance of the mean is inflated, of the initial sequence of positive, falling pairs."""
+    total, before = -1.0, math.inf
+    for lag in range(0, max(2, len(around) // _TRUSTED_LAGS), 2):
+        pair = _correlation(around, variance, lag) + _correlation(around, variance, lag + 1)
+        if pair <= 0.0:
+            break
+        before = min(pair, before)
+        total += 2.0 * before
+    return total / max(0.1, 1.0 - total / len(around))
+
+
+def _freedom(sizes: tuple[float, float]) -> float:
+    """Degrees of freedom of a difference of two means (Welch 1947)."""
+    parts = [1.0 / size for size in sizes]
+    below = sum(part * part / max(size - 1.0, 1e-3) for part, size in zip(parts, sizes, strict=True))
+    return sum(parts) ** 2 / below
+
+
+def student_p(score: float, freedom: float) -> float:
+    """How often Student's t with so many degrees of freedom, which need not be whole, is as far from 0."""
+    return _incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + score * score))
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function (DLMF 8.17), for x from 0 to 1."""
+    if x <= 0.0 or x >= 1.0:
+        return min(max(x, 0.0), 1.0)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1.0) / (a + b + 2.0):
+        return front * _beta_fraction(a, b, x) / a
+    return 1.0 - front * _beta_fraction(b, a, 1.0 - x) / b
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of DLMF 8.17.22, by the modified Lentz method."""
+    upper, lower = 1.0, 1.0 / _not_zero(1.0 - (a + b) * x / (a + 1.0))
+    value = lower
+    for step in range(1, _FRACTION_STEPS):
+        even = step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step))
+        odd = -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1))
+        for part in (even, odd):
+            lower = 1.0 / _not_zero(1.0 + part * lower)
+            upper = _not_zero(1.0 + part / upper)
+            value *= upper * lower
+        if abs(upper * lower - 1.0) < 1e-14:
+            break
+    return value
+
+
+def _not_zero(value: float) -> float:
+    return value if abs(value) > _SMALL else _SMALL
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Each p as it counts among so many (Holm 1979): the chance that any of them is wrong stays what it is for one."""
+    adjusted = [0.0] * len(chances)
+    highest = 0.0
+    for place, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        highest = max(highest, min(1.0, (len(chances) - place) * chances[at]))
+        adjusted[at] = highest
+    return adjusted
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which a share of a sorted sample lies, interpolated (type 7 of Hyndman and Fan 1996)."""
+    at = share * (len(ordered) - 1)
+    below = math.floor(at)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
