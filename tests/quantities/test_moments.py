@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turbotui.errors import UsageError
-from turbotui.quantities.moments import NS, age, is_moment, parse_moment, time_of_day
+from turbotui.quantities.moments import NS, age, is_moment, parse_duration, parse_moment, parse_span, time_of_day
 
 LAST = round(datetime(2026, 11, 22, 14, 41, 2).timestamp()) * NS  # noqa: DTZ001 - of this machine's time zone
 FIRST = LAST - 3600 * NS
@@ -57,3 +57,31 @@ def test_a_time_of_day_is_found_again_within_the_day_before(seconds: int) -> Non
 ])
 def test_an_age_has_two_units_at_most(seconds: float, text: str) -> None:
     assert age(seconds) == text
+
+
+@pytest.mark.parametrize(("begin", "end", "seconds"), [
+    ("", "", (0, 3600)), ("+5m", "+1m", (300, 360)), ("-5m", "", (3300, 3600)), ("-5m", "-1m", (3300, 3540)),
+    ("14:00:02", "14:10:02", (1140, 1740)), ("", "+90s", (0, 90)), ("first", "last", (0, 3600)),
+    ("-2h", "+1h", (-3600, 0)),
+])
+def test_a_span_counts_its_end_from_its_beginning(begin: str, end: str, seconds: tuple[int, int]) -> None:
+    assert parse_span(begin, end, FIRST, LAST) == (FIRST + seconds[0] * NS, FIRST + seconds[1] * NS)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("+5m", "+0s"), ("last", "first"), ("soon", ""), ("", "later")])
+def test_what_is_no_span_is_refused(begin: str, end: str) -> None:
+    with pytest.raises(UsageError):
+        parse_span(begin, end, FIRST, LAST)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [
+    ("10s", 10), ("10", 10), ("1m30s", 90), ("0.5h", 1800), (" 2d ", 172_800),
+])
+def test_lengths_of_time(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "-5s", "+5s", "five", "5x", "10s s"])
+def test_what_is_no_length_of_time_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no length of time"):
+        parse_duration(text)

@@ -58,6 +58,49 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     raise UsageError(f'"{text}" is no time: {_HELP}')
 
 
+def parse_duration(text: str) -> float:
+    """Seconds of a length of time as people write it: "10s", "1m30s", "2h"; a number alone is seconds.
+
+    Raises:
+        UsageError: it is none, or 0.
+    """
+    step = _STEP.fullmatch(f"+{text.strip()}")
+    parts = [] if step is None else _PART.findall(step[2])
+    seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in parts)
+    if not seconds:
+        raise UsageError(f'"{text}" is no length of time: write 10s, 5m, 1h30m')
+    return seconds
+
+
+def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, int]:
+    """The span of time between two moments as a person writes them.
+
+    A step forward counts from the first moment there is for the beginning, and from the beginning for the end; a step
+    back counts from the last one.
+
+    Args:
+        begin: "" for the first moment there is.
+        end: "" for the last one.
+        first_ns: the first moment there is, in ns since 1970.
+        last_ns: the last one.
+
+    Returns:
+        Beginning and end in ns since 1970; they may lie outside what there is.
+
+    Raises:
+        UsageError: one of them is no moment, or the span ends before it begins.
+    """
+    start = _boundary(begin or "first", first_ns, first_ns, last_ns)
+    stop = _boundary(end or "last", start, first_ns, last_ns)
+    if stop <= start:
+        raise UsageError(f'the time from "{begin or "first"}" to "{end or "last"}" ends before it begins')
+    return start, stop
+
+
+def _boundary(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
+    return parse_moment(text, last_ns if text.strip().startswith("-") else here_ns, first_ns, last_ns)
+
+
 def _time(match: re.Match[str], last_ns: int) -> int:
     date, hours, minutes, seconds, zone = match.groups()
     last = datetime.fromtimestamp(last_ns / NS).astimezone()

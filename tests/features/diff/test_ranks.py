@@ -174,3 +174,14 @@ def test_a_real_shift_is_found() -> None:
     found = rank_test(before, after)
     assert found.p < 1e-6
     assert found.effect > 0.7
+
+
+def test_the_least_p_is_that_of_samples_without_overlap() -> None:
+    small = rank_test([1.0, 4.0, 2.0, 3.0], [5.0, 8.0, 2.5, 7.0, 6.0])
+    assert small.least == pytest.approx(2 / math.comb(9, 4))
+    draw = random.Random(2)
+    noisy = [draw.random() for _ in range(40)]
+    other = [draw.random() for _ in range(50)]
+    assert rank_test(noisy, other).least <= rank_test(noisy, [value + 2.0 for value in other]).p < 1e-5
+    rising = [float(at) for at in range(60)]
+    assert rank_test(rising, [value + 100.0 for value in rising]).least > 0.05

@@ -30,11 +30,13 @@ class RankTest:
         effect: Cliff's delta, from -1 (all of the second are smaller) by 0 to 1 (all are greater).
         p: how often chance alone gives an effect as great, in either direction; from 0 to 1.
         sizes: the independent readings in each sample.
+        least: the p of samples of these sizes without any overlap: no other can be smaller.
     """
 
     effect: float
     p: float
     sizes: tuple[float, float]
+    least: float
 
 
 def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
@@ -48,12 +50,15 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     mine, theirs = ranks[: len(first)], ranks[len(first) :]
     sizes = (effective_size(mine), effective_size(theirs))
     effect = _effect(theirs, len(first))
-    small = len(first) <= EXACT_SIZE and len(second) <= EXACT_SIZE
-    exact = exact_p(mine, theirs) if small else 0.0
-    if small and sizes == (len(first), len(second)):
-        return RankTest(effect, exact, sizes)
-    approximate = student_p(standard_score(mine, theirs, sizes), _freedom(sizes))
-    return RankTest(effect, max(exact, approximate), sizes)
+    exact = least = 0.0
+    if len(first) <= EXACT_SIZE and len(second) <= EXACT_SIZE:
+        exact, least = exact_p(mine, theirs), min(1.0, 2.0 / math.comb(len(ranks), len(mine)))
+        if sizes[0] >= len(first) and sizes[1] >= len(second):
+            return RankTest(effect, exact, sizes, least)
+    freedom = _freedom(sizes)
+    p = max(exact, student_p(standard_score(mine, theirs, sizes), freedom))
+    apart = (0.5 - 0.5 / (len(first) * len(second))) / math.sqrt(_variance(sizes))
+    return RankTest(effect, p, sizes, min(p, max(least, student_p(apart, freedom))))
 
 
 def cliffs_delta(first: Sequence[float], second: Sequence[float]) -> float:
@@ -121,8 +126,13 @@ def standard_score(mine: Sequence[float], theirs: Sequence[float], sizes: tuple[
         return 0.0  # all are equal
     pairs = len(mine) * len(theirs)
     deviation = max(0.0, abs(_effect(theirs, len(mine))) / 2.0 - 0.5 / pairs)
+    return deviation / math.sqrt(spread * _variance(sizes))
+
+
+def _variance(sizes: tuple[float, float]) -> float:
+    """The variance of the share of pairs in which the second is greater, by chance alone and without ties."""
     one, other = sizes
-    return deviation / math.sqrt(spread * (1.0 / one + 1.0 / other + 1.0 / (one * other)) / 12.0)
+    return (1.0 / one + 1.0 / other + 1.0 / (one * other)) / 12.0
 
 
 def effective_size(series: Sequence[float]) -> float:
@@ -143,7 +153,7 @@ def effective_size(series: Sequence[float]) -> float:
 
 
 def _correlation(around: Sequence[float], variance: float, lag: int) -> float:
-    return sum(map(mul, around, around[lag:])) / variance
+    return math.fsum(map(mul, around, around[lag:])) / variance
 
 
 def _first_order(around: Sequence[float], variance: float) -> float:
@@ -171,7 +181,7 @@ def _freedom(sizes: tuple[float, float]) -> float:
     """Degrees of freedom of a difference of two means (Welch 1947)."""
     parts = [1.0 / size for size in sizes]
     below = sum(part * part / max(size - 1.0, 1e-3) for part, size in zip(parts, sizes, strict=True))
-    return sum(parts) ** 2 / below
+    return sum(parts) * sum(parts) / below
 
 
 def student_p(score: float, freedom: float) -> float:

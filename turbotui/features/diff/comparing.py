@@ -1,0 +1,243 @@
+"""Two sides compared, column by column and row by row: what differs by more than chance, what cannot be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.features.diff.ranks import RankTest, holm, quantile, rank_test
+from turbotui.features.diff.series import Key, Series, Side
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.scope import RowId
+from turbotui.quantities.unavailable import Reason, Unavailable
+
+SIGNIFICANT: Final = 0.05
+"""A column differs if chance alone, over all that was compared, gives such a difference less often than this."""
+FEWEST: Final = 5
+"""Values of each side without which nothing is compared."""
+
+ANOTHER_TEXT: Final = "another text"
+"""How the reason begins where a column was one text all the time, and another one on the other side."""
+
+_SIZES: Final = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))  # of |delta| (Romano and others 2006)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The values of one side, in the column's unit.
+
+    Attributes:
+        count: how many.
+        independent: as how many independent ones they count.
+        low, median, high: the quartiles.
+    """
+
+    count: int
+    independent: float
+    low: float
+    median: float
+    high: float
+
+    @property
+    def range(self) -> float:
+        """Of the middle half."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedColumn:
+    """A column in a row on both sides.
+
+    Attributes:
+        column: of the first side, of the second one where the first lacks it.
+        row: which one.
+        spreads: of the first and the second side; None without values.
+        effect: Cliff's delta, above 0 where the second side is greater; None where the values are not of one quantity.
+        p: that chance alone gives such an effect, as it counts among all comparisons; None where nothing was compared.
+        least: the p that sides without any overlap would have had; None likewise.
+        why: why nothing was compared.
+    """
+
+    column: CounterColumn
+    row: RowId
+    spreads: tuple[Spread | None, Spread | None]
+    effect: float | None = None
+    p: float | None = None
+    least: float | None = None
+    why: Unavailable | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether it differs by more than chance."""
+        return self.p is not None and self.p < SIGNIFICANT
+
+    @property
+    def difference(self) -> float | None:
+        """The second median less the first."""
+        first, second = self.spreads
+        return None if first is None or second is None or self.effect is None else second.median - first.median
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in per cent of the first median; None also where that is 0."""
+        first, difference = self.spreads[0], self.difference
+        return None if first is None or difference is None or not first.median \
+            else 100.0 * difference / abs(first.median)
+
+    @property
+    def could_differ(self) -> bool:
+        """Whether there are enough independent values for any difference to be more than chance."""
+        return self.least is not None and self.least < SIGNIFICANT
+
+    @property
+    def size(self) -> str:
+        """How great the effect is, in a word; "" where there is none."""
+        if self.effect is None:
+            return ""
+        return next((word for bound, word in _SIZES if abs(self.effect) < bound), "large")
+
+    @property
+    def verdict(self) -> str:
+        """"differs", "no difference found", or "not compared"."""
+        if self.p is None:
+            return "not compared"
+        return "differs" if self.differs else "no difference found"
+
+
+def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tuple[ComparedColumn, ...]:
+    """Compare two sides: what differs first, the greatest effect on top; what cannot be compared last.
+
+    Args:
+        first: what is compared with.
+        second: what is compared.
+        named: columns that somebody asked for; of others, what neither side ever had is left out.
+    """
+    every = dict.fromkeys((*first.series, *second.series))
+    keys = [key for key in every if key[0] in named or _had(first, second, key)]
+    tests: dict[Key, RankTest] = {}
+    reasons: dict[Key, Unavailable] = {}
+    for key in keys:
+        one, other = first.series.get(key), second.series.get(key)
+        why = _why_not(one, other)
+        if why is not None or one is None or other is None:
+            reasons[key] = why or Unavailable(Reason.NOT_READ, "it is in one of them only")
+        else:
+            tests[key] = rank_test(one.numbers, other.numbers)
+    family = [key for key, test in tests.items() if _varies(first.series[key], second.series[key])
+              and test.least < SIGNIFICANT]
+    chances = dict(zip(family, holm([tests[key].p for key in family]), strict=True))
+    found = []
+    for key in keys:
+        series = first.series.get(key) or second.series.get(key)
+        if series is not None:
+            plain = ComparedColumn(series.column, series.row, (_spread(first, key, tests), _spread(second, key, tests)))
+            test = tests.get(key)
+            if test is None:
+                found.append(replace(plain, why=reasons.get(key)))
+            elif test.least >= SIGNIFICANT and _varies(first.series[key], second.series[key]):
+                found.append(replace(plain, effect=test.effect, why=_drifting(plain.spreads)))
+            else:
+                found.append(replace(plain, effect=test.effect, p=chances.get(key, 1.0),
+                                     least=min(1.0, test.least * len(family))))
+    return tuple(sorted(found, key=_order))
+
+
+def _had(first: Side, second: Side, key: Key) -> bool:
+    return any(series is not None and (series.numbers or series.words)
+               for series in (first.series.get(key), second.series.get(key)))
+
+
+def _varies(first: Series, second: Series) -> bool:
+    """Whether there is more than one value: what never varies cannot differ by chance, and is no comparison more."""
+    return len({*first.numbers, *second.numbers}) > 1
+
+
+def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
+    """Why two series cannot be compared; None if they can."""
+    for word, series in (("A", first), ("B", second)):
+        if series is None:
+            return Unavailable(Reason.NOT_READ, f"{word} has no such column or row")
+        if not series.numbers and not series.words:
+            why = series.why
+            return Unavailable(Reason.NOT_READ if why is None else why.reason,
+                               f"unknown in {word}" + (f": {why.detail}" if why is not None else ""))
+    if first is None or second is None:
+        return None
+    if first.words or second.words:
+        return Unavailable(Reason.OUT_OF_RANGE, _texts(first, second))
+    mine, theirs = _meaning(first.column), _meaning(second.column)
+    if mine != theirs:
+        return Unavailable(Reason.OUT_OF_RANGE, f"another quantity: {mine} in A, {theirs} in B")
+    fewest = min(len(first.numbers), len(second.numbers))
+    if fewest < FEWEST:
+        return Unavailable(Reason.NOT_READ, f"too few: {len(first.numbers)} values in A, {len(second.numbers)} in B, "
+                           f"{FEWEST} each are needed")
+    return None
+
+
+def _texts(first: Series, second: Series) -> str:
+    mine, theirs = (", ".join(series.words) or "a number" for series in (first, second))
+    if mine == theirs:
+        return f"a text: {mine} in both"
+    steady = len(first.words) <= 1 and len(second.words) <= 1
+    return f"{ANOTHER_TEXT if steady else 'a text'}: {mine} in A, {theirs} in B"
+
+
+def _meaning(column: CounterColumn) -> str:
+    return f"{column.unit or 'a number'} of a {column.scope.value}"
+
+
+def _drifting(spreads: tuple[Spread | None, Spread | None]) -> Unavailable:
+    """Why sides with too few independent values cannot be compared."""
+    words = [f"{spread.count} values of {letter} count as {spread.independent:.1f}"
+             for letter, spread in zip("AB", spreads, strict=True) if spread is not None]
+    return Unavailable(Reason.OUT_OF_RANGE, f"too few independent values: {', '.join(words)}; compare longer or "
+                       "steadier times")
+
+
+def _spread(side: Side, key: Key, tests: Mapping[Key, RankTest]) -> Spread | None:
+    series, test = side.series.get(key), tests.get(key)
+    if series is None or not series.numbers:
+        return None
+    ordered = sorted(series.numbers)
+    independent = float(len(ordered)) if test is None else test.sizes[side.number]
+    return Spread(len(ordered), independent, *(quantile(ordered, share) for share in (0.25, 0.5, 0.75)))
+
+
+def _order(one: ComparedColumn) -> tuple[int, float, float]:
+    return (0 if one.differs else 1 if one.p is not None else 2, -abs(one.effect or 0.0), -abs(one.percent or 0.0))
+
+
+def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tuple[str, ...]:
+    """What a reader of the comparison has to know beside it, a sentence each."""
+    notes = [*_other_circumstances(first.facts.circumstances, second.facts.circumstances)]
+    for word, side in (("A", first), ("B", second)):
+        if side.facts.left_out:
+            notes.append(f"{_counted(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
+                         "others by more than a quarter")
+    notes += [f"{one.column.id} is {one.why.detail}" for one in found
+              if one.why is not None and one.why.detail.startswith(ANOTHER_TEXT)]
+    able = [one for one in found if one.p is not None]
+    if able and not any(one.could_differ for one in able):
+        notes.append(f"{_counted(len(able), 'comparison')} of so few values cannot tell a difference from chance: "
+                     "compare longer times, or name fewer columns with --columns")
+    return tuple(notes)
+
+
+def _other_circumstances(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Sentences of what two recordings do not have in common, and of what only one of them tells."""
+    notes = []
+    for name, mine in first.items():
+        theirs = second.get(name, "")
+        if mine == theirs:
+            continue
+        if not mine or not theirs:
+            notes.append(f"{name}: {mine or theirs} in {'A' if mine else 'B'}, the other recording does not tell")
+        else:
+            notes.append(f"another {name}: {mine} in A, {theirs} in B")
+    return notes
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")

@@ -1,0 +1,132 @@
+"""Limits of a check: which column may be by how much more, or less, on the second side than on the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import Scope
+from turbotui.untrusted import one_line
+
+BROKEN: Final = 5
+"""Exit status: a column got worse by more than its limit."""
+DOUBTFUL: Final = 6
+"""Exit status: a limit could not be checked."""
+
+_FORM: Final = re.compile(r"(?P<name>\S.*?)\s*(?P<sign>[+-])\s*(?P<percent>\d+(?:\.\d+)?)\s*%")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How much worse a column may get.
+
+    Attributes:
+        text: as it was written.
+        column: its name.
+        sign: 1 where more is worse, -1 where less is.
+        percent: of the first side's median.
+    """
+
+    text: str
+    column: ColumnId
+    sign: int
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class LimitResult:
+    """A limit held against a comparison.
+
+    Attributes:
+        limit: which one.
+        comparison: the row that is worst; None where there is no such column in either recording.
+        verdict: "kept", "broken" or "not checked".
+        sentence: that for people.
+    """
+
+    limit: Limit
+    comparison: ComparedColumn | None
+    verdict: str
+    sentence: str
+
+
+def parse_limit(text: str) -> Limit:
+    """A limit as it is written on the command line: "PkgWatt +5%", "Bzy_MHz -2%".
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f'"{text}" is no limit: write a column, + where more is worse or - where less is, and how '
+                         'many per cent are allowed, as "PkgWatt +5%" or "Bzy_MHz -2%"')
+    return Limit(text.strip(), found["name"], 1 if found["sign"] == "+" else -1, float(found["percent"]))
+
+
+def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
+    """Hold a limit against every row of its column; the worst one decides.
+
+    A row is worse than allowed if its median moved by more than the limit in the limit's direction, and by more than
+    chance. Rows that could not be compared leave the limit unchecked, unless another one is worse than allowed.
+    """
+    rows = [one for one in comparisons if one.column.id == limit.column]
+    if not rows:
+        return LimitResult(limit, None, "not checked", _said(limit, "NOT CHECKED", f"{limit.column} was not recorded"))
+    worst = max(rows, key=lambda one: (_exceeds(limit, one) and one.differs, _worse(limit, one)))
+    if _exceeds(limit, worst) and worst.differs:
+        return LimitResult(limit, worst, "broken", _said(limit, "BROKEN", _moved(worst)))
+    if _exceeds(limit, worst) and worst.p is not None and not worst.could_differ:
+        return LimitResult(limit, worst, "not checked", _said(
+            limit, "NOT CHECKED", f"{_moved(worst)}, and so few values cannot tell that from chance"))
+    unknown = next((one for one in rows if one.p is None), None)
+    if unknown is not None:
+        why = "" if unknown.why is None else f": {unknown.why.detail}"
+        return LimitResult(limit, unknown, "not checked", _said(limit, "NOT CHECKED", f"{_moved(unknown)}{why}"))
+    chance = f", which may be chance (p {worst.p:.2g})" if worst.p is not None and _exceeds(limit, worst) else ""
+    return LimitResult(limit, worst, "kept", _said(limit, "kept", f"{_moved(worst)}{chance}"))
+
+
+def _said(limit: Limit, verdict: str, why: str) -> str:
+    return f'--limit "{limit.text}" {verdict}: {why}'
+
+
+def exit_status(results: Sequence[LimitResult]) -> int:
+    """0 if all are kept; 5 if one is broken, else 6 if one could not be checked."""
+    verdicts = {one.verdict for one in results}
+    return BROKEN if "broken" in verdicts else DOUBTFUL if "not checked" in verdicts else 0
+
+
+def _worse(limit: Limit, one: ComparedColumn) -> float:
+    """By how many per cent it moved in the limit's direction; without end where it was 0 and is not any more."""
+    if one.percent is not None:
+        return limit.sign * one.percent
+    difference = limit.sign * (one.difference or 0.0)
+    return float("inf") if difference > 0 else float("-inf") if difference < 0 else 0.0
+
+
+def _exceeds(limit: Limit, one: ComparedColumn) -> bool:
+    return one.effect is not None and _worse(limit, one) > limit.percent
+
+
+def _name(one: ComparedColumn) -> str:
+    where = "" if one.row.scope is Scope.SYSTEM else f" of {one.row.scope.value} {'.'.join(map(str, one.row.key))}"
+    return one_line(f"{one.column.id}{where}")
+
+
+def _moved(one: ComparedColumn) -> str:
+    first, second = one.spreads
+    if first is None or second is None or one.difference is None:
+        return f"{_name(one)} cannot be compared"
+    digits = max(one.column.decimals, 0)
+    medians = f"median {first.median:.{digits}f} to {second.median:.{digits}f} {one.column.unit}".rstrip()
+    if not one.difference:
+        return f"{_name(one)} is unchanged ({medians})"
+    way = "higher" if one.difference > 0 else "lower"
+    percent = "" if one.percent is None else f" {abs(one.percent):.1f} %"
+    sure = f", p {one.p:.2g}" if one.p is not None and one.p < SIGNIFICANT else ""
+    return f"{_name(one)} is{percent} {way} in B ({medians}{sure})"

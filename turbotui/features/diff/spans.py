@@ -1,0 +1,126 @@
+"""What is compared: a recording, or a span of one, as people name it; and the interval that two have in common."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from turbotui import recording
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.machine.host import Host, HostError
+from turbotui.quantities.moments import NS, parse_span
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
+from turbotui.untrusted import one_line, original
+
+_LOOKED_AT: Final = 5  # intervals at the beginning of a span, whose median is its interval
+_ALIKE: Final = 0.05  # intervals that differ by less are the same
+_MULTIPLES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSpan:
+    """A span of a recording.
+
+    Attributes:
+        name: as the person wrote it.
+        journal: the recording, open.
+        begin_ns, end_ns: in ns since 1970.
+    """
+
+    name: str
+    journal: Journal
+    begin_ns: int
+    end_ns: int
+
+    def frames(self, every: float) -> Iterator[Frame]:
+        """The frames whose intervals lie within the span.
+
+        Args:
+            every: seconds of an interval; 0: as they were recorded.
+        """
+        for frame in self.journal.frames(self.begin_ns, self.end_ns, every):
+            if frame.older is not None and frame.older.wall_ns >= self.begin_ns:
+                yield frame
+
+    def interval(self) -> float:
+        """Seconds of its longest usual interval.
+
+        Raises:
+            TurbotuiError: there is no interval in it.
+        """
+        first = [seconds for frame in islice(self.frames(0.0), _LOOKED_AT) if (seconds := frame.seconds)]
+        if not first:
+            raise TurbotuiError(f"{self.name} has no interval in that time: choose a longer one")
+        tiers = (one.seconds for one in self.journal.covered()
+                 if one.first_ns < self.end_ns and one.last_ns > self.begin_ns)
+        return max(statistics.median(first), *tiers)
+
+    def overlaps(self, other: RecordedSpan) -> bool:
+        """Whether both have readings in common."""
+        return (self.journal.paths[0] == other.journal.paths[0] and self.begin_ns < other.end_ns
+                and other.begin_ns < self.end_ns)
+
+    @property
+    def seconds(self) -> float:
+        """Its length, as far as there are readings."""
+        journal = self.journal
+        return max(0, min(self.end_ns, journal.last_ns) - max(self.begin_ns, journal.first_ns)) / NS
+
+
+def open_span(text: str) -> RecordedSpan:
+    """Open what a person names: FILE or FILE@FROM..TO.
+
+    Raises:
+        UsageError: the times are none.
+        RecordingError: the file is no recording, or cannot be read.
+    """
+    path, begin, end = _parted(text)
+    journal = recording.read(path)
+    try:
+        return RecordedSpan(text, journal, *parse_span(begin, end, journal.first_ns, journal.last_ns))
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """The path and the two times; a file of that very name is meant as a whole."""
+    path, at, times = text.rpartition("@")
+    if not at or os.path.lexists(original(text)):
+        return text, "", ""
+    begin, dots, end = times.partition("..")
+    if not dots:
+        raise UsageError(f'"{text}" is no file, and no span of one: write FILE@FROM..TO, as run.ttj@14:03..14:08')
+    return path, begin.strip(), end.strip()
+
+
+def common_interval(spans: tuple[RecordedSpan, RecordedSpan], every: float) -> tuple[float, float, float]:
+    """The seconds of an interval that both can be read in, and what each is to be asked for: 0 for as it was recorded.
+
+    Args:
+        spans: both.
+        every: the shortest that is wanted.
+    """
+    own = (spans[0].interval(), spans[1].interval())
+    base = max(every, *own)
+    seconds = next((base * times for times in range(1, _MULTIPLES)
+                    if all(_whole(base * times / one) for one in own)), base)
+    first, second = (0.0 if abs(seconds / one - 1.0) < _ALIKE else seconds for one in own)
+    return seconds, first, second
+
+
+def _whole(times: float) -> bool:
+    return abs(times - round(times)) < _ALIKE * times
+
+
+def kept_text(host: Host, path: str) -> str:
+    """A file of the recorded machine in one line; "" where it was not kept."""
+    try:
+        return one_line(host.read_text(path).strip())
+    except HostError:
+        return ""

@@ -1,0 +1,183 @@
+"""Comparisons as tables: for machines every number by itself, for people with the decimals of each row's own column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, Spread
+from turbotui.features.diff.limits import LimitResult
+from turbotui.features.diff.series import Side, SpanFacts
+from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.moments import NS
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.tables import AnyTable, Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.tables.envelope import timestamp
+from turbotui.tables.text import UNKNOWN
+
+TABLES: Final = ("diff", "limits")
+"""The names of the tables, that of comma-separated values first."""
+
+_LETTERS: Final = ("A", "B")
+_NO_VALUES: Final = Unavailable(Reason.NOT_READ, "there are no values of it")
+_NOT_RELATIVE: Final = Unavailable(Reason.OUT_OF_RANGE, "the median of A is 0")
+
+
+def _level(row: ComparedColumn) -> str:
+    return "machine" if row.row.scope is Scope.SYSTEM else row.row.scope.value
+
+
+def _instance(row: ComparedColumn) -> str:
+    return ".".join(map(str, row.row.key))
+
+
+def _of_side(side: int) -> tuple[Column[ComparedColumn], ...]:
+    letter = _LETTERS[side]
+
+    def column(word: str, decimals: int, value: Callable[[Spread], Value], text: str) -> Column[ComparedColumn]:
+        def compute(row: ComparedColumn) -> Value:
+            spread = row.spreads[side]
+            return None if spread is None else value(spread)
+
+        return Column(f"{letter}{word}", "", decimals, (), compute, help=f"{text} in {letter}")
+
+    return (
+        column("", 3, lambda spread: spread.median, "median"),
+        column(" IQR", 3, lambda spread: spread.range, "interquartile range: width of the middle half"),
+        column(" values", 0, lambda spread: spread.count, "how many intervals have a value"),
+        column(" independent", 1, lambda spread: spread.independent, "as how many independent values they count"),
+    )
+
+
+DIFF_COLUMNS: Final[tuple[Column[ComparedColumn], ...]] = (
+    Column("column", "", -1, (), lambda row: row.column.id, help="what is compared", identity=True),
+    Column("level", "", -1, (), _level, help="machine, package, core, cpu ...", identity=True),
+    Column("instance", "", -1, (), _instance, help="which one of the level", identity=True),
+    Column("unit", "", -1, (), lambda row: row.column.unit, help="of medians, ranges and difference"),
+    *_of_side(0),
+    *_of_side(1),
+    Column("difference", "", 3, (), lambda row: row.difference, formula="B - A", help="of the medians"),
+    Column("change", "%", 2, (), lambda row: row.percent, formula="100 * (B - A) / |A|",
+           help="the difference in per cent of A's median"),
+    Column("effect", "", 3, (), lambda row: row.effect, formula="Cliff's delta",
+           help="share of pairs in which B is greater, less the share in which it is smaller"),
+    Column("size", "", -1, (), lambda row: row.size or None, help="of the effect: negligible, small, medium, large"),
+    Column("p", "", 6, (), lambda row: row.p, formula="Mann-Whitney, of independent values, corrected after Holm",
+           help="how often chance alone, over all comparisons, gives such an effect"),
+    Column("verdict", "", -1, (), lambda row: row.verdict,
+           help=f"differs (p below {SIGNIFICANT}), no difference found, not compared"),
+    Column("reason", "", -1, (), lambda row: "" if row.why is None else row.why.detail,
+           help="why nothing was compared"),
+)
+LIMIT_COLUMNS: Final[tuple[Column[LimitResult], ...]] = (
+    Column("limit", "", -1, (), lambda row: row.limit.text, help="as it was given", identity=True),
+    Column("column", "", -1, (), lambda row: row.limit.column, help="that it is for"),
+    Column("allowed", "%", 2, (), lambda row: row.limit.sign * row.limit.percent, help="change of its median"),
+    Column("level", "", -1, (), lambda row: None if row.comparison is None else _level(row.comparison),
+           help="of the worst row"),
+    Column("instance", "", -1, (), lambda row: None if row.comparison is None else _instance(row.comparison),
+           help="of the worst row"),
+    Column("change", "%", 2, (), lambda row: None if row.comparison is None else row.comparison.percent,
+           help="of the worst row's median"),
+    Column("verdict", "", -1, (), lambda row: row.verdict, help="kept, broken, not checked"),
+    Column("sentence", "", -1, (), lambda row: row.sentence, help="that in words"),
+)
+
+
+def _judge(column: Column[ComparedColumn], row: ComparedColumn, value: Value) -> Cell:
+    if value is not None:
+        return Cell(value)
+    return Cell(None, row.why or (_NOT_RELATIVE if column.id == "change" else _NO_VALUES))
+
+
+def _judge_limit(_column: Column[LimitResult], row: LimitResult, value: Value) -> Cell:
+    missing = Unavailable(Reason.NOT_READ, row.sentence)
+    return Cell(value, missing if value is None else None)
+
+
+def diff_tables(rows: Sequence[ComparedColumn], results: Sequence[LimitResult]) -> tuple[AnyTable, ...]:
+    """The comparisons, and the limits where there are any."""
+    found: list[AnyTable] = [RowTable("diff", "comparison", DIFF_COLUMNS, rows, _judge)]
+    if results:
+        found.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, _judge_limit))
+    return tuple(found)
+
+
+def _number(row: ComparedColumn, value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:,.{max(row.column.decimals, 0)}f}".replace(",", "")
+
+
+def _median(side: int) -> Callable[[ComparedColumn], Value]:
+    return lambda row: UNKNOWN if (one := row.spreads[side]) is None else _number(row, one.median)
+
+
+def _range(side: int) -> Callable[[ComparedColumn], Value]:
+    return lambda row: UNKNOWN if (one := row.spreads[side]) is None else _number(row, one.range)
+
+
+def _change(percent: float | None) -> str:
+    if percent is None:
+        return UNKNOWN
+    return f"{percent:+.1f}%" if abs(percent) < 1000.0 else f"{percent:+.0f}%"
+
+
+def _p_text(row: ComparedColumn) -> str:
+    if row.p is None:
+        return UNKNOWN
+    return "<0.001" if row.p < 0.001 else f"{row.p:.3f}"
+
+
+_NAME: Final[tuple[Column[ComparedColumn], ...]] = (
+    Column("column", "", -1, (), lambda row: row.column.id, priority=0),
+)
+_PLACE: Final[tuple[Column[ComparedColumn], ...]] = (
+    Column("row", "", -1, (), lambda row: f"{_level(row)} {_instance(row)}".rstrip(), priority=0),
+)
+_NUMBERS: Final[tuple[Column[ComparedColumn], ...]] = (
+    Column("unit", "", -1, (), lambda row: row.column.unit, priority=3, width=3),
+    Column("A", "", 0, (), _median(0), priority=1),
+    Column("A IQR", "", 0, (), _range(0), priority=4),
+    Column("B", "", 0, (), _median(1), priority=1),
+    Column("B IQR", "", 0, (), _range(1), priority=4),
+    Column("change", "", 0, (), lambda row: _change(row.percent), priority=0),
+    Column("effect", "", 0, (), lambda row: UNKNOWN if row.effect is None else f"{row.effect:+.2f}", priority=2),
+    Column("size", "", -1, (), lambda row: row.size or UNKNOWN, priority=5),
+    Column("p", "", 0, (), _p_text, priority=2),
+)
+_VERDICT: Final[tuple[Column[ComparedColumn], ...]] = (
+    Column("verdict", "", -1, (), lambda row: row.verdict, priority=3),
+)
+
+
+def text_table(rows: Sequence[ComparedColumn], *, verdicts: bool) -> AnyTable:
+    """The comparisons for people.
+
+    Args:
+        rows: those that could be compared.
+        verdicts: whether some of them do not differ, so that each says whether it does.
+    """
+    places = any(row.row.scope is not Scope.SYSTEM for row in rows)
+    columns = (*_NAME, *(_PLACE if places else ()), *_NUMBERS, *(_VERDICT if verdicts else ()))
+    return RowTable("diff", "comparison", columns, rows)
+
+
+def facts_of(first: Side, second: Side) -> dict[str, Value]:
+    """What is true of the whole comparison, by name."""
+    found: dict[str, Value] = {}
+    for letter, side in zip(_LETTERS, (first, second), strict=True):
+        facts = side.facts
+        found |= {letter: facts.name, f"{letter} from": timestamp(facts.begin_ns),
+                  f"{letter} to": timestamp(facts.end_ns), f"{letter} intervals": facts.intervals,
+                  f"{letter} seconds": facts.seconds, f"{letter} left out": facts.left_out}
+        found |= {f"{letter} {name}": text for name, text in facts.circumstances.items() if text}
+    return found
+
+
+def span_line(letter: str, facts: SpanFacts) -> str:
+    """A span for people: which recording, which time, how many intervals."""
+    begin, end = (datetime.fromtimestamp(moment / NS).astimezone() for moment in (facts.begin_ns, facts.end_ns))
+    until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+    return (f"{letter}  {facts.name}: {begin:%Y-%m-%d %H:%M:%S} to {until}, {facts.intervals:,} intervals of "
+            f"{facts.seconds:.3g} s")

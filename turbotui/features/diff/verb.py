@@ -1,0 +1,130 @@
+"""`turbotui diff`: what differs between two recordings by more than chance, and whether it broke a limit."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import shutil
+import sys
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.features.diff.comparing import ComparedColumn, compared, notes_of
+from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, checked, exit_status, parse_limit
+from turbotui.features.diff.series import Side, comparable_columns, gathered
+from turbotui.features.diff.spans import RecordedSpan, common_interval, open_span
+from turbotui.features.diff.tables import TABLES, diff_tables, facts_of
+from turbotui.features.diff.text import diff_lines
+from turbotui.machine.host import HostKind
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.moments import parse_duration
+from turbotui.quantities.scope import Scope
+from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT
+
+_LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "cpu": Scope.CPU}
+_MOST_VALUES: Final = 4_000_000  # of each side in memory: 130 MB
+_STEPS: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    for letter, text in (("A", "a recording, or a span of one: FILE@FROM..TO, as run.ttj@14:03..14:08, run.ttj@..+5m"),
+                         ("B", "what is compared with it, likewise")):
+        parser.add_argument(letter.lower(), metavar=letter, help=text)
+    parser.add_argument("--by", choices=tuple(_LEVELS), default="machine",
+                        help="rows: one for the machine (default), for each package, for each CPU")
+    parser.add_argument("--columns", metavar="NAMES", default="",
+                        help="only these columns or categories, comma separated; fewer columns make chance rarer")
+    parser.add_argument("--all", action="store_true",
+                        help="also what does not differ, and what cannot be compared with the reason")
+    parser.add_argument("--limit", metavar="SPEC", action="append", default=[],
+                        help=f'check: "PkgWatt +5%%" or "Bzy_MHz -2%%": exit status {BROKEN} if the median in B is '
+                        f"higher (lower) by more than this and by more than chance, {DOUBTFUL} if that cannot be told; "
+                        "may be given several times")
+    parser.add_argument("--every", metavar="TIME", default="",
+                        help="compare in intervals of this length (10s, 1m) instead of the recorded one")
+    add_format_arguments(parser, TABLES)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare, print, and check the limits."""
+    limits = [parse_limit(text) for text in arguments.limit]
+    every = parse_duration(arguments.every) if arguments.every else 0.0
+    level = _LEVELS[arguments.by]
+    with contextlib.ExitStack() as opened:
+        spans = (_opened(arguments.a, opened), _opened(arguments.b, opened))
+        columns, named = _chosen(spans, arguments.columns, limits)
+        first, second, said = _sides(spans, every, level, columns)
+    found = compared(first, second, named)
+    results = [checked(limit, found) for limit in limits]
+    names = dict.fromkeys(side.facts.machine for side in (first, second))
+    envelope = Envelope(", ".join(names), HostKind.RECORDED, max(first.facts.end_ns, second.facts.end_ns),
+                        facts=facts_of(first, second), notes=(*said, *notes_of(first, second, found)))
+    shown: Sequence[ComparedColumn] = found if arguments.all else [one for one in found if one.differs]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print_tables(arguments, envelope, diff_tables(shown, results),
+                 lambda: diff_lines(envelope, (first, second), found, results, everything=arguments.all, room=room))
+    if arguments.format != TEXT:
+        for one in results:
+            if one.verdict != "kept":
+                print(f"turbotui: {one.sentence}", file=sys.stderr)
+    return exit_status(results)
+
+
+def _opened(text: str, opened: contextlib.ExitStack) -> RecordedSpan:
+    span = open_span(text)
+    opened.callback(span.journal.close)
+    return span
+
+
+def _chosen(spans: tuple[RecordedSpan, RecordedSpan], words: str,
+            limits: Sequence[Limit]) -> tuple[Sequence[Sequence[CounterColumn]], Collection[ColumnId]]:
+    """The columns to compare, of each span's own catalog, and the names of those that were asked for.
+
+    Raises:
+        UsageError: a word is of neither catalog.
+    """
+    catalogs = [span.journal.catalog for span in spans]
+    named = _names(catalogs, [limit.column for limit in limits])
+    if not words:
+        return [[*comparable_columns(catalog.columns, named)] for catalog in catalogs], named
+    named |= _names(catalogs, [word.strip() for word in words.split(",")])
+    return [[column for column in catalog.columns if column.id in named] for catalog in catalogs], named
+
+
+def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
+    """The columns that words mean in any of these catalogs."""
+    found: set[ColumnId] = set()
+    for word in words:
+        knowing = [catalog for catalog in catalogs if word in catalog.words()]
+        for catalog in knowing or catalogs[:1]:  # the first one says which names are near
+            found |= {column.id for column in catalog.select([word])}
+    return found
+
+
+def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
+           columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
+    """Both spans, read, and what is to be said of how."""
+    first, second = spans
+    said = []
+    seconds, *asked = common_interval(spans, every)
+    most = max(span.seconds / seconds * len(chosen) * len(span.journal.machine.topology.rows(level))
+               for span, chosen in zip(spans, columns, strict=True))
+    if most > _MOST_VALUES and not every:
+        longer = next((step for step in _STEPS if step >= seconds * most / _MOST_VALUES), _STEPS[-1])
+        seconds, *asked = common_interval(spans, longer)
+        said.append(f"compared in intervals of {seconds:g} s, as there are many values: --every or fewer --columns "
+                    "change that")
+    own = [span.interval() for span in spans]
+    if not every and not math.isclose(own[0], own[1], rel_tol=0.05):
+        said.append(f"another interval: {own[0]:.3g} s in A, {own[1]:.3g} s in B; both are compared in intervals of "
+                    f"{seconds:.3g} s")
+    if first.overlaps(second):
+        said.append("A and B are times of one recording that overlap: what they share cannot differ")
+    one, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number])
+                  for number, span in enumerate(spans))
+    return one, other, said
