@@ -91,6 +91,8 @@ class Privileges:
 
 NOT_GATHERED = errno_names.ENODATA
 """errno of a recorded machine for a file, register or counter of which it has no record."""
+RECORDED_COUNTER = "counter of a recorded machine"
+"""What the reading of a counter that opened and does not count is said to be of."""
 CAP_SYS_RAWIO = 17
 CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38

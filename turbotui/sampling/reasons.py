@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turbotui.machine.host import RECORDED_COUNTER
 from turbotui.quantities.signals import Behavior, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.answers import SHARED
@@ -81,4 +82,6 @@ def _why_unread(frame: Frame, signal: Signal, origin: str, positions: set[int]) 
             f"{origin} could not be opened: no file descriptor is left",
             "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)",
         )
+    if detail.startswith(RECORDED_COUNTER):
+        return Unavailable(Reason.RECORDED, f"{origin} opened on the machine; on a recorded one nothing counts")
     return Unavailable(Reason.FAILED, f"{origin} could not be read this time{': ' + detail if detail else ''}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.host import RECORDED_COUNTER, Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all
 from turbotui.quantities.signals import Raw, SignalId
@@ -222,12 +222,15 @@ class CounterGroup:
 
         Raises:
             CpuGone: the CPU went offline.
+            HostError: the machine is a recorded one, on which nothing counts.
         """
         try:
             return host.read_counter(self._descriptors[0], self.layout.words.size)
         except HostError as error:
             if error.errno in _GONE:
                 raise CpuGone(str(error)) from error
+            if error.what == RECORDED_COUNTER:
+                raise
             return None
 
     def words(self, data: bytes | None, started: int, ended: int) -> tuple[int, ...] | None:

@@ -72,6 +72,8 @@ def test_stat_says_recorded_and_no_number_that_was_not_read(path: Path, capsys: 
     for row in table["rows"]:
         unknown = {name for name, value in row["values"].items() if value is None}
         assert unknown <= row.get("why", {}).keys(), "nothing is unknown without a reason"
+    sentences = {why for row in table["rows"] for why in row.get("why", {}).values()}
+    assert not [why for why in sentences if why.startswith("failed")], "nothing failed: it was recorded"
     assert main(["stat", "--machine", str(path), "-n", "1", "-i", "0.1"]) == 0
     assert "RECORDED machine" in capsys.readouterr().out
 

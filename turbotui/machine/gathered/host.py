@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from turbotui.machine.gathered.documents import read_gathered
 from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
-from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NOT_GATHERED, RECORDED_COUNTER, HostError, HostKind, PerfAttr, Privileges
 from turbotui.untrusted import decoded, one_line
 
 _MOST_DESCRIPTORS = 1 << 20
@@ -26,9 +26,8 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Counting:
-    """A descriptor on a counter: the CPU, and the events of its group so far where it is the leader."""
+    """A descriptor on a counter: the events of its group so far where it is the leader."""
 
-    cpu: int
     events: list[PerfAttr]
 
 
@@ -172,7 +171,7 @@ class GatheredHost:
             raise HostError(answer, f"perf_event_open(type={attr.type}, config={attr.config:#x})")
         if isinstance(leader, _Counting):
             leader.events.append(attr)
-        return self._take(_Counting(cpu, [attr]))
+        return self._take(_Counting([attr]))
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         """See `Host.read_counter`.
@@ -184,7 +183,7 @@ class GatheredHost:
         opened = self._open.get(descriptor)
         if not isinstance(opened, _Counting):
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
-        raise HostError(NOT_GATHERED, f"counter on cpu {opened.cpu}")
+        raise HostError(NOT_GATHERED, RECORDED_COUNTER)
 
     def close(self, descriptor: int) -> None:
         """See `Host.close`.
