@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
+from turbotui.app import scales
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
@@ -98,7 +99,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     @property
     def sparks(self) -> Iterable[str]:
         """Columns whose history is needed for all rows."""
-        return self.watch_state.sparks(self.size.width)
+        return scales.sparks(self.watch_state, self.size.width)
 
     @property
     def groups(self) -> Sequence[RowId]:
@@ -174,7 +175,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     def _gauges(self) -> list[Gauge]:
         watch = self.watch_state
         frame = watch.frame
-        tops = watch.tops()
+        tops = scales.tops(watch)
         gauges: list[Gauge] = []
 
         def value(column: CounterColumn) -> float | None:
@@ -193,11 +194,11 @@ class WatchScreen(Screen[None], inherit_bindings=False):
             gauges.append(Gauge(label, watch.clock, value(watch.clock), past(watch.clock), tops.get(watch.clock.id)))
         if watch.watts is not None:
             label = {"PkgWatt": "Pkg", "SysWatt": "Sys"}.get(watch.watts.id, "Cores")
-            limit = watch.limit_watts() if watch.watts.id == "PkgWatt" else None
+            limit = scales.limit_watts(watch) if watch.watts.id == "PkgWatt" else None
             note = f"of {limit:,.0f}" if limit else ""
             gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note))
         if watch.heat is not None:
-            hottest = watch.hottest()
+            hottest = scales.hottest(watch)
             if hottest is None:
                 gauges.append(Gauge("Hot", watch.heat, None))
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from turbotui.app import scales
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.scope import RowId
@@ -124,4 +125,4 @@ class FrameCell(OneCell):
     @property
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
         """See `OneCell.top`."""
-        return self._watch.tops().get(self.column.id, 0.0)
+        return scales.tops(self._watch).get(self.column.id, 0.0)

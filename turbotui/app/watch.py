@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
@@ -277,57 +277,6 @@ class Watch:
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside columns for the screen that shows them."""
         self._lingering.read_also(owner, sources, signals)
-
-    # Sparks
-
-    def sparks(self, width: int) -> Mapping[ColumnId, int]:
-        """Columns that have a picture of their history beside them, and its width on a screen of this width."""
-        size = 0 if width < 70 else 6 if width < 110 else 10 if width < 180 else 20
-        watts = self.session.catalog.get("CorWatt")
-        ratios = (self.session.catalog.get(name) for name in ("Ratio", "MinRatio"))
-        columns = [self.clock, *ratios, watts if watts is not None and self.is_visible(watts) else self.watts]
-        return {column.id: size for column in columns if column is not None and size and self.is_visible(column)}
-
-    def tops(self) -> dict[ColumnId, float]:
-        """Fixed tops of sparks and meters: 100 %, the greatest clock that cpufreq knows, the power limit."""
-        tops: dict[ColumnId, float] = {}
-        for column in (*self.headline, *self.columns):
-            if column.scale_max is not None:
-                tops[column.id] = column.scale_max
-            elif column.unit == "%":
-                tops[column.id] = 100.0
-        clock = self._highest("cpufreq.hw_max", "cpufreq.max")
-        if clock is not None and self.clock is not None:
-            tops[self.clock.id] = clock / 1e6
-        return tops
-
-    def limit_watts(self) -> float | None:
-        """The sustained power limits of all packages together."""
-        if self.frame is None or "limit.pkg.pl1" not in self.session.capabilities.signals:
-            return None
-        return self.frame.inputs(SYSTEM_ROW).value("limit.pkg.pl1")
-
-    def _highest(self, *signals: str) -> float | None:
-        frame = self.frame
-        if frame is None:
-            return None
-        for name in signals:
-            if name in self.session.capabilities.signals:
-                known = [level for level in frame.levels(name) if level is not None]
-                if known:
-                    return max(known)
-        return None
-
-    def hottest(self) -> tuple[RowId, float] | None:
-        """The row with the greatest temperature."""
-        if self.frame is None or self.heat is None:
-            return None
-        best: tuple[RowId, float] | None = None
-        rows = self.frame.rows(self.heat.scope)
-        for row, value in zip(rows, self.frame.cells(self.heat, rows), strict=True):
-            if isinstance(value, int | float) and (best is None or value > best[1]):
-                best = (row, value)
-        return best
 
     # Frames
 

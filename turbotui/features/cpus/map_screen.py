@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
+from turbotui.app import scales
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.base import WatchScreen
 from turbotui.app.explain import Explain
@@ -62,7 +63,7 @@ class MapScreen(WatchScreen):
         if self._column is None:
             self._column = next(iter(self._choices()), None)
         if frame is not None and self._column is not None:
-            top = watch.tops().get(self._column.id)
+            top = scales.tops(watch).get(self._column.id)
             if top is None:
                 values = [frame.cell(self._column, row) for row in frame.rows(Scope.CPU)]
                 top = nice_top(max((value for value in values if isinstance(value, int | float)), default=0.0))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
+from turbotui.app import scales
 from turbotui.app.one_cell import FrameCell
 from turbotui.app.saved import CounterView, view_of
 from turbotui.app.table_keys import TableKeys
@@ -112,7 +113,8 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             if watch.profile is not None and watch.profile.screen == self.mode:
                 view = view_of(watch.profile, watch, view, grouped=self.grouped)
         mark = None if watch.mark is None else FrameContent(watch.mark)
-        view = replace(view, columns=watch.columns, sparks=watch.sparks(self.size.width), tops=watch.tops(), mark=mark)
+        view = replace(view, columns=watch.columns, sparks=scales.sparks(watch, self.size.width),
+                       tops=scales.tops(watch), mark=mark)
         super().show_view(view)
         watch.want(view.needed)
 
