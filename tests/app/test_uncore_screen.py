@@ -20,7 +20,7 @@ from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.panels import Row
+from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.screen import KindWidget, UncoreScreen
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import cell_text
@@ -314,8 +314,8 @@ async def test_a_switch_counts_at_once() -> None:
         form = await filters(screen, pilot, "nvidia_ucf_pmu", "pkg 0")
         form.query_one(Listing).select("dst_loc_cmem")
         await press(pilot, "space")
-        assert screen.board.settings("nvidia_ucf_pmu_0") == {"dst_loc_cmem": 1}
-        assert screen.board.settings("nvidia_ucf_pmu_1") == {}
+        assert screen.counters.settings("nvidia_ucf_pmu_0") == {"dst_loc_cmem": 1}
+        assert screen.counters.settings("nvidia_ucf_pmu_1") == {}
         assert "count" in sentence(form)
         session.tick(2)
         await press(pilot, "escape")
@@ -334,7 +334,7 @@ async def test_an_address_as_lspci_shows_it_becomes_a_device_filter() -> None:
     async with uncore() as (_session, screen, pilot):
         form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
         await press(pilot, *"27:01.1", "enter")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
         assert "0x2709 = 27:01.1" in sentence(form)
 
 
@@ -343,13 +343,13 @@ async def test_exclusions_are_named_and_not_taken() -> None:
         form = await filters(screen, pilot, "nvidia_pcie_pmu", "pkg 0 rc 4")
         form.query_one(Listing).select("src_rp_mask")
         await press(pilot, *"0x3", "enter")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
         await press(pilot, *"27:01.1", "enter")
         assert "exclude each other" in sentence(form)
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 3}
         form.query_one(Listing).select("src_rp_mask")
         await press(pilot, "delete")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0x2709, "src_bdf_en": 1}
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ async def test_filters_for_all_units_of_a_kind() -> None:
         form = await filters(screen, pilot, "nvidia_nvlink_c2c_pmu", "pkg 1")
         form.query_one(Listing).select("gpu_mask")
         await press(pilot, "down", "down", "space", "tab")
-        assert {screen.board.settings(f"nvidia_nvlink_c2c_pmu_{socket}")["gpu_mask"] for socket in (0, 1)} == {2}
+        assert {screen.counters.settings(f"nvidia_nvlink_c2c_pmu_{socket}")["gpu_mask"] for socket in (0, 1)} == {2}
         assert "GPU 1" in sentence(form)
 
 
@@ -384,7 +384,7 @@ async def test_an_address_range() -> None:
         form = await filters(screen, pilot, "nvidia_pcie_tgt_pmu", "pkg 0 rc 1")
         form.query_one(Listing).select("dst_addr_base")
         await press(pilot, *"0x10000", "enter", "down", *"0xfff00", "enter")
-        assert screen.board.settings("nvidia_pcie_tgt_pmu_0_rc_1") == {
+        assert screen.counters.settings("nvidia_pcie_tgt_pmu_0_rc_1") == {
             "dst_addr_base": 0x10000, "dst_addr_mask": 0xFFF00, "dst_addr_en": 1,
         }  # fmt: skip
         form.query_one(Listing).select("dst_addr_en")
@@ -400,13 +400,13 @@ async def test_ports_and_devices_are_chosen_without_typing() -> None:
         assert "root port 3" not in listing.text  # this root complex has three ports
         listing.select("src_rp_mask#1")
         await press(pilot, "space", "down", "space")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 0b110}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_rp_mask": 0b110}
         listing.select("src_bdf=0005:c1:00.0")
         await press(pilot, "space")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0xC100, "src_bdf_en": 1}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {"src_bdf": 0xC100, "src_bdf_en": 1}
         assert "[x] 0005:c1:00.0 144d:a826" in listing.text
         await press(pilot, "space")
-        assert screen.board.settings("nvidia_pcie_pmu_0_rc_4") == {}
+        assert screen.counters.settings("nvidia_pcie_pmu_0_rc_4") == {}
         assert "counts everything" in sentence(form)
 
 

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "words.md"
 
 RETIRED = frozenset({
-    "band", "bank", "banks", "beat", "beats", "bell", "census", "crew", "feeds", "homes", "judging", "kin", "ledger",
+    "band", "bank", "banks", "beat", "beats", "bell", "board", "boards",
+    "census", "crew", "feeds", "homes", "judging", "kin", "ledger",
     "ledgers", "pace", "paces", "patient", "recipe", "recipes", "rival", "rivals", "sparing", "spot", "spots",
     "telling", "tone", "toned", "tones", "turns", "turnstile",
 })  # fmt: skip

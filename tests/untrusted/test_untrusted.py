@@ -110,7 +110,7 @@ def test_marks_say_what_stood_there(data: bytes, seen: str) -> None:
 
 
 def test_a_name_of_a_device_tree_ends_before_its_nul() -> None:
-    assert one_line(decoded(b"Acme Board\x00")) == "Acme Board"
+    assert one_line(decoded(b"Acme UncoreCounters\x00")) == "Acme UncoreCounters"
 
 
 def test_every_character_of_python_s_own_tables_is_marked() -> None:

@@ -63,7 +63,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat doctor info unc
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l machine -r -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'
-complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s i -l interval -r -d 'panels for every interval, not only once'
+complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s i -l interval -r -d 'tables for every interval, not only once'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s n -l intervals -r -d 'end after so many (default interval: 1 s)'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s k -l kind -r -d 'only kinds of PMU whose name has this in it; may be given several times (csv: the first)'
 complete -c turbotui -n '__fish_seen_subcommand_from uncore' -s e -l event -r -d 'show this event too, on every PMU of its kind; an event is a name or terms'

@@ -11,8 +11,8 @@ from uncoretree import CORESIGHT, EIGHT, GRACE_INFO, INTEL_INFO, OLYMPUS_INFO, m
 
 from turbotui.events.uncore.discovery import find_units, kind_of, mask_now, reader_of
 from turbotui.features.uncore.absence import why_none
-from turbotui.features.uncore.board import Board
-from turbotui.features.uncore.panels import find_panels, typed_metric
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import find_kinds, typed_metric
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.unavailable import Reason
@@ -69,28 +69,28 @@ def test_a_unit_for_each_cpu_of_the_mask(tmp_path: Path) -> None:
     assert {unit.kind for unit in units} == {"uncore_cha"}
     assert [(unit.package, unit.numbers, unit.cpu) for unit in units[:2]] == [(0, (0,), 0), (0, (1,), 0)]
     assert (units[60].package, units[60].cpu) == (1, 2)
-    (panel,) = find_panels(found)
-    assert [row.label for row in panel.rows if row.is_sum] == ["pkg 0 Σ", "pkg 1 Σ"]
-    assert panel.rows[1].label == "pkg 0 #0"
-    assert len({row.key for row in panel.rows}) == 122
+    (kind,) = find_kinds(found)
+    assert [row.label for row in kind.rows if row.is_sum] == ["pkg 0 Σ", "pkg 1 Σ"]
+    assert kind.rows[1].label == "pkg 0 #0"
+    assert len({row.key for row in kind.rows}) == 122
 
 
 def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
     found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, INTEL_INFO, TWO)
-    board = Board(found)
-    (panel,) = board.panels
-    assert board.shown(panel) == ()
-    assert board.sources() == ()
-    metric = typed_metric(panel, " uncore_cha/event=0x35,umask=0x1/ ")
+    counters = UncoreCounters(found)
+    (units,) = counters.kinds
+    assert counters.shown(units) == ()
+    assert counters.sources() == ()
+    metric = typed_metric(units, " uncore_cha/event=0x35,umask=0x1/ ")
     assert metric.needs == ("event=0x35,umask=0x1",)
-    board.show(panel, [metric])
-    (source,) = board.sources()
+    counters.show(units, [metric])
+    (source,) = counters.sources()
     probe = source.probe(found)
     named = [signal for name, signal in probe.signals.items() if name.endswith("umask=0x1")]
     assert len(named) == 2  # one a package; a recording opens nothing, and says so
     for wrong in ("event=0x35,mask=1", "event=0x1ff", "event=abc", "nothing", ""):
         with pytest.raises(EventError):
-            typed_metric(panel, wrong)
+            typed_metric(units, wrong)
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
     found = machine(tmp_path, {"nvidia_uncore_pmu_0": files}, info, TWO)
     (unit,) = find_units(found)
     assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
-    board = Board(found)
-    keys = [metric.id for metric in board.shown(board.panels[0])]
+    counters = UncoreCounters(found)
+    keys = [metric.id for metric in counters.shown(counters.kinds[0])]
     fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
     assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
-    (source,) = board.sources()
+    (source,) = counters.sources()
     source.probe(found)
     if kind == "nvidia_uncore_fabric":
-        encoded = board.encoded(unit, "event=0xf1")
+        encoded = counters.encoded(unit, "event=0xf1")
         assert not isinstance(encoded, str)
         assert (encoded.attr.config, encoded.attr.flags) == (0xF1, 0)  # neither inherit nor an exclusion
 
@@ -152,14 +152,13 @@ def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
         box |= {f"events/{name}.unit": unit} if unit else {}
         box |= {f"events/{name}.scale": scale} if scale else {}
     found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
-    (panel,) = find_panels(found)
+    (units,) = find_kinds(found)
     # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
-    units = {metric.what: metric.unit for metric in panel.raw}
-    assert units == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
-    rates = [metric.expression.evaluate({metric.what: 3.0, "dt": 1.5e9}) for metric in panel.raw]
+    assert {metric.what: metric.unit for metric in units.raw} == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
+    rates = [metric.expression.evaluate({metric.what: 3.0, "dt": 1.5e9}) for metric in units.raw]
     assert rates == pytest.approx([2e-9, 2.0, 2e-6])
     with pytest.raises(EventError):
-        typed_metric(panel, "odd")
+        typed_metric(units, "odd")
 
 
 @pytest.mark.parametrize(
@@ -173,12 +172,12 @@ def test_io_counters_count_32_bytes_whatever_an_older_kernel_says(
     for name in ("bw_in_port0", "bw_out_port0"):
         box |= {f"events/{name}": "event=0xff,umask=0x20", f"events/{name}.unit": "MiB", f"events/{name}.scale": scale}
     info = INTEL_INFO.replace("model\t\t: 143", f"model\t\t: {model}")
-    board = Board(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
-    (panel,) = board.panels
-    assert [metric.id for metric in board.shown(panel)] == ["in port 0 GB/s", "frequency GHz"]
-    assert all("bw_out" not in metric.what for metric in panel.raw)  # requests of any size: no unit is right
-    board.sources()
-    assert board.scale(panel.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
+    counters = UncoreCounters(machine(tmp_path, {"uncore_iio_free_running_0": box}, info, TWO))
+    (units,) = counters.kinds
+    assert [metric.id for metric in counters.shown(units)] == ["in port 0 GB/s", "frequency GHz"]
+    assert all("bw_out" not in metric.what for metric in units.raw)  # requests of any size: no unit is right
+    counters.sources()
+    assert counters.scale(units.units[0], "bw_in_port0") * 2**20 == pytest.approx(bytes_each)
 
 
 def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
@@ -190,11 +189,11 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     shared = {"cpumask": "2", "associated_cpus": "2-3", "format/event": "config:0-31", "events/cycles": "event=0x11",
               "events/l3d_cache": "event=0x2b", "events/l3d_cache_refill": "event=0x2a"}
     found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
-    panels = {panel.kind.id: [metric.id for metric in panel.starting] for panel in find_panels(found)}
-    assert list(panels) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
-    assert panels["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
-    assert panels["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
-    assert panels["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
+    kinds = {units.kind.id: [metric.id for metric in units.starting] for units in find_kinds(found)}
+    assert list(kinds) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
+    assert kinds["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "frequency GHz"]
+    assert kinds["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
+    assert kinds["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
 
 
 def test_a_machine_without_says_why() -> None:

@@ -74,7 +74,7 @@ def test_values_said() -> None:
 IDS = """#
 15b3  Mellanox Technologies
 \t1023  CX8 Family [ConnectX-8]
-\t\t15b3 0001  A board
+\t\t15b3 0001  A counters
 \t1024  Another one
 10de  NVIDIA Corporation
 \t22d0  A bridge

@@ -8,9 +8,9 @@ import pytest
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.events.uncore.filters import bdf_value
-from turbotui.features.uncore.board import bundles_of
+from turbotui.features.uncore.counters import bundles_of
 from turbotui.features.uncore.explaining import with_numbers
-from turbotui.features.uncore.panels import raw_metric
+from turbotui.features.uncore.kinds import raw_metric
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.features.uncore.screen_rows import content_of
 from turbotui.features.uncore.tables import uncore_table
@@ -26,12 +26,12 @@ ROW = "pkg 0 rc 1"
 
 def test_events_of_a_latency_are_one_group_and_nothing_is_counted_twice() -> None:
     watch = UncoreWatch("vera-2s")
-    panel = watch.panel(PCIE)
-    bundles = bundles_of(watch.board.shown(panel))
+    units = watch.units_of(PCIE)
+    bundles = bundles_of(watch.counters.shown(units))
     assert set(bundles[0]) == {"rd_cum_outs", "rd_req", "cycles"}
     sets = [frozenset(events) for events in bundles]
     assert all(not one <= other for one in sets for other in sets if one is not other)
-    assert frozenset(name for metric in panel.metrics for name in metric.needs) == frozenset().union(*sets)
+    assert frozenset(name for metric in units.metrics for name in metric.needs) == frozenset().union(*sets)
 
 
 def test_all_counters_are_closed_in_the_end_and_few_are_open_meanwhile() -> None:
@@ -39,8 +39,8 @@ def test_all_counters_are_closed_in_the_end_and_few_are_open_meanwhile() -> None
     seen: list[int] = []
     watch.frames(1, lambda _sampler, _number: seen.append(len(watch.host._open)))
     distinct = sum(
-        len({name for metric in watch.board.shown(panel) for name in metric.needs}) * len(panel.units)
-        for panel in watch.board.panels
+        len({name for metric in watch.counters.shown(units) for name in metric.needs}) * len(units.units)
+        for units in watch.counters.kinds
     )
     assert distinct <= seen[0] <= distinct + 4  # a clock of a second group of the fabric
     assert not watch.host._open
@@ -61,7 +61,7 @@ def test_a_filter_set_live_counts_from_then_on() -> None:
 
     def change(sampler: Sampler, number: int) -> None:
         if number == 2:
-            watch.board.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_rp_mask": 0b1})
+            watch.counters.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_rp_mask": 0b1})
             watch.hand_over(sampler)
 
     before, restart, after = watch.frames(3, change)
@@ -107,10 +107,10 @@ def test_every_filter_lets_its_share_of_the_model_pass(
     found: list[float] = []
     for filters in ({}, settings):
         watch = UncoreWatch(shape)
-        watch.board.set_filters([pmu], filters)
+        watch.counters.set_filters([pmu], filters)
         frame = watch.frames()[-1]
-        units = [(panel, row) for panel in watch.board.panels for row in panel.rows if not row.is_sum]
-        kind, label = next((panel.kind.id, row.label) for panel, row in units if row.units[0].pmu.name == pmu)
+        rows = [(units, row) for units in watch.counters.kinds for row in units.rows if not row.is_sum]
+        kind, label = next((units.kind.id, row.label) for units, row in rows if row.units[0].pmu.name == pmu)
         value = watch.reading(frame, kind, label, metric).value
         assert value is not None
         found.append(value)
@@ -122,23 +122,23 @@ def test_every_filter_lets_its_share_of_the_model_pass(
 
 def test_links_to_one_gpu_have_the_same_latency_and_half_the_requests() -> None:
     watch = UncoreWatch("vera-2s")
-    panel = watch.panel("nvidia_nvlink_c2c_pmu")
-    watch.board.set_filters(["nvidia_nvlink_c2c_pmu_0"], {"gpu_mask": 2})
+    units = watch.units_of("nvidia_nvlink_c2c_pmu")
+    watch.counters.set_filters(["nvidia_nvlink_c2c_pmu_0"], {"gpu_mask": 2})
     frame = watch.frames()[-1]
-    reading = watch.reading(frame, panel.kind.id, "pkg 0", "in_rd latency ns")
+    reading = watch.reading(frame, units.kind.id, "pkg 0", "in_rd latency ns")
     assert reading.value == pytest.approx(410.0, rel=1e-3)
     other = UncoreWatch("vera-2s")
-    whole = other.reading(other.frames()[-1], panel.kind.id, "pkg 0", "in_rd latency ns").inputs["in_rd_req"]
+    whole = other.reading(other.frames()[-1], units.kind.id, "pkg 0", "in_rd latency ns").inputs["in_rd_req"]
     assert whole is not None
     assert reading.inputs["in_rd_req"] == pytest.approx(whole / 2, rel=1e-3)
 
 
 def test_groups_stay_small_where_the_kernel_does_not_check_them() -> None:
     watch = UncoreWatch("turin-2s")
-    panel = watch.panel("amd_umc")
-    named = [raw_metric("amd_umc", panel.pmu, f"event=0xa,rdwrmask=0x{mask:x}") for mask in (0, 1, 2)]
-    typed = [raw_metric("amd_umc", panel.pmu, text) for text in ("event=0x0,rdwrmask=0x0", "event=0x00", "event=0x0")]
-    watch.board.show(panel, [*panel.metrics, *named, *typed])
+    units = watch.units_of("amd_umc")
+    named = [raw_metric("amd_umc", units.pmu, f"event=0xa,rdwrmask=0x{mask:x}") for mask in (0, 1, 2)]
+    typed = [raw_metric("amd_umc", units.pmu, text) for text in ("event=0x0,rdwrmask=0x0", "event=0x00", "event=0x0")]
+    watch.counters.show(units, [*units.metrics, *named, *typed])
     sizes: list[int] = []
 
     def look(_sampler: Sampler, _number: int) -> None:
@@ -155,22 +155,22 @@ def test_groups_stay_small_where_the_kernel_does_not_check_them() -> None:
 def test_a_device_by_its_address() -> None:
     watch = UncoreWatch("vera-2s")
     device = bdf_value("0002:81:00.0")
-    watch.board.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_bdf": device, "src_bdf_en": 1})
+    watch.counters.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_bdf": device, "src_bdf_en": 1})
     frame = watch.frames()[-1]
     half = watch.reading(frame, PCIE, ROW, "rd bandwidth GB/s").value
     whole = watch.reading(frame, PCIE, "pkg 0 rc 2", "rd bandwidth GB/s").value
     assert half is not None
     assert whole is not None
     assert half == pytest.approx(whole * 0.5 * 0.2 / 0.15, rel=1e-3)  # a device has half of the model's traffic
-    unit = next(unit for unit in watch.panel(PCIE).units if unit.pmu.name == "nvidia_pcie_pmu_0_rc_1")
-    encoded = watch.board.encoded(unit, "rd_bytes")
+    unit = next(unit for unit in watch.units_of(PCIE).units if unit.pmu.name == "nvidia_pcie_pmu_0_rc_1")
+    encoded = watch.counters.encoded(unit, "rd_bytes")
     assert not isinstance(encoded, str)
     assert (encoded.attr.config, encoded.attr.config1) == (0, 0x1810000)
 
 
 def test_a_filter_that_cannot_be_is_a_reason_and_never_a_number() -> None:
     watch = UncoreWatch("vera-2s")
-    watch.board.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_bdf": 0x108, "src_rp_mask": 1, "src_bdf_en": 1})
+    watch.counters.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"src_bdf": 0x108, "src_rp_mask": 1, "src_bdf_en": 1})
     reading = watch.reading(watch.frames()[-1], PCIE, ROW, "rd bandwidth GB/s")
     assert reading.value is None
     assert reading.why is not None
@@ -187,7 +187,7 @@ def test_without_rights_every_cell_says_what_to_do() -> None:
 
 def test_what_the_kernel_refuses_at_the_opening_is_a_reason() -> None:
     watch = UncoreWatch("sapphire-2s")
-    pmu = watch.panel("uncore_imc").pmu
+    pmu = watch.units_of("uncore_imc").pmu
     watch.host.fail(("perf", pmu.type, 0xCF05), errno.EINVAL)
     frame = watch.frames()[-1]
     refused = watch.reading(frame, "uncore_imc", "pkg 0 #0", "rd bandwidth GB/s")
@@ -200,8 +200,8 @@ def test_what_the_kernel_refuses_at_the_opening_is_a_reason() -> None:
 
 def test_too_few_descriptors_name_the_pmu_that_went_without() -> None:
     watch = UncoreWatch("vera-2s", lambda host: host.set_privileges(descriptors=(100, 100)))
-    capabilities = probe_sources(watch.machine, ()).exchange(watch.machine, (), watch.board.sources())
-    plan = make_plan(watch.machine, capabilities, watch.board.signals())
+    capabilities = probe_sources(watch.machine, ()).exchange(watch.machine, (), watch.counters.sources())
+    plan = make_plan(watch.machine, capabilities, watch.counters.signals())
     assert 0 < plan.descriptors <= 100 - 64
     assert plan.dropped
     assert {why.reason for why in plan.dropped.values()} == {Reason.NO_DESCRIPTORS}
@@ -227,11 +227,11 @@ def test_a_unit_whose_cpu_leaves_is_read_on_another_one() -> None:
 
 def test_only_what_is_shown_is_read() -> None:
     watch = UncoreWatch("vera-2s")
-    for panel in watch.board.panels:
-        watch.board.show(panel, ())
-    assert watch.board.sources() == ()
-    panel = watch.panel(PCIE)
-    watch.board.show(panel, [raw_metric(PCIE, panel.pmu, "wr_req")])
+    for units in watch.counters.kinds:
+        watch.counters.show(units, ())
+    assert watch.counters.sources() == ()
+    units = watch.units_of(PCIE)
+    watch.counters.show(units, [raw_metric(PCIE, units.pmu, "wr_req")])
     frame = watch.frames()[-1]
     reading = watch.reading(frame, PCIE, ROW, "wr_req M/s")
     assert reading.value is not None
@@ -241,12 +241,12 @@ def test_only_what_is_shown_is_read() -> None:
 
 def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
     watch = UncoreWatch("vera-2s")
-    watch.board.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"dst_loc_cmem": 1})
+    watch.counters.set_filters(["nvidia_pcie_pmu_0_rc_1"], {"dst_loc_cmem": 1})
     frame = watch.frames()[-1]
-    panel = watch.panel(PCIE)
-    row = next(row for row in panel.rows if row.label == ROW)
-    metric = next(one for one in panel.metrics if one.id == "rd latency ns")
-    content = content_of(uncore_table(watch.board, panel, frame, PortMap(watch.host)))
+    units = watch.units_of(PCIE)
+    row = next(row for row in units.rows if row.label == ROW)
+    metric = next(one for one in units.metrics if one.id == "rd latency ns")
+    content = content_of(uncore_table(watch.counters, units, frame, PortMap(watch.host)))
     text = "\n".join(explanation(content, metric, row.key, width=200))
     for part in (
         "rd latency ns = rd_cum_outs / rd_req * dt / cycles", " * 2,000,000,000 / ", "= 640.0 ns",
@@ -255,7 +255,7 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
         "root port 3: 0002:c0:00.0", "0002:81:00.0 144d:a826", "nvidia-tegra410-pmu.rst", "over 2.000000 s",
     ):  # fmt: skip
         assert part in text
-    total = next(row for row in panel.rows if row.is_sum)
+    total = next(row for row in units.rows if row.is_sum)
     text = "\n".join(explanation(content, metric, total.key, width=200))
     assert "all 6 PCIE units of package 0" in text
     assert "cycles and the interval are averaged" in text
@@ -270,7 +270,7 @@ def test_formulas_with_numbers() -> None:
 def test_root_ports_are_unknown_without_rights() -> None:
     watch = UncoreWatch("vera-2s", lambda host: host.set_privileges(uid=1000, capabilities=0))
     ports = PortMap(watch.host)
-    unit = watch.panel(PCIE).units[0]
+    unit = watch.units_of(PCIE).units[0]
     assert ports.note(unit) == UNTOLD
     assert ports.of(unit) == ()
     known = PortMap(UncoreWatch("vera-2s").host)

@@ -169,13 +169,13 @@ def test_every_metric(shape: str) -> None:
     frame: Frame = watch.frames(2, lambda _sampler, _number: marks.append(moved(watch)))[-1]
     before, after = marks[-1], moved(watch)
     checked: set[tuple[str, str]] = set()
-    for panel in watch.board.panels:
-        kind = panel.kind.id
-        for row in panel.rows:
-            if not row.is_sum and len(panel.find(row.package)) > 1:
+    for units in watch.counters.kinds:
+        kind = units.kind.id
+        for row in units.rows:
+            if not row.is_sum and len(units.find(row.package)) > 1:
                 continue  # parts of a sum are checked through it
-            for metric in watch.board.shown(panel):
-                reading = watch.board.reading(frame, panel, row, metric)
+            for metric in watch.counters.shown(units):
+                reading = watch.counters.reading(frame, units, row, metric)
                 if metric.id in CONSTANTS.get(kind, {}):
                     expected = CONSTANTS[kind][metric.id]
                 else:
@@ -195,9 +195,9 @@ def test_every_metric(shape: str) -> None:
                 else:
                     assert reading.value == pytest.approx(expected, rel=2e-3), (kind, row.label, metric.id)
                 checked.add((kind, metric.id))
-    kinds = {panel.kind.id for panel in watch.board.panels}
+    kinds = {units.kind.id for units in watch.counters.kinds}
     assert kinds
-    offered = {(panel.kind.id, one.id) for panel in watch.board.panels for one in panel.metrics}
+    offered = {(units.kind.id, one.id) for units in watch.counters.kinds for one in units.metrics}
     assert checked == offered
     if shape in ("vera-2s", "grace-2s"):  # every row of the tables is there, but for PMUs that the kernel cannot name
         assert offered == {(one.pmu, one.id) for one in METRICS if one.pmu in kinds}

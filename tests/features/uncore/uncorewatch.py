@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from knownmachines import known_machine
 
-from turbotui.features.uncore.board import Board, Reading
-from turbotui.features.uncore.panels import UncoreUnits
+from turbotui.features.uncore.counters import Reading, UncoreCounters
+from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -18,7 +18,7 @@ SECONDS = 2.0
 
 
 class UncoreWatch:
-    """A simulated machine, its board, and frames of two seconds each."""
+    """A simulated machine, its counters, and frames of two seconds each."""
 
     def __init__(self, shape: str, prepare: Callable[[SimulatedHost], None] | None = None) -> None:
         self.clock = ManualClock()
@@ -27,7 +27,7 @@ class UncoreWatch:
         if prepare is not None:
             prepare(self.host)
         self.machine = known_machine(self.host)
-        self.board = Board(self.machine)
+        self.counters = UncoreCounters(self.machine)
 
     def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None) -> list[Frame]:
         """That many frames; `between` is called before each tick but the first."""
@@ -51,16 +51,16 @@ class UncoreWatch:
         return found[1:]
 
     def hand_over(self, sampler: Sampler) -> None:
-        """Have the sampler read what the board shows."""
-        sampler.beside(self.board.sources())
-        sampler.want(self.board.signals())
+        """Have the sampler read what the counters shows."""
+        sampler.beside(self.counters.sources())
+        sampler.want(self.counters.signals())
 
-    def panel(self, kind: str) -> UncoreUnits:
-        return next(panel for panel in self.board.panels if panel.kind.id == kind)
+    def units_of(self, kind: str) -> UncoreUnits:
+        return next(units for units in self.counters.kinds if units.kind.id == kind)
 
     def reading(self, frame: Frame, kind: str, row: str, metric: str) -> Reading:
         """One cell by names: "pkg 0 rc 1", "rd latency ns"."""
-        panel = self.panel(kind)
-        (line,) = [one for one in panel.rows if one.label == row]
-        (column,) = [one for one in self.board.shown(panel) if one.id == metric]
-        return self.board.reading(frame, panel, line, column)
+        units = self.units_of(kind)
+        (line,) = [one for one in units.rows if one.label == row]
+        (column,) = [one for one in self.counters.shown(units) if one.id == metric]
+        return self.counters.reading(frame, units, line, column)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from turbotui.events.uncore.discovery import UNKNOWN
-from turbotui.features.uncore.board import Board
-from turbotui.features.uncore.panels import Row, UncoreUnits, can_count
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import Row, UncoreUnits, can_count
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -25,24 +25,24 @@ class MemoryTraffic:
 
     def __init__(self, machine: Machine) -> None:
         self._topology = machine.topology
-        self._board = Board(machine)
-        chosen = next(((panel, metric) for metric in TRAFFIC for panel in self._board.panels
-                       if panel.kind.id == metric.pmu and all(can_count(panel.pmu, name) for name in metric.needs)),
+        self._counters = UncoreCounters(machine)
+        chosen = next(((units, metric) for metric in TRAFFIC for units in self._counters.kinds
+                       if units.kind.id == metric.pmu and all(can_count(units.pmu, name) for name in metric.needs)),
                       None)
-        self._panel: UncoreUnits | None = None if chosen is None else chosen[0]
+        self._units: UncoreUnits | None = None if chosen is None else chosen[0]
         self._metric: Metric | None = None if chosen is None else chosen[1]
-        self._board.keep(() if chosen is None else chosen[:1])
+        self._counters.keep(() if chosen is None else chosen[:1])
         if chosen is not None:
-            panel, metric = chosen
-            self._board.show(panel, (metric,))
+            units, metric = chosen
+            self._counters.show(units, (metric,))
 
     def sources(self) -> Sequence[UncoreSource]:
         """The sources that are read beside the columns'."""
-        return self._board.sources()
+        return self._counters.sources()
 
     def signals(self) -> frozenset[SignalId]:
         """The signals of these sources."""
-        return self._board.signals()
+        return self._counters.signals()
 
     @property
     def document(self) -> str:
@@ -51,14 +51,14 @@ class MemoryTraffic:
 
     def read(self, frame: Frame) -> Mapping[RowId, float]:
         """Bytes per second of the interval by package row; a package that is not known in full is not there."""
-        if self._panel is None or self._metric is None or frame.older is None:
+        if self._units is None or self._metric is None or frame.older is None:
             return {}
         found: dict[RowId, float] = {}
         for instance in frame.topology.instances(Scope.PACKAGE):
-            units = tuple(unit for unit in self._panel.units if unit.package in (instance.label, UNKNOWN))
+            units = tuple(unit for unit in self._units.units if unit.package in (instance.label, UNKNOWN))
             if not units or (units[0].package == UNKNOWN and len(frame.topology.instances(Scope.PACKAGE)) > 1):
                 continue
-            reading = self._board.reading(frame, self._panel, Row("", "", units, instance.label), self._metric)
+            reading = self._counters.reading(frame, self._units, Row("", "", units, instance.label), self._metric)
             if reading.value is not None and not reading.partial:
                 found[instance.row] = reading.value * 1e9
         return found

@@ -1,4 +1,4 @@
-"""Uncore PMUs as panels: what is counted of each, what is derived from it, and where every number comes from."""
+"""Uncore PMUs, a table a kind: what is counted of each, what is derived from it, where every number comes from."""
 
 from turbotui.feature import Command, Feature, ScreenSpec
 

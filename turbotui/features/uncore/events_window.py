@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from turbotui.app.row_picker import Choosing, RowPicker
 from turbotui.errors import UsageError
-from turbotui.features.uncore.panels import UncoreUnits
+from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.quantities.columns import Column
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit
 from turbotui.events.uncore.fields import fields_of, settings_said
-from turbotui.features.uncore.board import Board, Reading
-from turbotui.features.uncore.panels import Row, UncoreUnits
+from turbotui.features.uncore.counters import Reading, UncoreCounters
+from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.tables import CellEvidence
@@ -30,12 +30,12 @@ def with_numbers(formula: str, inputs: Mapping[str, float | None]) -> str:
     return _NAME.sub(number, formula)
 
 
-def evidence_of(board: Board, kind: UncoreUnits, row: Row, metric: Metric, reading: Reading, *,
+def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: Row, metric: Metric, reading: Reading, *,
                 ports: PortMap | None) -> CellEvidence:
     """What a number of a row was made of: its events, the units that counted them, and how.
 
     Args:
-        board: what is counted.
+        counters: what is counted.
         kind: whose row it is.
         row: a unit or a sum.
         metric: the column.
@@ -45,12 +45,12 @@ def evidence_of(board: Board, kind: UncoreUnits, row: Row, metric: Metric, readi
     arithmetic = [f"= {metric.formula}"]
     if reading.inputs:
         arithmetic.append(f"= {with_numbers(metric.formula, reading.inputs)}")
-    units = [_unit(board, unit) for unit in row.units[:_UNITS_LISTED]]
+    units = [_unit(counters, unit) for unit in row.units[:_UNITS_LISTED]]
     if len(row.units) > _UNITS_LISTED:
         units.append((f"... and {len(row.units) - _UNITS_LISTED} more like these",))
     if ports is not None and not row.is_sum:
         units += _ports(ports, row.units[0])
-    return CellEvidence(tuple(arithmetic), (*(_event(board, row, event, reading) for event in metric.needs), *units),
+    return CellEvidence(tuple(arithmetic), (*(_event(counters, row, event, reading) for event in metric.needs), *units),
                         tuple(_remarks(kind, row, metric, reading)))
 
 
@@ -73,11 +73,11 @@ def _remarks(kind: UncoreUnits, row: Row, metric: Metric, reading: Reading) -> I
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"
 
 
-def _event(board: Board, row: Row, event: str, reading: Reading) -> tuple[str, ...]:
+def _event(counters: UncoreCounters, row: Row, event: str, reading: Reading) -> tuple[str, ...]:
     """The increase of an event, and how the kernel gets it."""
     amount = reading.inputs.get(event)
     counted = f"Δ{event} = {'—' if amount is None else f'{amount:,.0f}'}"
-    encoded = board.encoded(row.units[0], event)
+    encoded = counters.encoded(row.units[0], event)
     if isinstance(encoded, str):
         return counted, encoded
     attr = encoded.attr
@@ -89,13 +89,13 @@ def _event(board: Board, row: Row, event: str, reading: Reading) -> tuple[str, .
     ]
     scale = ""
     if encoded.unit:
-        right = board.scale(row.units[0], event)
+        right = counters.scale(row.units[0], event)
         told = "" if right == encoded.scale else f" (this kernel says {encoded.scale:g}, wrongly)"
         scale = f", scale {right:g} {encoded.unit}{told}"
     return counted, f"perf {encoded.fstr}: {', '.join(words)}{scale}"
 
 
-def _unit(board: Board, unit: UncoreUnit) -> tuple[str, ...]:
+def _unit(counters: UncoreCounters, unit: UncoreUnit) -> tuple[str, ...]:
     place = "" if unit.package == UNKNOWN else f", package {unit.package}"
     place += "" if unit.die == UNKNOWN else f", die {unit.die}"
     near = f", for CPUs {format_cpulist(unit.near)}" if unit.near else ""
@@ -103,7 +103,7 @@ def _unit(board: Board, unit: UncoreUnit) -> tuple[str, ...]:
     facts = [f"{word} {text}" for word, text in (("identifier", unit.identifier), ("peer", unit.peer)) if text]
     if facts:
         lines.append(", ".join(facts))
-    settings = board.settings(unit.pmu.name)
+    settings = counters.settings(unit.pmu.name)
     if settings:
         lines.append(f"filters: {settings_said(unit.pmu, settings)}")
     elif fields_of(unit.pmu):

@@ -18,8 +18,8 @@ from turbotui.app.modal import Window
 from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_said
 from turbotui.events.uncore.filters import bdf_value, check
-from turbotui.features.uncore.board import Board
-from turbotui.features.uncore.panels import Row, UncoreUnits
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.ports import UNTOLD, PortMap
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
@@ -41,9 +41,9 @@ class FilterForm(Window[None]):
     """A switch changes with Space, a number is typed and taken with Enter. What is valid counts at once.
 
     Args:
-        board: whose counters are filtered.
+        counters: whose counters are filtered.
         ports: root ports and devices, for hints.
-        panel, row: what the cursor was on; a sum stands for all its units.
+        units, row: what the cursor was on; a sum stands for all its units.
         changed: called when filters changed.
     """
 
@@ -61,18 +61,19 @@ class FilterForm(Window[None]):
     FilterForm #said { height: auto; max-height: 5; }
     """
 
-    def __init__(self, board: Board, ports: PortMap, panel: UncoreUnits, row: Row, changed: Callable[[], None]) -> None:
+    def __init__(self, counters: UncoreCounters, ports: PortMap, units: UncoreUnits, row: Row,
+                 changed: Callable[[], None]) -> None:
         super().__init__()
-        self._board = board
+        self._counters = counters
         self._ports = ports
-        self._panel = panel
+        self._units = units
         self._row = row
         self._changed = changed
-        self._fields = {field.name: field for field in fields_of(panel.pmu)}
+        self._fields = {field.name: field for field in fields_of(units.pmu)}
         self._mine = tuple(dict.fromkeys(unit.pmu.name for unit in row.units))
-        self._every = tuple(dict.fromkeys(unit.pmu.name for unit in panel.units))
+        self._every = tuple(dict.fromkeys(unit.pmu.name for unit in units.units))
         self._pmus = self._mine
-        self._draft: dict[str, int] = dict(board.settings(self._mine[0]))
+        self._draft: dict[str, int] = dict(counters.settings(self._mine[0]))
 
     def compose(self) -> ComposeResult:
         """A field for numbers, what was said of the last change, and the filters."""
@@ -119,7 +120,7 @@ class FilterForm(Window[None]):
 
     def _fill(self) -> None:
         count = len(self._pmus)
-        name = self._pmus[0] if count == 1 else f"all {count} {self._panel.kind.title} units"
+        name = self._pmus[0] if count == 1 else f"all {count} {self._units.kind.title} units"
         self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
         part = ""
         items: list[Item] = []
@@ -174,7 +175,7 @@ class FilterForm(Window[None]):
             field = self._fields["src_bdf"]  # nothing else is written with a colon
             self.query_one(Listing).select(field.name)
         try:
-            value = read_value(self._panel.pmu, field, event.value)
+            value = read_value(self._units.pmu, field, event.value)
         except UsageError as error:
             self._say(f"{error}{self._near(event.value) if field.name == 'src_bdf' else ''}")
             return
@@ -241,15 +242,15 @@ class FilterForm(Window[None]):
         """
         self._draft = {name: value for name, value in draft.items() if value}
         try:
-            check(self._panel.pmu, self._draft)
+            check(self._units.pmu, self._draft)
         except UsageError as error:
             self._say(f"! {error} Not taken yet: the counters go on as before.")
             self._fill()
             return
-        words = settings_said(self._panel.pmu, self._draft)
+        words = settings_said(self._units.pmu, self._draft)
         one = len(self._pmus) == 1
-        whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._panel.kind.title} units"
-        self._board.set_filters(self._pmus, self._draft)
+        whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._units.kind.title} units"
+        self._counters.set_filters(self._pmus, self._draft)
         self._changed()
         counted = f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}"
         self._say(f"{counted}. ! {hint}" if hint else counted)

@@ -16,10 +16,10 @@ from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.watch import Watch
 from turbotui.events.uncore.fields import fields_of
 from turbotui.features.uncore.absence import why_none
-from turbotui.features.uncore.board import Board
+from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
-from turbotui.features.uncore.panels import Row, UncoreUnits, typed_metric
+from turbotui.features.uncore.kinds import Row, UncoreUnits, typed_metric
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
 from turbotui.features.uncore.tables import uncore_table
@@ -70,7 +70,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def __init__(self, watch: Watch) -> None:
         machine = watch.session.machine
-        self._board = Board(machine)
+        self._counters = UncoreCounters(machine)
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
         self._tables: dict[str, KindWidget] = {}
@@ -82,7 +82,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def new_table(self) -> KindWidget:
         """See `TableKeys.new_table`: one for each kind; the first."""
-        for at, units in enumerate(self._board.panels):
+        for at, units in enumerate(self._counters.kinds):
             many = len(units.units) > _MANY
             table: KindWidget = TableWidget(TableView(folded=_sums(units) if many else frozenset()), UnitRows(),
                                             self.painter, seconds=self.watch_state.interval, id=f"table-{at}")
@@ -110,9 +110,9 @@ class UncoreScreen(RowTableScreen[Row]):
         return tuple(self._tables.values())
 
     @property
-    def board(self) -> Board:
+    def counters(self) -> UncoreCounters:
         """What is counted, for tests."""
-        return self._board
+        return self._counters
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
@@ -122,7 +122,7 @@ class UncoreScreen(RowTableScreen[Row]):
     def read_beside(self) -> None:
         """Count what the tables show, from now on and not only from the end of this interval."""
         session = self.watch_state.session
-        self.watch_state.read_also(self, self._board.sources(), self._board.signals())
+        self.watch_state.read_also(self, self._counters.sources(), self._counters.signals())
         session.end_interval()
 
     # Drawing
@@ -134,7 +134,7 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def take(self, frame: Frame) -> None:
         """See `WatchScreen.take`: the past of cells that were drawn or looked into."""
-        for units in self._board.panels:
+        for units in self._counters.kinds:
             content = self._content(units, frame)
             self.past(content).push(content, (), ())
 
@@ -150,9 +150,9 @@ class UncoreScreen(RowTableScreen[Row]):
             lines += [(f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";")]
             self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
             return
-        for units, table in zip(self._board.panels, self._tables.values(), strict=True):
+        for units, table in zip(self._counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._content(units, self.watch_state.frame))
-        for at, (units, line) in enumerate(zip(self._board.panels, self._captions, strict=True)):
+        for at, (units, line) in enumerate(zip(self._counters.kinds, self._captions, strict=True)):
             kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
             about = f"{kind.what} · {many}" if kind.what else many
             line.show([[(f"   {kind.title}", StyleRole.SUMMARY), (f"  {about}", StyleRole.DIM)]],
@@ -161,8 +161,8 @@ class UncoreScreen(RowTableScreen[Row]):
         self.show_status()
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
-        table = uncore_table(self._board, units, frame, self._ports)
-        if not self._board.shown(units):
+        table = uncore_table(self._counters, units, frame, self._ports)
+        if not self._counters.shown(units):
             table = replace(table, columns=(*table.columns, _EVENTS))
         return content_of(table)
 
@@ -171,7 +171,7 @@ class UncoreScreen(RowTableScreen[Row]):
     @property
     def _units(self) -> UncoreUnits | None:
         """The kind whose table the cursor is in."""
-        return next((units for units in self._board.panels if self._tables[units.kind.id] is self._table), None)
+        return next((units for units in self._counters.kinds if self._tables[units.kind.id] is self._table), None)
 
     def enter(self, table: KindWidget) -> None:
         """See `TableKeys.enter`: the cursor stays in its column, as far as there are so many."""
@@ -238,14 +238,14 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def action_fold_table(self, at: int) -> None:
         """Fold every sum of a table, or unfold them all."""
-        units, table = self._board.panels[at], self.tables[at]
+        units, table = self._counters.kinds[at], self.tables[at]
         sums = _sums(units)
         table.show_view(replace(table.view, folded=frozenset() if table.view.folded == sums else sums))
 
     def action_fold_all(self) -> None:
         """Fold every table that has sums, or unfold all of them."""
-        is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self._board.panels)
-        for units in self._board.panels:
+        is_open = any(self._tables[units.kind.id].view.folded != _sums(units) for units in self._counters.kinds)
+        for units in self._counters.kinds:
             table = self._tables[units.kind.id]
             table.show_view(replace(table.view, folded=_sums(units) if is_open else frozenset()))
         self.show_status()
@@ -269,7 +269,7 @@ class UncoreScreen(RowTableScreen[Row]):
         units, content = self._units, self._table.content
         if units is None or content is None:
             return ()
-        shown = self._board.shown(units)
+        shown = self._counters.shown(units)
         typed = (*self._typed.get(units.kind.id, ()), *shown)
         numbers = dict.fromkeys((*units.metrics, *(one for one in typed if one not in units.raw), *units.raw))
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
@@ -287,9 +287,9 @@ class UncoreScreen(RowTableScreen[Row]):
         if units is None or not isinstance(column, Metric):
             super().toggle(column)
             return
-        shown = self._board.shown(units)
+        shown = self._counters.shown(units)
         rest = tuple(one for one in shown if one != column)
-        self._board.show(units, rest if column in shown else (*shown, column))
+        self._counters.show(units, rest if column in shown else (*shown, column))
         self._changed()
 
     def add_typed(self, text: str) -> None:
@@ -304,7 +304,7 @@ class UncoreScreen(RowTableScreen[Row]):
         metric = typed_metric(units, text)
         kind = units.kind.id
         self._typed[kind] = tuple(dict.fromkeys((*self._typed.get(kind, ()), metric)))
-        if metric not in self._board.shown(units):
+        if metric not in self._counters.shown(units):
             self.toggle(metric)
 
     def action_columns(self) -> None:
@@ -322,7 +322,7 @@ class UncoreScreen(RowTableScreen[Row]):
         if not fields_of(units.pmu):
             self.notice(f"{units.kind.title} has no filters")
             return
-        self.app.push_screen(FilterForm(self._board, self._ports, units, row, self._changed))
+        self.app.push_screen(FilterForm(self._counters, self._ports, units, row, self._changed))
 
     def _changed(self) -> None:
         self.read_beside()

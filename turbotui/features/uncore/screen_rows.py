@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from turbotui.features.uncore.panels import Row
+from turbotui.features.uncore.kinds import Row
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
 from turbotui.widgets.cells import Slot, StyleRole
@@ -28,7 +28,7 @@ def content_of(table: UncoreTable) -> RowContent[Row]:
 
     def said(row: Row) -> str:
         name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
-        return " · ".join(filter(None, (name, row.label, table.board.filters_said(table.units, row))))
+        return " · ".join(filter(None, (name, row.label, table.counters.filters_said(table.units, row))))
 
     def words(row: Row) -> str:
         texts = (str(column.compute(row)) for column in table.columns if column.decimals < 0)
@@ -93,7 +93,7 @@ class UnitPainter(RowPainter[Row]):
         if row is None or not self.fixed or not isinstance(whole, UncoreTable):
             return super().ids(content, line)
         mark = " " if line.open is None else OPEN if line.open else FOLDED
-        label = row.label + (FILTERED if whole.board.filters_said(whole.units, row) else "")
+        label = row.label + (FILTERED if whole.counters.filters_said(whole.units, row) else "")
         tag = "•" if line.row in self.view.tags else " "
         return [(tag, StyleRole.TAGGED), (mark, StyleRole.DIM), (f" {label}".ljust(self.label_width - 2),
                                                                  StyleRole.SUMMARY if row.is_sum else StyleRole.PLAIN)]

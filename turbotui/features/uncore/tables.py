@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from turbotui.events.uncore.discovery import UNKNOWN
-from turbotui.features.uncore.board import Board, Reading
+from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.explaining import evidence_of
-from turbotui.features.uncore.panels import Row, UncoreUnits
+from turbotui.features.uncore.kinds import Row, UncoreUnits
 from turbotui.features.uncore.ports import PortMap
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
@@ -28,13 +28,13 @@ class UncoreTable(RowTable[Row]):
     """One kind of uncore PMU over one interval. Its name is that of the kind; made by `uncore_table`.
 
     Attributes:
-        board: what is counted.
+        counters: what is counted.
         units: of the kind.
         frame: of the interval; None before there is one.
         ports: the root ports of the machine, which are a column then; None where they are not looked up.
     """
 
-    board: Board
+    counters: UncoreCounters
     units: UncoreUnits
     frame: Frame | None
     ports: PortMap | None = None
@@ -62,7 +62,7 @@ class UncoreTable(RowTable[Row]):
         key = (row.key, metric.id)
         if key not in self._readings:
             self._readings[key] = (_NO_FRAME if self.frame is None
-                                   else self.board.reading(self.frame, self.units, row, metric))
+                                   else self.counters.reading(self.frame, self.units, row, metric))
         return self._readings[key]
 
     def values(self, column: Column[Any], rows: Sequence[Row]) -> Sequence[Value]:
@@ -80,7 +80,7 @@ class UncoreTable(RowTable[Row]):
         """See `tables.Table.evidence`."""
         if not isinstance(column, Metric):
             return CellEvidence()
-        return evidence_of(self.board, self.units, row, column, self.reading(row, column),
+        return evidence_of(self.counters, self.units, row, column, self.reading(row, column),
                            ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[Row]:
@@ -98,11 +98,11 @@ class UncoreTable(RowTable[Row]):
 class _Filters:
     """What a row of a kind leaves out."""
 
-    board: Board
+    counters: UncoreCounters
     units: UncoreUnits
 
     def __call__(self, row: Row) -> str:
-        return self.board.filters_said(self.units, row)
+        return self.counters.filters_said(self.units, row)
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,16 @@ class _Ports:
         return "" if row.is_sum else self.ports.note(row.units[0])
 
 
-def uncore_table(board: Board, units: UncoreUnits, frame: Frame | None, ports: PortMap | None = None) -> UncoreTable:
+def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
+                 ports: PortMap | None = None) -> UncoreTable:
     """The table of a kind: `UncoreTable` says what of."""
-    columns: tuple[Column[Any], ...] = (PLACE, *board.shown(units))
-    if any(board.settings(unit.pmu.name) for unit in units.units):
-        columns += (Column("filters", "", -1, (), _Filters(board, units), width=0, help="what a row leaves out"),)
+    columns: tuple[Column[Any], ...] = (PLACE, *counters.shown(units))
+    if any(counters.settings(unit.pmu.name) for unit in units.units):
+        columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0, help="what a row leaves out"),)
     if ports is not None and any("_rc_" in unit.pmu.name for unit in units.units):
         columns += (Column("root ports", "", -1, (), _Ports(ports), width=0, help="that it counts"),)
-    return UncoreTable(units.kind.id, "unit", columns, units.rows, board=board, units=units, frame=frame, ports=ports)
+    return UncoreTable(units.kind.id, "unit", columns, units.rows, counters=counters, units=units, frame=frame,
+                       ports=ports)
 
 
 def no_units() -> RowTable[Row]:

@@ -1,4 +1,4 @@
-"""`turbotui uncore`: what memory controllers, fabrics and links do: a panel for each kind of uncore PMU."""
+"""`turbotui uncore`: what memory controllers, fabrics and links do: a table for each kind of uncore PMU."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
 from turbotui.features.uncore.absence import why_none
-from turbotui.features.uncore.board import Board
-from turbotui.features.uncore.panels import UncoreUnits, typed_metric
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
 from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
@@ -28,7 +28,7 @@ _INTERVAL = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
-    parser.add_argument("-i", "--interval", metavar="SECONDS", help="panels for every interval, not only once")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", help="tables for every interval, not only once")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many (default interval: 1 s)")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it; may be given several times (csv: the first)")
@@ -46,34 +46,35 @@ def run(arguments: argparse.Namespace) -> int:
     seconds = parse_interval(arguments.interval or str(_INTERVAL))
     once = arguments.interval is None and arguments.intervals is None
     machine = read_machine(open_host(arguments))
-    board = Board(machine)
-    if not board.panels:
+    counters = UncoreCounters(machine)
+    if not counters.kinds:
         why = why_none(machine).sentence()
         print_tables(arguments, envelope_now(machine.host, notes=(why,)), (no_units(),), lambda: (why,))
         return 0
-    panels = _chosen(board, arguments.kind)
+    kinds = _chosen(counters, arguments.kind)
     for text in arguments.event:
-        panel, _pmus, event = _aimed(board, text)
-        board.show(panel, (*board.shown(panel), typed_metric(panel, event)))
+        units, _pmus, event = _aimed(counters, text)
+        counters.show(units, (*counters.shown(units), typed_metric(units, event)))
     for text in arguments.filter:
-        _filter(board, text)
-    board.keep(panels)
+        _filter(counters, text)
+    counters.keep(kinds)
     intervals = 1 if once else arguments.intervals
-    _watch(machine, board, seconds, intervals, make_writer(arguments, intervals, marks=True))
+    _watch(machine, counters, seconds, intervals, make_writer(arguments, intervals, marks=True))
     return 0
 
 
-def _watch(machine: Machine, board: Board, seconds: float, intervals: int | None, writer: Writer | None) -> None:
+def _watch(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None,
+           writer: Writer | None) -> None:
     session = Session(machine, (), seconds, LinuxHost())
-    session.read_also(board.sources(), board.signals())
-    facts = {panel.kind.id: panel.kind.described for panel in board.panels}
+    session.read_also(counters.sources(), counters.signals())
+    facts = {units.kind.id: units.kind.described for units in counters.kinds}
     try:
         for frame in frames_of(session, intervals):
             if frame.older is None:
                 continue
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts)
-            tables = [uncore_table(board, panel, frame) for panel in board.panels]
+            tables = [uncore_table(counters, units, frame) for units in counters.kinds]
             if writer is None:
                 print_lines(_text(envelope, tables))
             else:
@@ -96,42 +97,42 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         yield ""
 
 
-def _chosen(board: Board, words: list[str]) -> tuple[UncoreUnits, ...]:
+def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ...]:
     if not words:
-        return board.panels
+        return counters.kinds
     found = tuple(
-        panel for panel in board.panels
-        if any(word.lower() in (panel.kind.id + " " + panel.kind.title).lower() for word in words)
+        units for units in counters.kinds
+        if any(word.lower() in (units.kind.id + " " + units.kind.title).lower() for word in words)
     )  # fmt: skip
     if not found:
-        kinds = ", ".join(panel.kind.id for panel in board.panels)
+        kinds = ", ".join(units.kind.id for units in counters.kinds)
         raise UsageError(f"--kind {' '.join(words)}: no kind of uncore PMU here has that name; there are {kinds}")
     return found
 
 
-def _aimed(board: Board, text: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
-    """The panel, the PMUs and the rest of PMU/REST/."""
+def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
+    """The kind, the PMUs and the rest of PMU/REST/."""
     name, slash, rest = text.rstrip("/").partition("/")
     if not slash or not rest:
-        raise UsageError(f"{text!r}: write PMU/.../, such as {board.panels[0].pmu.name}/.../")
-    for panel in board.panels:
-        names = tuple(dict.fromkeys(unit.pmu.name for unit in panel.units))
+        raise UsageError(f"{text!r}: write PMU/.../, such as {counters.kinds[0].pmu.name}/.../")
+    for units in counters.kinds:
+        names = tuple(dict.fromkeys(unit.pmu.name for unit in units.units))
         if name in names:
-            return panel, (name,), rest
-        if name == panel.kind.id:
-            return panel, names, rest
-    kinds = ", ".join(panel.kind.id for panel in board.panels)
+            return units, (name,), rest
+        if name == units.kind.id:
+            return units, names, rest
+    kinds = ", ".join(units.kind.id for units in counters.kinds)
     raise UsageError(f"{text!r}: there is no uncore PMU {name!r} here, and no kind of that name; there are {kinds}")
 
 
-def _filter(board: Board, text: str) -> None:
-    panel, pmus, rest = _aimed(board, text)
-    fields = {field.name: field for field in fields_of(panel.pmu)}
-    settings: dict[str, int] = dict(board.settings(pmus[0]))
+def _filter(counters: UncoreCounters, text: str) -> None:
+    units, pmus, rest = _aimed(counters, text)
+    fields = {field.name: field for field in fields_of(units.pmu)}
+    settings: dict[str, int] = dict(counters.settings(pmus[0]))
     for part in rest.split(","):
         name, equals, value = part.partition("=")
         if name not in fields:
             raise UsageError(f"{text!r}: {pmus[0]} has no filter {name!r}; it has {', '.join(fields) or 'none'}")
-        settings[name] = read_value(panel.pmu, fields[name], value if equals else "1")
-    check(panel.pmu, settings)
-    board.set_filters(pmus, settings)
+        settings[name] = read_value(units.pmu, fields[name], value if equals else "1")
+    check(units.pmu, settings)
+    counters.set_filters(pmus, settings)

@@ -1,4 +1,4 @@
-"""Panels: all units of one kind of PMU, what can be shown of them, and the rows that sum them by package."""
+"""Kinds of uncore PMU on a machine: their units, what can be shown of them, the rows that sum them by package."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
     return " ".join(parts)
 
 
-def find_panels(machine: Machine) -> tuple[UncoreUnits, ...]:
-    """The panels of a machine, in the order of `kind_order` and then of the names of what is not there."""
+def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
+    """The kinds of a machine, in the order of `kind_order` and then of the names of what is not there."""
     by_kind: dict[str, list[UncoreUnit]] = {}
     for unit in find_units(machine):
         by_kind.setdefault(unit.kind, []).append(unit)
     order = kind_order()
     names = sorted(by_kind, key=lambda name: (order.get(name, len(order)), name))
-    return tuple(_panel(kind_of(name), tuple(by_kind[name])) for name in names)
+    return tuple(_units_of(kind_of(name), tuple(by_kind[name])) for name in names)
 
 
-def _panel(kind: UncoreKind, units: tuple[UncoreUnit, ...]) -> UncoreUnits:
+def _units_of(kind: UncoreKind, units: tuple[UncoreUnit, ...]) -> UncoreUnits:
     pmu = units[0].pmu
     fitting = [one for one in metrics_of(kind.id) if all(can_count(pmu, name) for name in one.needs)]
     fitting.sort(key=lambda one: one.unit == _CLOCK)  # what moves is looked for first, how fast its clock is last
@@ -151,20 +151,20 @@ def raw_metric(kind: str, pmu: Pmu, event: str) -> Metric:
     return metric_of(kind, event, unit, f"'{event}' / dt{factor}", document=_SYSFS)
 
 
-def typed_metric(panel: UncoreUnits, text: str) -> Metric:
+def typed_metric(units: UncoreUnits, text: str) -> Metric:
     """An event that a person typed: a name, or terms such as event=0x35,umask=0x1.
 
     Raises:
         EventError: the PMU has no such event or field, or a value is no number or too large.
     """
-    pmu = panel.pmu
+    pmu = units.pmu
     event = text.strip().strip("/").rpartition("/")[2]
     if event in pmu.events and _is_count(pmu, event):
-        return raw_metric(panel.kind.id, pmu, event)
+        return raw_metric(units.kind.id, pmu, event)
     terms = terms_of(event)
     for name, value in terms.items():
         if name not in pmu.formats:
             fields = ", ".join(sorted(pmu.formats))
             raise EventError(f"{pmu.name} has no event and no field {name!r}; it has the fields {fields}.")
         pmu.formats[name].place(read_number(value, f"the field {name}"))
-    return raw_metric(panel.kind.id, pmu, event)
+    return raw_metric(units.kind.id, pmu, event)

@@ -1,4 +1,4 @@
-"""The board: which panels are shown, what is counted for them, with which filters, and the values of a frame."""
+"""The uncore counters: the kinds of PMU, what is counted of each, with which filters, and the values of a frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turbotui.events.encoder import EventEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.fields import settings_said
-from turbotui.features.uncore.panels import Row, UncoreUnits, find_panels
+from turbotui.features.uncore.kinds import Row, UncoreUnits, find_kinds
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.signals import SignalId
@@ -57,18 +57,18 @@ def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(sorted(each, key=order.__getitem__)) for each in kept)
 
 
-class Board:
-    """What a person has chosen to see of a machine's uncore.
+class UncoreCounters:
+    """What is counted of a machine's uncore, as a person has chosen.
 
     Attributes:
-        panels: one for each kind of PMU.
+        kinds: the units of each kind of PMU.
     """
 
     def __init__(self, machine: Machine) -> None:
-        self.panels: tuple[UncoreUnits, ...] = find_panels(machine)
+        self.kinds: tuple[UncoreUnits, ...] = find_kinds(machine)
         self._encoder = EventEncoder(machine.host)
         self._model = machine.model
-        self._shown: dict[str, tuple[Metric, ...]] = {panel.kind.id: panel.starting for panel in self.panels}
+        self._shown: dict[str, tuple[Metric, ...]] = {units.kind.id: units.starting for units in self.kinds}
         self._settings: dict[str, Mapping[str, int]] = {}
         self._sources: dict[str, UncoreSource] = {}
         self._made = 0
@@ -76,28 +76,28 @@ class Board:
 
     # What is shown
 
-    def shown(self, panel: UncoreUnits) -> tuple[Metric, ...]:
-        """The columns of a panel."""
-        return self._shown[panel.kind.id]
+    def shown(self, units: UncoreUnits) -> tuple[Metric, ...]:
+        """The metrics of a kind that are columns of its table."""
+        return self._shown[units.kind.id]
 
-    def show(self, panel: UncoreUnits, metrics: Sequence[Metric]) -> None:
-        """Show these, in the panel's order; what was typed comes last."""
-        known = (*panel.metrics, *panel.raw)
+    def show(self, units: UncoreUnits, metrics: Sequence[Metric]) -> None:
+        """Show these, in the kind's order; what was typed comes last."""
+        known = (*units.metrics, *units.raw)
         chosen = [one for one in known if one in metrics]
-        self._shown[panel.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
+        self._shown[units.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
 
-    def keep(self, panels: Sequence[UncoreUnits]) -> None:
-        """Drop all other panels."""
-        self.panels = tuple(panels)
+    def keep(self, kinds: Sequence[UncoreUnits]) -> None:
+        """Drop all other kinds."""
+        self.kinds = tuple(kinds)
 
     def settings(self, pmu: str) -> Mapping[str, int]:
         """The filters of a PMU that are not left at their defaults."""
         return self._settings.get(pmu, {})
 
-    def filters_said(self, panel: UncoreUnits, row: Row) -> str:
+    def filters_said(self, units: UncoreUnits, row: Row) -> str:
         """What a row leaves out; "" where it counts everything."""
         if not row.is_sum:
-            return settings_said(panel.pmu, self.settings(row.units[0].pmu.name))
+            return settings_said(units.pmu, self.settings(row.units[0].pmu.name))
         filtered = sum(bool(self.settings(unit.pmu.name)) for unit in row.units)
         return f"{filtered} of {len(row.units)} filtered" if filtered else ""
 
@@ -111,13 +111,13 @@ class Board:
     def sources(self) -> tuple[UncoreSource, ...]:
         """One for each PMU of which something is shown; the same one as before where nothing about it has changed."""
         found: list[UncoreSource] = []
-        for panel in self.panels:
-            bundles = bundles_of(self.shown(panel))
+        for units in self.kinds:
+            bundles = bundles_of(self.shown(units))
             by_pmu: dict[str, list[UncoreUnit]] = {}
-            for unit in panel.units:
+            for unit in units.units:
                 by_pmu.setdefault(unit.pmu.name, []).append(unit)
             if bundles:
-                found += [self._source(tuple(units), bundles) for units in by_pmu.values()]
+                found += [self._source(tuple(same), bundles) for same in by_pmu.values()]
         return tuple(found)
 
     def _source(self, units: tuple[UncoreUnit, ...], bundles: tuple[tuple[str, ...], ...]) -> UncoreSource:
@@ -151,13 +151,13 @@ class Board:
 
     # What a frame says
 
-    def reading(self, frame: Frame, panel: UncoreUnits, row: Row, metric: Metric) -> Reading:
+    def reading(self, frame: Frame, units: UncoreUnits, row: Row, metric: Metric) -> Reading:
         """One cell. In a sum the increases are added and clocks averaged before the formula is computed."""
         parts = [self._increases(frame, unit, metric) for unit in row.units]
         known = [part for part in parts if isinstance(part, dict)]
         if not known:
             why = next((part for part in parts if isinstance(part, Unavailable)), None)
-            return Reading(why=why or Unavailable(Reason.NOT_READ, f"{panel.kind.title} is not read yet"))
+            return Reading(why=why or Unavailable(Reason.NOT_READ, f"{units.kind.title} is not read yet"))
         inputs: dict[str, float | None] = {}
         for name in known[0]:
             values = [part[name] for part in known]
