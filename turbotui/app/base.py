@@ -15,11 +15,13 @@ from turbotui.app import scales
 from turbotui.app.actions import ACTIONS, Where
 from turbotui.app.time_line import TimeLine
 from turbotui.app.watch import Watch
+from turbotui.app.watched import FarSession
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
+from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole, alarm
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import Hot, SegmentLines
@@ -64,9 +66,9 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Band (unless the machine is real), summary, body, status line, keys."""
-        kind = self.watch_state.session.machine.host.kind
-        if kind is not HostKind.REAL:
+        """Band (unless the machine is real and read by this process), summary, body, status line, keys."""
+        session = self.watch_state.session
+        if session.machine.host.kind is not HostKind.REAL or isinstance(session, FarSession):
             yield SegmentLines(base=StyleRole.BANNER, id="banner")
         yield TimeLine(id="time")
         yield SegmentLines(id="summary")
@@ -164,8 +166,17 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         self.query_one("#summary", SegmentLines).show(lines)
         self.show_keys()
 
+    def show_trouble(self) -> None:
+        """Draw the banner: no frame comes that would."""
+        for banner in self.query("#banner").results(SegmentLines):
+            banner.show([[(self._banner_text(self.size.width), StyleRole.BANNER)]])
+        self.show_status()
+
     def _banner_text(self, width: int) -> str:
-        host = self.watch_state.session.machine.host
+        session = self.watch_state.session
+        host = session.machine.host
+        if isinstance(session, FarSession):
+            return far_banner(host.kind, host.name, session.way, session.trouble, width)
         word = host.kind.value
         long = f"{word} machine {host.name}: no number on this screen was measured"
         if host.kind is HostKind.RECORDED:
@@ -291,6 +302,8 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         """States that must not be overlooked."""
         watch = self.watch_state
         states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
+        if isinstance(watch.session, FarSession):
+            states += watch.session.remarks
         found = [*states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 

@@ -31,7 +31,7 @@ from turbotui.app.screen_table import SCREENS, build_screen
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import THEMES, TUI_DEFAULTS
 from turbotui.app.watch import Watch
-from turbotui.app.watched import WatchedSession
+from turbotui.app.watched import FarSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
@@ -40,6 +40,7 @@ from turbotui.widgets.profiles import Profile, Profiles
 
 _QUIET = 1.5  # seconds without a key after which the next one is not near
 _MOST_KEYS = 50
+_TROUBLE_SECONDS = 0.5  # after which a connection is looked at
 _FAILED = "failed "
 """Begins the mode that tells of a failed screen."""
 
@@ -98,6 +99,7 @@ class TurbotuiApp(FramesApp):
         self.theme = theme or THEMES[0].name
         self.failure: BaseException | None = None
         self.terminal_lost = ""
+        self._trouble = ""
         self.animation_level = "none"
         self.session = session
         # the line that says SIMULATED or RECORDED stays in sight above every window
@@ -116,7 +118,7 @@ class TurbotuiApp(FramesApp):
 
     @property
     def _banded(self) -> bool:
-        return self.session.machine.host.kind is not HostKind.REAL
+        return self.session.machine.host.kind is not HostKind.REAL or isinstance(self.session, FarSession)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our variables for themes that do not have them."""
@@ -136,6 +138,14 @@ class TurbotuiApp(FramesApp):
             self.request(what)
         self.switch_mode(SCREENS[0].id)
         self.call_after_refresh(self._start)
+        if isinstance(self.session, FarSession):
+            self.set_interval(_TROUBLE_SECONDS, partial(self._show_trouble, self.session))
+
+    def _show_trouble(self, session: FarSession) -> None:
+        """Say that no frame comes any more, or that they come again."""
+        if self._base is not None and self._base.composed and session.trouble != self._trouble:
+            self._trouble = session.trouble
+            self._base.show_trouble()
 
     def _start(self) -> None:
         if self._profile is not None:
@@ -296,6 +306,9 @@ class TurbotuiApp(FramesApp):
         """A longer or shorter interval; of a recording a higher or lower speed."""
         if self.watched.player is not None:
             self.step_speed(self.watched.player, by)
+            return
+        if isinstance(self.session, FarSession):
+            self._say("the interval is the collector's: turbotui collect --interval")
             return
         seconds = self.watched.step_interval(by)
         if self._base is not None:

@@ -69,6 +69,23 @@ class WatchedSession(Protocol):
 
 
 @runtime_checkable
+class FarSession(Protocol):
+    """A session whose readings come from a collector in another process, maybe of another machine."""
+
+    @property
+    def way(self) -> str:
+        """How the collector is reached, for people."""
+
+    @property
+    def trouble(self) -> str:
+        """Why no new reading comes, and since when; "" while they come."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What has to be known of readings that come."""
+
+
+@runtime_checkable
 class SpiedSession(Protocol):
     """A session whose CPUs can be given event sets of their own."""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from turbotui.feature import Command, Feature
 from turbotui.features import (
+    collect,
     columns,
     cpus,
     dashboard,
@@ -46,6 +47,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     events.FEATURE,
     replay.FEATURE,
     gather.FEATURE,
+    collect.FEATURE,
 )
 """Every feature; verbs stand in --help in this order."""
 

@@ -214,3 +214,14 @@ class KnowsAbsence(Protocol):
 def is_bare_copy(host: Host) -> bool:
     """Whether a host is a mere copy of files: what it has not may have been there, and was not copied."""
     return host.kind is HostKind.RECORDED and not isinstance(host, KnowsAbsence)
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """A host whose readings are sent by another process, so that nothing else of it can be read or counted from here.
+
+    Attributes:
+        read_by: a sentence that says so.
+    """
+
+    read_by: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turbotui.machine.host import Elsewhere
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -18,6 +19,9 @@ EXAMPLE = "--machine vera-2s"
 
 def why_none(machine: Machine) -> Unavailable:
     """The reason; for a machine without one PMU that has a cpumask."""
+    if isinstance(machine.host, Elsewhere):
+        return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
+                           "run turbotui there")
     see = f"turbotui {EXAMPLE} shows a simulated machine that has some"
     if not list_pmus(machine.host):
         empty = "/sys/bus/event_source/devices is empty: the kernel has no perf events"

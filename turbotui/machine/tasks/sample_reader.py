@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from turbotui.errors import MachineError
-from turbotui.machine.host import Host, HostKind
+from turbotui.machine.host import Elsewhere, Host, HostKind
 from turbotui.machine.tasks.draining import Taken
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing, TaskTracer
@@ -105,8 +105,10 @@ def refuse_recorded(host: Host) -> None:
     """Say so where a machine has files but no tasks.
 
     Raises:
-        MachineError: it is a recorded one.
+        MachineError: it is a recorded one, or its readings are sent by another process.
     """
+    if isinstance(host, Elsewhere):
+        raise MachineError(f"{host.read_by}, which sends no tasks: run turbotui there")
     if host.kind is HostKind.RECORDED:
         raise MachineError(f"{host.name} is a recorded machine: its tasks ran elsewhere and cannot be sampled; "
                            "watch this machine (without --sysroot) or a simulated one (--machine NAME)")

@@ -1,0 +1,63 @@
+"""The dashboard of a machine that a collector reads: whose numbers they are, and whether they still come."""
+
+from __future__ import annotations
+
+import pytest
+from driving import dashboard, text_of
+from fakes import FakeSession
+
+from turbotui.machine.host import HostKind
+from turbotui.widgets.banners import far_banner
+
+
+class FakeFarSession(FakeSession):
+    """A far machine whose connection a test cuts."""
+
+    way = "ssh user@node7"
+    trouble = ""
+    remarks: tuple[str, ...] = ()
+
+
+async def test_a_real_machine_elsewhere_has_a_banner() -> None:
+    session = FakeFarSession(kind=HostKind.REAL)
+    async with dashboard(session) as (app, _pilot):
+        assert "read through ssh user@node7" in text_of(app, "banner")
+        assert "REAL" not in text_of(app, "banner")
+    async with dashboard(FakeSession(kind=HostKind.REAL)) as (app, _pilot):
+        assert not app.screen.query("#banner")
+
+
+async def test_a_lost_connection_is_said_though_no_frame_comes() -> None:
+    session = FakeFarSession()
+    async with dashboard(session) as (app, pilot):
+        session.trouble = "the connection to node7 was lost; again in 4 s; the last reading is 2 s old"
+        while "the connection to node7 was lost" not in text_of(app, "banner"):
+            await pilot.pause(0.05)
+        session.trouble = ""
+        while "NOT CONNECTED" in text_of(app, "banner"):
+            await pilot.pause(0.05)
+
+
+async def test_what_was_lost_stands_on_the_status_line() -> None:
+    session = FakeFarSession()
+    session.remarks = ("12 FRAMES LOST: THIS SCREEN IS TOO SLOW",)
+    async with dashboard(session) as (app, _pilot):
+        assert "12 FRAMES LOST" in text_of(app, "status")
+
+
+async def test_the_interval_is_not_ours() -> None:
+    session = FakeFarSession()
+    async with dashboard(session) as (app, pilot):
+        await pilot.press("+")
+        assert "the interval is the collector's" in text_of(app, "status")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("trouble", ["", "the connection to node7 was lost; again in 4 s; the last reading is 2 s old"])
+@pytest.mark.parametrize("kind", HostKind)
+def test_a_banner_fits_and_says_what_matters(width: int, trouble: str, kind: HostKind) -> None:
+    text = far_banner(kind, "node7", "ssh user@node7.example.org", trouble, width)
+    assert len(text) == width
+    assert ("lost" if trouble else "node7") in text
+    if kind is not HostKind.REAL and not trouble:
+        assert kind.value in text

@@ -1,0 +1,122 @@
+"""`turbotui collect` in a pipe: until it is told to end, or nobody reads; what it refuses; how it hears."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+from turbotui.remote.incoming import Incoming, Received
+from turbotui.remote.requests import request_line
+
+ROOT = Path(__file__).parents[3]
+COLLECT = (sys.executable, "-m", "turbotui", "collect", "--machine", "laptop-old", "-i", "0.05", "--show", "Busy%")
+
+
+@contextmanager
+def collector(*words: str, stdin: int | None = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([*COLLECT, *words], stdin=stdin, stdout=subprocess.PIPE,  # noqa: S603 - ours
+                          stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def piece(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    return os.read(process.stdout.fileno(), 1 << 16)
+
+
+def frames_until(process: subprocess.Popen[bytes], incoming: Incoming, count: int) -> list[Received]:
+    found: list[Received] = []
+    while len(found) < count:
+        data = piece(process)
+        assert data, process.stderr.read() if process.stderr else b""
+        found += [item for item in incoming.take(data) if isinstance(item, Received)]
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
+def test_a_signal_ends_it_with_a_whole_stream(number: signal.Signals) -> None:
+    with collector() as process:
+        incoming = Incoming()
+        frames = frames_until(process, incoming, 3)
+        process.send_signal(number)
+        while data := piece(process):
+            frames += [item for item in incoming.take(data) if isinstance(item, Received)]
+        assert process.wait(PATIENCE) == 0
+        assert incoming.ended
+        assert [one.frame.seq for one in frames] == list(range(len(frames)))
+
+
+def test_it_ends_when_nobody_reads() -> None:
+    with collector("-i", "1000") as process:
+        frames_until(process, Incoming(), 1)
+        assert process.stdout is not None
+        process.stdout.close()  # at this interval no write would find out
+        assert process.wait(PATIENCE) == 128 + signal.SIGPIPE
+
+
+def test_a_reader_that_takes_nothing_keeps_it_from_nothing() -> None:
+    with collector() as process:
+        assert process.stdout is not None
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # no room for a layout
+        select.select([process.stdout], [], [])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) in (0, 128 + signal.SIGPIPE)
+
+
+def test_a_terminal_gets_no_bytes() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(COLLECT, check=False, stdout=theirs, stderr=subprocess.PIPE,  # noqa: S603 - ours
+                              timeout=PATIENCE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert done.returncode == 2
+        assert done.stderr == b"turbotui: readings are bytes for a program: turbotui collect | turbotui view -\n"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_it_reads_what_is_asked_for_and_ends_with_stdin() -> None:
+    with collector("--requests", stdin=subprocess.PIPE) as process:
+        incoming = Incoming()
+        (first,) = frames_until(process, incoming, 1)[:1]
+        assert "irq.total" not in first.frame.newer.values
+        assert process.stdin is not None
+        process.stdin.write(request_line(["irq.total", "no such signal"]))
+        process.stdin.flush()
+        while "irq.total" not in frames_until(process, incoming, 1)[-1].frame.newer.values:
+            pass
+        process.stdin.close()
+        while piece(process):
+            pass
+        assert process.wait(PATIENCE) == 0
+
+
+def test_garbage_instead_of_a_request_ends_it() -> None:
+    with collector("--requests", stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"\0" * 70_000)
+        process.stdin.close()
+        while piece(process):
+            pass
+        assert process.wait(PATIENCE) == 0
+
+
+def test_view_says_what_it_is_for() -> None:
+    done = subprocess.run([sys.executable, "-m", "turbotui", "view", "x.ttj"], check=False, capture_output=True,
+                          text=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 2
+    assert "for the file x.ttj there is turbotui replay" in done.stderr

@@ -1,0 +1,38 @@
+"""The dashboard of a machine that a collector reads."""
+
+from __future__ import annotations
+
+import sys
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.running import collect, run_app, settle
+from turbotui.errors import TerminalError
+from turbotui.machine.linux import LinuxHost
+from turbotui.remote.links import Way
+from turbotui.remote.session import RemoteSession
+
+
+def show_remote(way: Way, *, theme: str | None = None) -> int:
+    """Connect, and show what comes until the person leaves.
+
+    Args:
+        way: to the collector.
+        theme: see `TurbotuiApp`.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        TerminalError: stdin, stdout or stderr is not a terminal.
+        LinkError: there is no connection, or no reading came.
+        RecordingError: the collector is of a later version.
+        InternalError: something of ours failed; the terminal is restored first.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
+        raise TerminalError("the dashboard needs a terminal, and this is not one")
+    session = RemoteSession(way, LinuxHost())
+    app = TurbotuiApp(session, theme=theme, on_shown=settle, on_rest=collect)
+    status = run_app(app, lambda: session.stop(1.0), lambda: session.failure)
+    for sentence in session.missing:
+        print(f"turbotui: {sentence}", file=sys.stderr)
+    return status

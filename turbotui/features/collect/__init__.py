@@ -1,0 +1,11 @@
+"""Collectors: readings for screens in other processes, through a pipe, a socket or ssh, and the screen of a pipe."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "collect",
+    commands=(
+        Command("collect", "turbotui.features.collect.verb", "readings for a screen elsewhere: to a pipe or a socket"),
+        Command("view", "turbotui.features.collect.view_verb", "the dashboard of what turbotui collect sends"),
+    ),
+)

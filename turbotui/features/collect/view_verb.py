@@ -1,0 +1,55 @@
+"""`turbotui view -`: the dashboard of what turbotui collect writes to a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from turbotui.errors import TerminalError, UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("stream", metavar="-", help="stdin: ssh node turbotui collect | turbotui view -")
+    parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the dashboard until the person leaves; a stream that ended stays in sight.
+
+    Raises:
+        UsageError: it is not stdin that is named, or stdin is no pipe.
+        TerminalError: there is no terminal.
+        LinkError: no reading came.
+        RecordingError: the collector is of a later version.
+        InternalError: something of ours failed; the terminal is restored first.
+    """
+    if arguments.stream != "-":
+        raise UsageError(f"view shows the stream on stdin: turbotui view -; for the file {arguments.stream} "
+                         "there is turbotui replay")
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("stdin is a terminal: turbotui collect | turbotui view -")
+    from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
+    from turbotui.remote.links import PipeWay  # noqa: PLC0415 - as above
+
+    return show_remote(PipeWay(_keyboard_for_stdin()), theme=arguments.theme)
+
+
+def _keyboard_for_stdin() -> int:
+    """Put the terminal's keyboard in the place of stdin.
+
+    Returns:
+        Another descriptor of what stdin was.
+
+    Raises:
+        TerminalError: this process has no terminal.
+    """
+    try:
+        keyboard = os.open("/dev/tty", os.O_RDONLY)
+    except OSError as error:
+        raise TerminalError("the dashboard needs a terminal for its keys, and this process has none") from error
+    stream = os.dup(0)
+    os.dup2(keyboard, 0)
+    os.close(keyboard)
+    return stream

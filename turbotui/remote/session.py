@@ -1,0 +1,339 @@
+"""A machine that a collector reads: what the dashboard needs of a session, made of what comes from elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.events.set_files import EventSet, shipped_sets
+from turbotui.machine.host import Host
+from turbotui.machine.machine import Machine
+from turbotui.machine.platforms import platform_of
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.signals import SignalId
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.stream_reader import Missing
+from turbotui.recording.stream_writer import Gap
+from turbotui.remote.host import RemoteHost
+from turbotui.remote.incoming import Arrival, Incoming, Received
+from turbotui.remote.links import Link, LinkError, Way
+from turbotui.remote.requests import request_line
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.own_cost import Meter, OwnCost
+from turbotui.sampling.selection import signals_of
+from turbotui.sources.source import Source
+
+FIRST_SECONDS: Final = 20.0
+"""How long the first reading may take: a new connection, and the start of a collector on a loaded machine."""
+_LISTEN: Final = 0.25
+"""Seconds after which a thread that listens looks whether it is to stop."""
+_SHORTEST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
+_SILENCE: Final = 3.0
+"""Intervals without a reading after which the screen says so."""
+_OTHER_CLOCK: Final = 30.0
+"""Seconds between the wall clocks of two machines from which on somebody has to know."""
+
+
+class RemoteSession:
+    """See `app.watched.WatchedSession`. What is not the collector's to give is refused in a sentence.
+
+    Args:
+        way: to the collector.
+        own_host: the machine that this process runs on.
+        clock: seconds that only grow.
+        pause: waits for so many seconds, or until the event is set.
+
+    Attributes:
+        failure: what ended the thread that listens, if anything did.
+        lost: frames that the collector dropped because this reader was too slow.
+        missing: sentences about records that could not be read.
+
+    Raises:
+        LinkError: there is no connection, or no reading came.
+        RecordingError: the collector is of a later version.
+    """
+
+    def __init__(self, way: Way, own_host: Host, *, clock: Callable[[], float] = time.monotonic,
+                 pause: Callable[[threading.Event, float], bool] = threading.Event.wait) -> None:
+        self.find_sets: Callable[[], Mapping[str, EventSet]] = functools.cache(shipped_sets)
+        self.failure: BaseException | None = None
+        self.latest: Frame | None = None
+        self.lost = 0
+        self.missing: tuple[str, ...] = ()
+        self._way = way
+        self._clock = clock
+        self._pause = pause
+        self._incoming = Incoming()
+        self._kept = KeptAnswers()
+        self._meter = Meter(own_host)
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._on_frame: Callable[[Frame], None] | None = None
+        self._wanted: frozenset[SignalId] = frozenset()
+        self._asked: frozenset[SignalId] | None = None
+        self._columns: tuple[ColumnId, ...] = ()
+        self._heard_at = clock()
+        self._broken = ""
+        self._retry_at: float | None = None
+        self._seconds = 1.0
+        self._behind = 0.0
+        self._link: Link | None = way.open()
+        first, *more = self._first(self._link)
+        self.machine: Machine = _machine_of(first, self._kept)
+        self.capabilities: Capabilities = first.frame.capabilities
+        self.catalog: Catalog = catalog_for(self.capabilities.signals)
+        self._before_start: list[Frame] = []
+        for one in (first, *more):
+            self._take_frame(one)
+            self._before_start.append(one.frame)
+
+    # What the dashboard asks of every session
+
+    @property
+    def interval(self) -> float:
+        """Seconds between the last two readings of the collector."""
+        return self._seconds
+
+    def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,  # noqa: ARG002 - see on_end
+              on_end: Callable[[], None] | None = None) -> None:  # noqa: ARG002 - a stream that ended stays in sight
+        """Listen on a thread of its own."""
+        self._on_frame = on_frame
+        early, self._before_start = self._before_start, []
+        for frame in early:
+            on_frame(frame)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="listener", daemon=True)
+            self._thread.start()
+
+    def want(self, columns: Iterable[ColumnId]) -> None:
+        """Ask the collector to read what these columns need."""
+        self._columns = tuple(columns)
+        found = (self.catalog.get(name) for name in self._columns)
+        self._wanted = signals_of((column for column in found if column is not None), self.capabilities)
+
+    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
+        """Nothing: sources that this process made cannot read another machine."""
+
+    def add_all(self, text: str) -> tuple[CounterColumn, ...]:
+        """Refused.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{text} cannot be added here: {self.machine.host.name} is read by a collector, and only what "
+                         "it offers can be shown")
+
+    def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
+        """Nothing was added."""
+        return ()
+
+    def typed(self) -> tuple[str, ...]:
+        """Nothing was added."""
+        return ()
+
+    def remove(self, name: ColumnId) -> None:
+        """Nothing was added."""
+
+    def end_interval(self) -> None:
+        """Nothing: the collector has other readers."""
+
+    def set_interval(self, seconds: float) -> None:
+        """Nothing: the collector has other readers."""
+
+    def tell_tcc(self, degrees: int | None) -> None:
+        """Refused.
+
+        Raises:
+            UsageError: always.
+        """
+        del degrees
+        raise UsageError("the collector computes temperatures: tell it (turbotui collect --TCC)")
+
+    def stop(self, wait_seconds: float = 5.0) -> None:
+        """Close the connection."""
+        self._stopped.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(wait_seconds)
+        if thread is None and self._link is not None:
+            self._link.close()
+            self._link = None
+
+    def own_cost(self) -> OwnCost:
+        """What this process used over the last interval."""
+        return self._meter.cost
+
+    # What only this one says
+
+    @property
+    def way(self) -> str:
+        """How the collector is reached, for people."""
+        return self._way.name
+
+    @property
+    def trouble(self) -> str:
+        """Why no new reading comes, and since when; "" while they come."""
+        now, retry_at = self._clock(), self._retry_at
+        silent = now - self._heard_at
+        if self._broken:
+            again = "" if retry_at is None else f"; again in {max(0.0, retry_at - now):.0f} s"
+            return f"{self._broken}{again}; the last reading is {_ago(silent)} old"
+        if silent > max(_SILENCE * self._seconds, _SILENCE):
+            return f"nothing has come for {_ago(silent)}"
+        return ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What has to be known of readings that come: what was lost, whose clock is another."""
+        found = [f"{self.lost:,} FRAMES LOST: THIS SCREEN IS TOO SLOW"] if self.lost else []
+        if self.missing:
+            found.append(f"{len(self.missing)} DAMAGED")
+        if abs(self._behind) > _OTHER_CLOCK:
+            word = "BEHIND" if self._behind > 0 else "AHEAD"
+            found.append(f"ITS CLOCK IS {_ago(abs(self._behind))} {word}")
+        return tuple(found)
+
+    # Listening
+
+    def _first(self, link: Link) -> Sequence[Received]:
+        """Wait for the first reading, and what comes with it.
+
+        Raises:
+            LinkError: none came.
+            RecordingError: of a later version.
+        """
+        until = self._clock() + FIRST_SECONDS
+        why = ""
+        with contextlib.ExitStack() as opened:
+            opened.callback(link.close)
+            while not why and self._clock() < until:
+                data = link.read(_LISTEN)
+                if data == b"":
+                    why = self._why(link)
+                found = []
+                for item in self._incoming.take(data or b""):
+                    if isinstance(item, Received):
+                        found.append(item)
+                    else:
+                        self._note(item)
+                if found:
+                    opened.pop_all()
+                    return found
+        answer = "a collector answered and sent no reading" if self._incoming.begun else "no collector's stream came"
+        raise LinkError(why or f"{self._way.name}: {answer} in {FIRST_SECONDS:.0f} s")
+
+    def _why(self, link: Link) -> str:
+        why = link.why_ended()
+        if not self._way.again and not self._incoming.begun:
+            return f"{why}, and held no readings of turbotui collect"
+        return why
+
+    def _run(self) -> None:
+        pause = _SHORTEST_PAUSE
+        try:
+            while not self._stopped.is_set():
+                if self._link is not None and self._listen(self._link):
+                    pause = _SHORTEST_PAUSE
+                self._drop()
+                if not self._way.again or self._stopped.is_set():
+                    return
+                self._retry_at = self._clock() + pause
+                if self._pause(self._stopped, pause):
+                    return
+                self._retry_at = None
+                pause = min(_LONGEST_PAUSE, 2.0 * pause)
+                self._reopen()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits: a thread's own traceback would be lost
+            self.failure = error
+            self._broken = f"this program failed: {error!r}"
+        finally:
+            self._drop()
+
+    def _reopen(self) -> None:
+        self._incoming.begin()
+        self._asked = None
+        try:
+            self._link = self._way.open()
+        except TurbotuiError as error:
+            self._broken = str(error)
+
+    def _drop(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    def _listen(self, link: Link) -> bool:
+        """Take what comes until the end; true if any reading came."""
+        heard = False
+        began = self._clock()
+        while not self._stopped.is_set():
+            if self._wanted != self._asked:
+                self._asked = self._wanted
+                link.ask(request_line(self._asked))
+            data = link.read(_LISTEN)
+            if data is None:
+                if not heard and self._broken and self._clock() - began > FIRST_SECONDS:
+                    self._broken = f"{self._way.name} does not answer"
+                    return False
+                continue
+            if not data:
+                self._broken = link.why_ended()
+                return heard
+            try:
+                for item in self._incoming.take(data):
+                    heard = heard or isinstance(item, Received)
+                    self._note(item)
+            except RecordingError as error:
+                self._broken = str(error)
+                return False
+        return heard
+
+    def _note(self, item: Arrival) -> None:
+        if isinstance(item, Received):
+            self._take_frame(item)
+        elif isinstance(item, Gap) and item.reason == "lost":
+            self.lost += item.frames
+        elif isinstance(item, Missing):
+            self.missing = (*self.missing[-99:], item.text)
+        elif isinstance(item, KeptAnswers):
+            self._kept = item
+
+    def _take_frame(self, received: Received) -> None:
+        frame = received.frame
+        capabilities = frame.capabilities
+        if capabilities is not self.capabilities:
+            self.machine = _machine_of(received, self._kept)
+            self.capabilities, self.catalog = capabilities, catalog_for(capabilities.signals)
+            self.want(self._columns)
+        self._broken = ""
+        self._heard_at = self._clock()
+        self._behind = (time.time_ns() - frame.newer.wall_ns) / 1e9
+        if frame.seconds is not None and frame.seconds > 0:
+            self._seconds = frame.seconds
+        self.latest = frame
+        self._meter.note(frame, 0, 0)
+        if self._on_frame is not None:
+            self._on_frame(frame)
+
+
+def _machine_of(received: Received, kept: KeptAnswers) -> Machine:
+    header = received.header
+    host, model = RemoteHost(header, kept), header.model
+    return Machine(host, received.frame.topology, model, platform_of(model), header.privileges, header.tcc)
+
+
+def _ago(seconds: float) -> str:
+    if seconds < 100:
+        return f"{math.floor(seconds)} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.0f} h"
+

@@ -1,0 +1,28 @@
+"""The line on top of a screen whose readings come from elsewhere."""
+
+from __future__ import annotations
+
+from turbotui.machine.host import HostKind
+
+
+def far_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int) -> str:
+    """Which machine it is, and whether its readings still come, as words of this width.
+
+    Args:
+        kind: of the machine; a real one is no reason for a word.
+        machine: its name.
+        way: how it is reached.
+        trouble: why no reading comes; "" while they come.
+        width: characters.
+    """
+    who = machine if kind is HostKind.REAL else f"{kind.value} {machine}"
+    words: tuple[str, ...]
+    if trouble:
+        words = (f"NOT CONNECTED to {who}: {trouble}", f"NOT CONNECTED: {trouble}", trouble)
+    else:
+        unreal = "" if kind is HostKind.REAL else ": no number on this screen was measured"
+        if kind is HostKind.RECORDED:
+            unreal = ": these numbers are old"
+        words = (f"{who}, read through {way}{unreal}", f"{who}, read through {way}", f"{who}, by {way}", who)
+    text = next((one for one in words if len(one) + 2 <= width), words[-1])
+    return (text if len(text) <= width else f"{text[:width - 1]}…").center(width)
