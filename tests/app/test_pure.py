@@ -20,7 +20,6 @@ from turbotui.widgets.explanation import past_lines
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.geometry import arrange, offset_showing
 from turbotui.widgets.painter import nice_top
-from turbotui.widgets.plot import braille
 from turbotui.widgets.rows import levels_of, tree_lines
 from turbotui.widgets.spark import meter, spark
 from turbotui.widgets.summary import short_model
@@ -240,18 +239,6 @@ def test_the_sum_of_tagged_rows_counts_a_shared_counter_once() -> None:
 def test_a_scale_is_not_below_its_peak_and_not_far_above(peak: float) -> None:
     assert peak <= nice_top(peak) * (1 + 1e-6)
     assert nice_top(peak) <= peak * 2.51
-
-
-@given(st.lists(st.one_of(st.just(math.nan), st.floats(-10, 200)), max_size=60), st.integers(1, 20), st.integers(1, 8))
-def test_a_plot_has_its_size(values: list[float], width: int, height: int) -> None:
-    lines = braille(values, 100.0, width, height)
-    assert [len(line) for line in lines] == [width] * height
-
-
-def test_a_plot_puts_the_top_on_top() -> None:
-    lines = braille([100.0] * 4, 100.0, 2, 2)
-    assert lines[0].strip()
-    assert not lines[1].strip()
 
 
 def test_model_names_lose_their_noise() -> None:

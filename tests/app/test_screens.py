@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import textual
@@ -42,6 +43,16 @@ SCREENS: dict[str, Sequence[str]] = {
     "filter": ("backslash", "B", "u", "s", "y", "%", ">", "2", "0"),
     "categories": ("c",),
 }
+
+
+@pytest.fixture(autouse=True)
+def _of_one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Times of day are in pictures."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def at_a_fixed_place(session: FakeSession, keys: Sequence[str], ticks: int = 12) -> Callable[[Pilot[int]], object]:

@@ -153,7 +153,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("filters", "filters", ("f",), "f", "Filter what the PMU counts: sources, destinations, devices, addresses.",
            "filters", _UNCORE, rank=0),
-    Action("graph", "graph", ("g",), "g", "Graph of the cell over time.", "graph", _GRAPHED, rank=2),
+    Action("graph", "graph", ("g",), "g", "Graph of the cell, with those of the tagged rows, over all the past.",
+           "graph", _GRAPHED, rank=2),
     Action(
         "tag", "tag", ("v",), "v", "Tag the row: pinned on top, with a sum of the tagged ones.", "tag", _TABLE, rank=4
     ),

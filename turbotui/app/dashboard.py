@@ -150,7 +150,7 @@ class TurbotuiApp(FramesApp):
     def _start(self) -> None:
         if self._profile is not None:
             self._use_profile(*self._profile)
-        self._want()
+        self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
         self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
@@ -246,7 +246,8 @@ class TurbotuiApp(FramesApp):
             if self._on_rest is not None:
                 self._on_rest()
 
-    def _want(self) -> None:
+    def read_wanted(self) -> None:
+        """See `FramesApp.read_wanted`."""
         base = self._base
         self.watched.want(base.wanted if base is not None else self.watched.columns)
         if base is not None:
@@ -291,7 +292,7 @@ class TurbotuiApp(FramesApp):
         if base is not None and base.composed:  # a screen that is not yet draws what there is when it is
             base.show_columns()
             base.show_frame()
-            self._want()
+            self.read_wanted()
 
     def action_next_screen(self, by: int) -> None:
         """The next or previous one of SCREENS."""

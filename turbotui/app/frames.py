@@ -102,6 +102,10 @@ class FramesApp(App[int]):
         """Draw the screen that is shown anew, and read what it needs."""
         raise NotImplementedError
 
+    def read_wanted(self) -> None:
+        """Read what the screen that is shown needs, and cells that somebody looks into, from the next tick on."""
+        raise NotImplementedError
+
     def action_pause(self) -> None:
         """Hold the picture; measuring and histories go on. A recording plays, or stops."""
         watch = self.watched

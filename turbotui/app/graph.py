@@ -1,93 +1,257 @@
-"""g: one cell over time."""
+"""g: cells over time, with a cursor."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import ClassVar, Final
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.message import Message
 
+from turbotui.app.frames import FramesApp
+from turbotui.app.graph_cells import GraphCells
 from turbotui.app.modal import Window
 from turbotui.app.one_cell import OneCell
-from turbotui.widgets.cells import StyleRole, said
-from turbotui.widgets.painter import TextSegment, nice_top
-from turbotui.widgets.plot import braille
+from turbotui.app.row_picker import RowPicker
+from turbotui.quantities.moments import NS
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.graph_cursor import GraphCursor
+from turbotui.widgets.graph_picture import GraphPainter, GraphPicture, Happening
 from turbotui.widgets.segment_lines import SegmentLines
+
+_PART: Final = 0.004
+"""Seconds of reading the past between which keys are heard for as long."""
+_REDRAW: Final = 0.2
+"""Seconds between two pictures of what has been read."""
+_SMALLEST: Final = (30, 8)
+"""Characters and lines without which there is no room for an axis and a curve."""
+
+
+class GraphLines(SegmentLines):
+    """The picture; says where it was clicked."""
+
+    class Clicked(Message):
+        """A place was clicked: characters from the left end of the lines."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    async def on_click(self, event: events.Click) -> None:
+        """Tell the window."""
+        self.post_message(self.Clicked(event.x))
 
 
 class Graph(Window[None]):
-    """The history of one cell as a curve, from when it was first on the screen."""
+    """Cells as curves over all the past that there is: one panel for each column, one curve for each row.
+
+    Args:
+        cells: of one column.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "close", "close", show=False),
         Binding("e", "explain", "explain"),
+        Binding("left,comma,h", "step(-1)", "back"),
+        Binding("right,full_stop,l", "step(1)", "on"),
+        Binding("left_curly_bracket", "step(-10)", "ten back", show=False),
+        Binding("right_curly_bracket", "step(10)", "ten on", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "far back"),
+        Binding("pagedown,ctrl+f", "page(1)", "far on"),
+        Binding("home", "end(-1)", "first"),
+        Binding("end,G,backspace", "end(1)", "newest"),
+        Binding("right_square_bracket,plus,equals_sign", "zoom(1)", "nearer"),
+        Binding("left_square_bracket,minus,underscore", "zoom(-1)", "from further away"),
+        Binding("0", "whole", "whole"),
+        Binding("C,f2", "columns", "columns"),
+        Binding("enter,ctrl+j", "go_there", "show that moment"),
     ]
 
     DEFAULT_CSS = """
-    Graph > .window { width: 90%; max-width: 140; height: 70%; }
-    Graph SegmentLines { height: 1fr; }
+    Graph > .window { width: 98%; max-width: 240; height: 94%; max-height: 100%; padding: 0; }
+    Graph GraphLines { height: 1fr; }
     """
 
-    def __init__(self, cell: OneCell) -> None:
+    def __init__(self, *cells: OneCell) -> None:
         super().__init__()
-        self._cell = cell
+        self._asked = cells
+        self._cells: GraphCells | None = None
+        self._cursor: GraphCursor | None = None
+        self._painter = GraphPainter()
+        self._loading = ""
 
     def compose(self) -> ComposeResult:
-        """The curve in a window."""
+        """The picture in a window."""
         with Vertical(classes="window") as window:
-            window.border_subtitle = "e explain · Esc close"
-            yield SegmentLines(id="curve")
+            window.border_subtitle = self._keys()
+            yield GraphLines(id="curve")
 
     def on_mount(self) -> None:
         """Show it."""
+        if isinstance(self.app, FramesApp):
+            self._cells = GraphCells(self.app.watched, self._asked, self._columns_changed)
         self.show_frame()
 
     def on_resize(self) -> None:
         """Show it at the new size, once the window has one."""
+        self.query_one(".window", Vertical).border_subtitle = self._keys()
         self.call_after_refresh(self.show_frame)
 
+    def _keys(self) -> str:
+        wide = self.app.size.width >= 120
+        move = "← → PgUp PgDn Home End move" if wide else "← → move"
+        zoom = r"] nearer · \[ further · 0 whole" if wide else r"\[ ] zoom"
+        return f"{move} · {zoom} · C columns · Enter go there · e explain · Esc close"
+
     def show_frame(self) -> None:
-        """Show the curve up to the newest frame."""
-        column = self._cell.column
-        window = self.query_one(".window", Vertical)
-        window.border_title = self._cell.past_title.replace("[", "\\[")
-        curve = self.query_one("#curve", SegmentLines)
+        """Show the curves up to the newest frame, and read what is missing of them."""
+        self._paint()
+        self._load()
+
+    # Drawing
+
+    def _paint(self) -> None:
+        cells, curve = self._cells, self.query_one("#curve", GraphLines)
         width, height = curve.size
-        ring = self._cell.ring
-        if width < 20 or height < 4:  # no room for an axis and a curve
+        if cells is None or width < _SMALLEST[0] or height < _SMALLEST[1]:
             return
-        if ring is None or not ring.count or ring.mean is None:
-            sentence = "kept from now on: the curve begins with the next interval"
-            curve.show([[(sentence if column.decimals >= 0 else "a text has no curve", StyleRole.DIM)]])
+        window = self.query_one(".window", Vertical)
+        window.border_title = self._title(cells).replace("[", "\\[")
+        if cells.first.column.decimals < 0:
+            curve.show([[(" a text has no curve", StyleRole.DIM)]])
             return
-        top = self._cell.top
-        if top <= 0.0 or top < ring.high:
-            top = nice_top(ring.high)
-        labels = [said(column, top), said(column, top / 2), said(column, 0.0)]
-        margin = max(len(label) for label in labels) + 1
-        rows = height - 2
-        values = ring.values()
-        across = (width - margin - 1) * 2
-        if len(values) < across:
-            values = [values[at * len(values) // across] for at in range(across)]
-        lines: list[list[TextSegment]] = []
-        for at, text in enumerate(braille(values, top, width - margin - 1, rows)):
-            label = labels[0] if at == 0 else labels[1] if at == rows // 2 else labels[2] if at == rows - 1 else ""
-            axis = "┤" if label else "│"
-            lines.append(
-                [(label.rjust(margin - 1) + " ", StyleRole.DIM), (axis, StyleRole.RULE), (text, StyleRole.SPARK)]
-            )
-        span = min(ring.length, across) * self._cell.seconds
-        axis = f"{span:.0f} s ago".ljust(width - margin - 4) + "now"
-        lines.append([(" " * (margin + 1) + axis, StyleRole.DIM)])
-        low, mean, high = (said(column, number) for number in (ring.low, ring.mean, ring.high))
-        many = "s" if ring.count != 1 else ""
-        lines.append([(f" over {ring.count} interval{many}:   min {low}   mean {mean}   max {high}", StyleRole.PLAIN)])
-        curve.show(lines)
+        moments = cells.moments()
+        if not moments:
+            curve.show([[(" kept from now on: the curve begins with the next interval", StyleRole.DIM)]])
+            return
+        cursor = self._moved(moments, cells.first.seconds, width)
+        curve.show(self._painter.lines(self._picture(cells, cursor, moments), width, height))
+
+    @staticmethod
+    def _title(cells: GraphCells) -> str:
+        many = len(cells.rows) - 1 + cells.left_out
+        if not many:
+            return cells.first.past_title
+        left_out = f", of which {cells.left_out} are left out" if cells.left_out else ""
+        return f"{cells.first.column.id} · {cells.first.name} and {many} tagged{left_out}"
+
+    def _moved(self, moments: Sequence[int], seconds: float, width: int) -> GraphCursor:
+        """The cursor among these moments; at first where the screens are."""
+        interval, places = round(seconds * NS), 2 * width
+        if self._cursor is None:
+            watch = self.app.watched if isinstance(self.app, FramesApp) else None
+            at = watch.cursor.at if watch is not None and watch.cursor is not None else None
+            self._cursor = GraphCursor(moments, interval, places, at)
+        else:
+            self._cursor.go_on(moments, interval, places)
+        return self._cursor
+
+    def _picture(self, cells: GraphCells, cursor: GraphCursor, moments: Sequence[int]) -> GraphPicture:
+        app = self.app
+        past = app.watched.cursor if isinstance(app, FramesApp) else None
+        live = past is None or past.live
+        latest = app.watched.session.latest if isinstance(app, FramesApp) else None
+        now = latest.newer.wall_ns if live and latest is not None else moments[-1]
+        happened = () if past is None else tuple(Happening(one.time_ns, one.text) for one in past.events)
+        newest = cursor.span.last >= moments[-1]
+        return GraphPicture(cells.panels(), cursor.span, cursor.here, max(now, cursor.here), live and newest,
+                       live and cursor.at is None, happened, self._loading)
+
+    # The past
+
+    def _load(self) -> None:
+        """Begin to read what is missing of the visible curves."""
+        if self._cells is None or self._cursor is None:
+            return
+        if not self._cells.missing(self._cursor.span):
+            self._loading = ""
+        else:
+            self.run_worker(self._read_missing(self._cells, self._cursor), group="past", exclusive=True)
+
+    async def _read_missing(self, cells: GraphCells, cursor: GraphCursor) -> None:
+        """Read it, the newest first, without keeping keys waiting; draw it as it comes."""
+        missing = cells.missing(cursor.span)
+        began = drawn = time.monotonic()
+        for read, time_ns in enumerate(missing, start=1):
+            cells.read(time_ns)
+            now = time.monotonic()
+            if now - began > _PART:
+                self._loading = f"read {read:,} of {len(missing):,} intervals "
+                if now - drawn > _REDRAW:
+                    self._paint()
+                    drawn = time.monotonic()
+                await asyncio.sleep(_PART)
+                began = time.monotonic()
+        self._loading = ""
+        self._paint()
+
+    # Keys
+
+    def action_step(self, by: int) -> None:
+        """So many intervals on, or back."""
+        if self._cursor is not None:
+            self._cursor.step(by)
+            self.show_frame()
+
+    def action_page(self, by: int) -> None:
+        """On by what is seen, or back."""
+        if self._cursor is not None:
+            self._cursor.page(by)
+            self.show_frame()
+
+    def action_end(self, by: int) -> None:
+        """The first interval, or the newest."""
+        if self._cursor is not None:
+            self._cursor.end(by)
+            self.show_frame()
+
+    def action_zoom(self, by: int) -> None:
+        """Nearer, or from further away."""
+        if self._cursor is not None:
+            self._cursor.zoom(by)
+            self.show_frame()
+
+    def action_whole(self) -> None:
+        """All the past that there is."""
+        if self._cursor is not None:
+            self._cursor.show_whole()
+            self.show_frame()
+
+    def action_columns(self) -> None:
+        """Choose further columns."""
+        if self._cells is not None:
+            self.app.push_screen(RowPicker(self._cells, self._cells.first.column.id))
+
+    def _columns_changed(self) -> None:
+        if isinstance(self.app, FramesApp):
+            self.app.read_wanted()
+        self.show_frame()
+
+    def on_graph_lines_clicked(self, message: GraphLines.Clicked) -> None:
+        """Put the cursor there."""
+        place, across = message.place - self._painter.left, self._painter.across
+        if self._cursor is not None and 0 <= place < across:
+            self._cursor.go_to(self._cursor.span.time(place, across))
+            self.show_frame()
+
+    def action_go_there(self) -> None:
+        """Show the moment of the cursor on all screens."""
+        app, cursor = self.app, self._cursor
+        self.action_close()
+        if isinstance(app, FramesApp) and cursor is not None:
+            if cursor.at is None:
+                app.action_past_now()
+            else:
+                app.go_to_time(cursor.at)
 
     def action_explain(self) -> None:
-        """The same cell explained."""
+        """The first cell explained."""
         from turbotui.app.explain import Explain  # noqa: PLC0415 - each of the two windows leads to the other
 
-        self.app.switch_screen(Explain(self._cell))
+        if self._cells is not None:
+            self.app.switch_screen(Explain(self._cells.first))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from turbotui.app import scales
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.scope import RowId
-from turbotui.sampling.history import HistoryRing
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import said
 from turbotui.widgets.comparison import difference_said
@@ -26,12 +29,14 @@ class OneCell(ABC):
         row: of the cell, by the key that it keeps.
         seconds: length of an interval.
         top: end of the scale of its values; 0.0 where they have none.
+        in_frames: whether frames of the past have it.
     """
 
     column: Column[Any]
     row: Any
     seconds: float
     top: float = 0.0
+    in_frames: bool = False
 
     @property
     def content(self) -> Content[Any, Any] | None:
@@ -72,9 +77,56 @@ class OneCell(ABC):
     def ring(self) -> HistoryRing | None:
         """What the cell was; None if it was not kept."""
 
+    # For a graph
+
+    @property
+    @abstractmethod
+    def times(self) -> Sequence[FrameTime]:
+        """When the intervals were that the ring numbers, oldest first."""
+
+    @property
+    def live_ring(self) -> HistoryRing | None:
+        """What the cell was up to now, also while a moment of the past is shown."""
+        return self.ring
+
+    @property
+    def home(self) -> object:
+        """What rows have in common that show the same value."""
+        return self.row
+
+    @property
+    def name(self) -> str:
+        """The row, for people."""
+        return "" if self.content is None else self.content.name(self.column, self.row)
+
+    def read(self, frame: Frame) -> float | None:
+        """What it was in a frame of the past; None for unknown."""
+        raise NotImplementedError(f"no frame has {self.column.id}")
+
+    @property
+    def columns(self) -> Sequence[Column[Any]]:
+        """Columns of which the row has further cells."""
+        return (self.column,)
+
+    def why_absent(self, column: Column[Any]) -> Unavailable | None:
+        """Why it has no cell of one of them; None where it has."""
+        del column
+        return None
+
+    def section(self, column: Column[Any]) -> str:
+        """The heading that a picker lists one of them below; "" for none."""
+        del column
+        return ""
+
+    def beside(self, column: Column[Any]) -> OneCell:
+        """The row's cell of another column. It is kept from now on."""
+        raise NotImplementedError(f"no cell of {column.id} is beside that of {self.column.id}")
+
 
 class FrameCell(OneCell):
     """A cell of the counter table. It is kept from now on."""
+
+    in_frames = True
 
     def __init__(self, watch: Watch, column: CounterColumn, row: RowId) -> None:
         self._watch = watch
@@ -125,4 +177,51 @@ class FrameCell(OneCell):
     @property
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
         """See `OneCell.top`."""
-        return scales.tops(self._watch).get(self.column.id, 0.0)
+        column = self.column
+        return scales.tops(self._watch).get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
+
+    @property
+    def times(self) -> Sequence[FrameTime]:
+        """See `OneCell.times`."""
+        return self._watch.times
+
+    @property
+    def live_ring(self) -> HistoryRing | None:
+        """See `OneCell.live_ring`."""
+        return self._watch.live_history.ring(self.column.id, self._home)
+
+    @property
+    def home(self) -> RowId:
+        """See `OneCell.home`: the instance that the row lies in."""
+        return self._home
+
+    @property
+    def name(self) -> str:
+        """See `OneCell.name`: of what the value is of."""
+        frame = self._watch.frame
+        return "" if frame is None else row_name(frame.topology, self._home)
+
+    def read(self, frame: Frame) -> float | None:
+        """See `OneCell.read`."""
+        value = frame.cell(self.column, self._home)
+        return None if isinstance(value, str) else value
+
+    @property
+    def columns(self) -> Sequence[CounterColumn]:
+        """See `OneCell.columns`."""
+        return self._watch.session.catalog.columns
+
+    def why_absent(self, column: Column[Any]) -> Unavailable | None:
+        """See `OneCell.why_absent`."""
+        found = self._watch.session.catalog.get(column.id)
+        return None if found is None else self._watch.why_absent(found)
+
+    def section(self, column: Column[Any]) -> str:
+        """See `OneCell.section`: the category."""
+        found = self._watch.session.catalog.get(column.id)
+        return "" if found is None else found.category.value
+
+    def beside(self, column: Column[Any]) -> OneCell:
+        """See `OneCell.beside`."""
+        found = self._watch.session.catalog.get(column.id)
+        return self if found is None else FrameCell(self._watch, found, self.row)

@@ -13,7 +13,7 @@ from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, ColumnId, R
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import HistoryRing
+from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
 from turbotui.widgets.content import Content
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_history import RowHistory
@@ -73,7 +73,10 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         if columns != table.view.columns:
             table.show_view(replace(table.view, columns=columns), self.watch_state.interval)
         table.show_content(content)
-        self.past(content).push(content, *table.drawn)
+        past, frame = self.past(content), self.watch_state.frame
+        past.push(content, *table.drawn)
+        if frame is not None:
+            past.ended(frame_time(frame)._replace(seq=content.seq))
 
     def past(self, content: RowContent[R]) -> RowHistory:
         """What the cells of the table of that name were."""
@@ -168,3 +171,26 @@ class RowCell(OneCell, Generic[R]):
         """See `OneCell.ring`."""
         content = self._table.content
         return None if content is None else self._screen.past(content).ring(self.column.id, self.row)
+
+    @property
+    def times(self) -> Sequence[FrameTime]:
+        """See `OneCell.times`."""
+        content = self._table.content
+        return () if content is None else self._screen.past(content).times
+
+    @property
+    def columns(self) -> Sequence[Column[R]]:
+        """See `OneCell.columns`."""
+        return self._screen.known_columns
+
+    def why_absent(self, column: Column[R]) -> Unavailable | None:
+        """See `OneCell.why_absent`."""
+        return self._screen.why_absent(column)
+
+    def section(self, column: Column[R]) -> str:
+        """See `OneCell.section`."""
+        return self._screen.section(column)
+
+    def beside(self, column: Column[R]) -> OneCell:
+        """See `OneCell.beside`."""
+        return self._screen.cell(column, self.row)

@@ -290,9 +290,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.action_explain()
 
     def action_graph(self) -> None:
-        """Graph the cell under the cursor."""
+        """Graph the cell under the cursor, and the tagged rows' beside it."""
         cell = self._cell_of_one_row()
         if cell is not None:
             self._table.select(cell[1])
-            self.app.push_screen(Graph(self.cell(*cell)))
+            rows = dict.fromkeys((cell[1], *self._table.view.tags))
+            self.app.push_screen(Graph(*(self.cell(cell[0], row) for row in rows)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 from turbotui.app.lingering import Lingering
@@ -17,7 +18,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import parse_celsius
 from turbotui.sampling.answers import SHARED
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import History
+from turbotui.sampling.history import FrameTime, History, frame_time
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sources.source import Source
@@ -47,6 +48,7 @@ class Watch:
         self._lingering = Lingering(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.live_history = self.history = History()
+        self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
@@ -292,6 +294,7 @@ class Watch:
         if self._topology is not frame.topology:
             self._topology = frame.topology
             self.live_history.keep_only(row for scope in Scope for row in frame.rows(scope))
+        self.times.append(frame_time(frame))
         self.record_past(self.live_history, frame, sparks, lines)
 
     def record_past(self, history: History, frame: Frame, sparks: Iterable[ColumnId], lines: Sequence[RowId]) -> None:

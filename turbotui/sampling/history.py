@@ -9,12 +9,33 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
 _GAP = math.nan
+
+
+class FrameTime(NamedTuple):
+    """When the interval of a frame was.
+
+    Attributes:
+        seq: its number.
+        start: when it began, in ns since 1970.
+        end: when it ended.
+    """
+
+    seq: int
+    start: int
+    end: int
+
+
+def frame_time(frame: Frame) -> FrameTime:
+    """When a frame's interval was; the first frame's has no length."""
+    end = frame.newer.wall_ns
+    return FrameTime(frame.seq, end - round((frame.seconds or 0.0) * 1e9), end)
 
 
 class HistoryRing:
@@ -51,6 +72,16 @@ class HistoryRing:
                 self.high = value
         at += 1
         self._at = 0 if at == len(values) else at
+
+    def push_at(self, seq: int, value: float | None) -> None:
+        """Append the value of an interval, once; intervals since the last one in which it was not kept are gaps."""
+        if self.last >= seq:
+            return
+        if self.last >= 0:
+            for _ in range(min(seq - self.last - 1, self.length)):
+                self.push(None)
+        self.last = seq
+        self.push(value)
 
     def values(self, count: int | None = None) -> Sequence[float]:
         """The last `count` values (all of them by default), oldest first; NaN is a gap."""

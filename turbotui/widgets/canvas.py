@@ -10,7 +10,7 @@ from typing import TypeAlias
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of Unicode block U+2800 by line and column within a character (The Unicode Standard, 21.1)."""
 
 
@@ -76,7 +76,7 @@ class Canvas:
         for step in range(steps + 1):
             x = round(x0 + (x1 - x0) * step / steps)
             y = round(y0 + (y1 - y0) * step / steps)
-            self._dots[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+            self._dots[y // 4][x // 2] |= DOTS[y % 4][x % 2]
             self._roles[y // 4][x // 2] = role
 
     def text(self, column: int, line: int, text: str, role: StyleRole) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from turbotui.quantities.columns import Column, ColumnId, R
-from turbotui.sampling.history import HistoryRing
+from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.row_content import RowContent
 
 _LENGTH: Final = 60
@@ -32,11 +33,21 @@ class _Past:
 
 
 class RowHistory:
-    """Rings of the cells that were drawn, or looked into; those of a row that has gone go with it."""
+    """Rings of the cells that were drawn, or looked into; those of a row that has gone go with it.
+
+    Attributes:
+        times: when the last intervals were, by the contents' own numbers.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[Hashable, _Past] = {}
         self._newest = -1
+        self.times: deque[FrameTime] = deque(maxlen=_LONG)
+
+    def ended(self, time: FrameTime) -> None:
+        """Note when an interval was."""
+        if not self.times or self.times[-1].seq < time.seq:
+            self.times.append(time)
 
     def push(self, content: RowContent[R], columns: Sequence[Column[R]], rows: Iterable[Hashable]) -> None:
         """Keep these cells, which are drawn, and those that are kept already, in this interval; each once.
@@ -58,10 +69,9 @@ class RowHistory:
         by_name = {column.id: column for column in content.whole.columns}
         for row, past in self._rows.items():
             for name, ring in past.rings.items():
-                if ring.last != content.seq and name in by_name:
-                    ring.last = content.seq
+                if ring.last < content.seq and name in by_name:
                     value = content.value(by_name[name], row)
-                    ring.push(None if isinstance(value, str) else value)
+                    ring.push_at(content.seq, None if isinstance(value, str) else value)
 
     def keep(self, content: RowContent[R], column: Column[R], row: Hashable) -> None:
         """Keep a cell for longer, whether it is drawn or not."""

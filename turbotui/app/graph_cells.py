@@ -1,0 +1,189 @@
+"""What a graph draws: cells of one or more rows and columns, and their values over time."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from turbotui.app.one_cell import OneCell
+from turbotui.app.watch import Watch
+from turbotui.quantities.columns import Column
+from turbotui.quantities.moments import NS
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import FrameTime, HistoryRing
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.curves import TimedValue
+from turbotui.widgets.graph_picture import Curve, CurvePanel
+from turbotui.widgets.time_axis import TimeSpan
+
+LANES: Final = tuple(StyleRole[f"LANE_{lane}"] for lane in range(8))
+"""Colours of curves, one for each row."""
+
+
+def kept_values(ring: HistoryRing | None, times: Iterable[FrameTime]) -> list[TimedValue]:
+    """The values of a ring with the times of its intervals; NaN for those in which it was not kept."""
+    if ring is None or ring.last < 0:
+        return []
+    values = ring.values()
+    first = ring.last - len(values) + 1
+    return [TimedValue(start, end, values[seq - first]) for seq, start, end in times
+            if first <= seq <= ring.last and start < end]
+
+
+class CellCurve:
+    """The values of one cell: what its ring has, until frames of the past have been read.
+
+    Attributes:
+        cell: whose.
+        role: its colour.
+        timed: oldest first; another object whenever they change.
+    """
+
+    def __init__(self, cell: OneCell, role: StyleRole) -> None:
+        self.cell = cell
+        self.role = role
+        self.timed: tuple[TimedValue, ...] = ()
+        self._read: dict[int, TimedValue] = {}
+        self._kept: list[TimedValue] = []
+        self._taken = -1
+        self._stale = False
+
+    def has(self, time_ns: int) -> bool:
+        """Whether the frame that ended then has been read, or need not be."""
+        return not self.cell.in_frames or time_ns in self._read
+
+    def read(self, time_ns: int, frame: Frame | None) -> None:
+        """Take the value of a frame; None if it cannot be read any more."""
+        value = None if frame is None else self.cell.read(frame)
+        length = round((frame.seconds or 0.0) * NS) if frame is not None else 0
+        self._read[time_ns] = TimedValue(time_ns - max(1, length), time_ns, math.nan if value is None else value)
+        self._stale = True
+
+    def renew(self, first_ns: int) -> None:
+        """Take what the ring has now, and forget what ended before a time."""
+        ring = self.cell.live_ring
+        if ring is not None and ring.last != self._taken:
+            self._taken = ring.last
+            self._kept = kept_values(ring, self.cell.times)
+            self._stale = True
+        if not self._stale:
+            return
+        self._stale = False
+        self._read = {time_ns: one for time_ns, one in self._read.items() if time_ns >= first_ns}
+        found = dict(self._read)
+        for one in self._kept:
+            there = found.get(one.end)
+            if there is None or not there.known:  # a frame may be without what was read beside columns
+                found[one.end] = one
+        self.timed = tuple(found[end] for end in sorted(found))
+
+
+class GraphCells:
+    """The cells of a graph: rows are curves, columns are panels. Columns are chosen as those of a table are.
+
+    Args:
+        watch: has the frames of the past.
+        cells: of one column.
+        changed: called when columns have come or gone.
+
+    Attributes:
+        left_out: how many cells there is no colour for.
+    """
+
+    def __init__(self, watch: Watch, cells: Sequence[OneCell], changed: Callable[[], None] = lambda: None) -> None:
+        self._watch = watch
+        self._changed = changed
+        self.rows = tuple(cells[:len(LANES)])
+        self.left_out = len(cells) - len(self.rows)
+        self._panels = [self._panel(self.rows)]
+
+    @staticmethod
+    def _panel(cells: Iterable[OneCell]) -> list[CellCurve]:
+        """Curves of one column: rows that show the same value have one."""
+        found: dict[object, CellCurve] = {}
+        for cell, role in zip(cells, LANES, strict=False):
+            found.setdefault(cell.home, CellCurve(cell, role))
+        return list(found.values())
+
+    # Columns, for the picker
+
+    @property
+    def known_columns(self) -> Sequence[Column[Any]]:
+        """Every column of numbers."""
+        return [column for column in self.rows[0].columns if not column.identity and column.decimals >= 0]
+
+    def why_absent(self, column: Column[Any]) -> Unavailable | None:
+        """Why a column cannot be drawn; None where it can."""
+        return self.rows[0].why_absent(column)
+
+    def section(self, column: Column[Any]) -> str:
+        """The heading that the picker lists a column below."""
+        return self.rows[0].section(column)
+
+    def is_shown(self, column: Column[Any]) -> bool:
+        """Whether a column is drawn."""
+        return any(panel[0].cell.column.id == column.id for panel in self._panels)
+
+    def toggle(self, column: Column[Any]) -> None:
+        """Draw a column or take it away; one at least stays."""
+        staying = [panel for panel in self._panels if panel[0].cell.column.id != column.id]
+        if len(staying) == len(self._panels):
+            self._panels.append(self._panel(cell.beside(column) for cell in self.rows))
+        elif staying:
+            self._panels = staying
+        self._changed()
+
+    # Values
+
+    @property
+    def first(self) -> OneCell:
+        """The cell that was asked for, or what has taken its place."""
+        return self._panels[0][0].cell
+
+    @property
+    def curves(self) -> list[CellCurve]:
+        """All of them."""
+        return [curve for panel in self._panels for curve in panel]
+
+    @property
+    def times(self) -> Sequence[int]:
+        """When intervals ended whose frames can be read, oldest first."""
+        cursor = self._watch.cursor
+        return cursor.timeline.times if cursor is not None and any(one.cell.in_frames for one in self.curves) else ()
+
+    def moments(self) -> Sequence[int]:
+        """When the intervals ended that the cursor can stand on, in ns since 1970, oldest first."""
+        times = self.times
+        for curve in self.curves:
+            curve.renew(times[0] if times else 0)
+        return sorted({*times, *(one.end for curve in self.curves for one in curve.timed)})
+
+    def missing(self, span: TimeSpan) -> Sequence[int]:
+        """When intervals of a span ended whose frames have not been read, newest first."""
+        times, curves = self.times, self.curves
+        inside = times[bisect_right(times, span.first):bisect_right(times, span.last)]
+        return [time_ns for time_ns in reversed(inside) if not all(curve.has(time_ns) for curve in curves)]
+
+    def read(self, time_ns: int) -> None:
+        """Read the frame that ended then; it may take some milliseconds."""
+        watch = self._watch
+        latest = watch.session.latest
+        if latest is not None and latest.newer.wall_ns == time_ns:
+            frame: Frame | None = latest
+        else:
+            frame = None if watch.cursor is None else watch.cursor.timeline.frame(time_ns)
+        for curve in self.curves:
+            if not curve.has(time_ns):
+                curve.read(time_ns, frame)
+
+    def panels(self) -> list[CurvePanel]:
+        """What is to be drawn."""
+        found: list[CurvePanel] = []
+        for panel in self._panels:
+            several = len(self.rows) > 1
+            curves = [Curve(one.cell.name, one.role if several else StyleRole.SPARK, one.timed) for one in panel]
+            found.append(CurvePanel(panel[0].cell.column, curves, panel[0].cell.top))
+        return found

@@ -1,0 +1,163 @@
+"""Curves over time in braille dots: what is least and greatest in each place is drawn, so that no spike is lost.
+
+Nothing here knows Textual.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
+
+from turbotui.widgets.canvas import DOTS
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.time_axis import TimeSpan
+
+_END = attrgetter("end")
+_START = attrgetter("start")
+
+
+class TimedValue(NamedTuple):
+    """The value of an interval.
+
+    Attributes:
+        start: when it began, in ns since 1970.
+        end: when it ended.
+        value: NaN where it is unknown.
+    """
+
+    start: int
+    end: int
+    value: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a value."""
+        return not math.isnan(self.value)
+
+    def follows(self, other: TimedValue) -> bool:
+        """Whether nothing lies between another one and this."""
+        return self.start - other.end <= (self.end - self.start) // 2
+
+
+class Bucket(NamedTuple):
+    """What a curve does in one place.
+
+    Attributes:
+        low: the least value.
+        high: the greatest.
+        joined: whether it goes on from the place before.
+    """
+
+    low: float
+    high: float
+    joined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What some values are.
+
+    Attributes:
+        low, mean, high: the mean is over time; a long interval weighs more.
+        count: how many are known.
+    """
+
+    low: float
+    mean: float
+    high: float
+    count: int
+
+
+def visible(timed: Sequence[TimedValue], span: TimeSpan) -> Sequence[TimedValue]:
+    """Those of a curve (oldest first) of which a part lies in a span."""
+    return timed[bisect_right(timed, span.first, key=_END):bisect_left(timed, span.last, key=_START)]
+
+
+def value_at(timed: Sequence[TimedValue], moment: int) -> TimedValue | None:
+    """The interval in which a moment lies, or that ended then; None where there is none."""
+    at = bisect_left(timed, moment, key=_END)
+    return timed[at] if at < len(timed) and timed[at].start < moment else None
+
+
+def extent(timed: Sequence[TimedValue]) -> Extent | None:
+    """Least, mean and greatest of the known values; None if none is known."""
+    known = [one for one in timed if one.known]
+    if not known:
+        return None
+    values = [one.value for one in known]
+    lengths = [max(1, one.end - one.start) for one in known]
+    mean = math.fsum(value * length for value, length in zip(values, lengths, strict=True)) / sum(lengths)
+    return Extent(min(values), min(max(mean, min(values)), max(values)), max(values), len(known))
+
+
+def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Bucket | None]:
+    """A curve in `size` places: each has the least and greatest of the intervals of which a part lies in it.
+
+    Args:
+        timed: oldest first.
+        span: what the places divide.
+        size: how many.
+    """
+    found: list[Bucket | None] = [None] * size
+    before: TimedValue | None = None
+    for one in visible(timed, span):
+        if not one.known:
+            before = None
+            continue
+        first = span.start_place(one.start, size)
+        last = max(first, span.place(one.end, size))
+        joined = before is not None and one.follows(before)
+        for place in range(first, last + 1):
+            there = found[place]
+            goes_on = place > first or (joined and first > 0)
+            if there is None:
+                found[place] = Bucket(one.value, one.value, goes_on)
+            else:
+                found[place] = Bucket(min(there.low, one.value), max(there.high, one.value), there.joined)
+        before = one
+    return found
+
+
+def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,
+           height: int) -> list[list[TextSegment]]:
+    """Curves as characters; where several meet, the one that comes last has the colour.
+
+    Args:
+        curves: two places for each character, and the role.
+        bottom: of the scale.
+        top: of the scale, above that.
+        width: in characters.
+        height: in characters.
+
+    Returns:
+        `height` lines of `width` segments of one character each.
+    """
+    bits = [[0] * width for _ in range(height)]
+    roles = [[StyleRole.PLAIN] * width for _ in range(height)]
+    for places, role in curves:
+        before: tuple[int, int] | None = None
+        for at, bucket in enumerate(places[:2 * width]):
+            if bucket is None:
+                before = None
+                continue
+            upper, lower = (_line(value, bottom, top, 4 * height) for value in (bucket.high, bucket.low))
+            start, end = upper, lower
+            if bucket.joined and before is not None:  # a steep step is a line, or it would look like two curves
+                start, end = min(start, before[1]), max(end, before[0])
+            for dot in range(start, end + 1):
+                bits[dot // 4][at // 2] |= DOTS[dot % 4][at % 2]
+                roles[dot // 4][at // 2] = role
+            before = upper, lower
+    return [[(chr(0x2800 + dots) if dots else " ", role) for dots, role in zip(line, inks, strict=True)]
+            for line, inks in zip(bits, roles, strict=True)]
+
+
+def _line(value: float, bottom: float, top: float, lines: int) -> int:
+    """The line of dots from the top on which a value stands; what is outside of the scale stands at its end."""
+    share = min(1.0, max(0.0, (value - bottom) / (top - bottom)))
+    return round((1 - share) * (lines - 1))

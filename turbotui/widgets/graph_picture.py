@@ -1,0 +1,280 @@
+"""A graph as lines of text: panels of curves, one time axis, one cursor. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from turbotui.quantities.columns import Column
+from turbotui.quantities.moments import NS, age, time_of_day
+from turbotui.widgets.cells import UNKNOWN, StyleRole, said
+from turbotui.widgets.curves import Bucket, Extent, TimedValue, buckets, extent, raster, value_at, visible
+from turbotui.widgets.painter import TextSegment, merged, nice_top
+from turbotui.widgets.time_axis import TimeSpan, axis_lines
+
+LEAST_ROWS: Final = 3
+"""Lines of a curve: for both ends of its scale and the middle."""
+_AXIS: Final = 2
+_SAID: Final = 1
+_MARK: Final = "━━"
+_LOADING: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One row's values of a column.
+
+    Attributes:
+        name: of the row.
+        role: its colour.
+        timed: oldest first.
+    """
+
+    name: str
+    role: StyleRole
+    timed: Sequence[TimedValue]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePanel:
+    """The curves of one column.
+
+    Attributes:
+        column: what the values are of.
+        curves: of which the first is drawn over the others.
+        top: end of the scale where there is a natural one; 0.0 where the values decide.
+    """
+
+    column: Column[Any]
+    curves: Sequence[Curve]
+    top: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened.
+
+    Attributes:
+        time_ns: ns since 1970.
+        text: a sentence.
+    """
+
+    time_ns: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPicture:
+    """What a graph shows.
+
+    Attributes:
+        panels: from top to bottom.
+        span: what is seen.
+        at: the moment of the cursor: when an interval ended.
+        now: what ages count to, in ns since 1970: now, or the end of a recording.
+        ends_now: whether the span ends now.
+        following: whether the cursor goes on with the newest interval.
+        events: what happened, oldest first.
+        loading: how much of the past is still to be read, in words; "" for nothing.
+    """
+
+    panels: Sequence[CurvePanel]
+    span: TimeSpan
+    at: int
+    now: int
+    ends_now: bool = False
+    following: bool = False
+    events: Sequence[Happening] = ()
+    loading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A curve in its places.
+
+    Attributes:
+        of: the timed, the span and the number of places that it was drawn from.
+        places: two for each character.
+        extent: of all that is visible.
+    """
+
+    of: tuple[Sequence[TimedValue], TimeSpan, int]
+    places: Sequence[Bucket | None]
+    extent: Extent | None
+
+
+class GraphPainter:
+    """Draws pictures, and remembers the curves of the last one: a step of the cursor works none of them out anew.
+
+    Attributes:
+        left: characters before the time axis of the last picture.
+        across: characters of the axis; 0 before the first picture.
+    """
+
+    def __init__(self) -> None:
+        self.left = self.across = 0
+        self._before: dict[tuple[int, int], _Drawn] = {}
+
+    def lines(self, picture: GraphPicture, width: int, height: int) -> list[list[TextSegment]]:
+        """The picture in so many characters; panels for which there is no room are counted on the last line."""
+        panels = picture.panels[:room(height)]
+        scales = [_scale(panel, picture.span) for panel in panels]
+        labels = [_labels(panel.column, *scale) for panel, scale in zip(panels, scales, strict=True)]
+        left = min(max((len(label) for three in labels for label in three), default=0), width // 3) + 2
+        across = width - left
+        self.left, self.across = left, across
+        found: list[list[TextSegment]] = []
+        share, rest = divmod(height - _AXIS - _SAID, max(1, len(panels)))
+        for at, panel in enumerate(panels):
+            drawn = self._drawn(at, panel, picture.span, 2 * across)
+            lines = share + (at < rest)
+            head = _head(picture, panel, [one.extent for one in drawn], width, lines - LEAST_ROWS)
+            curves = [(one.places, curve.role) for one, curve in zip(drawn, panel.curves, strict=True)]
+            plot = raster(curves[::-1], *scales[at], across, lines - len(head))
+            found += [*head, *_framed(picture, plot, labels[at], left, across)]
+        events = [event.time_ns for event in picture.events]
+        marks, times = axis_lines(picture.span, across, events, picture.at, now=picture.ends_now)
+        found.append([(" " * (left - 1), StyleRole.DIM), ("└", StyleRole.RULE), *marks])
+        found.append([(" " * left, StyleRole.DIM), *times])
+        found.append(_said(picture, len(picture.panels) - len(panels), width))
+        return found
+
+    def _drawn(self, at: int, panel: CurvePanel, span: TimeSpan, size: int) -> list[_Drawn]:
+        """The curves of a panel in their places."""
+        found: list[_Drawn] = []
+        for number, curve in enumerate(panel.curves):
+            known = self._before.get((at, number))
+            if known is None or known.of[0] is not curve.timed or known.of[1:] != (span, size):
+                inside = visible(curve.timed, span)
+                known = _Drawn((curve.timed, span, size), buckets(inside, span, size), extent(inside))
+                self._before[at, number] = known
+            found.append(known)
+        return found
+
+
+def room(height: int) -> int:
+    """How many panels can be read in so many lines."""
+    return max(1, (height - _AXIS - _SAID) // (LEAST_ROWS + 2))
+
+
+def _scale(panel: CurvePanel, span: TimeSpan) -> tuple[float, float]:
+    """Both ends of a panel's scale, so that all that is visible is inside; 0 always is."""
+    values = [one.value for curve in panel.curves for one in visible(curve.timed, span) if one.known]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    top = panel.top if panel.top >= high and panel.top > 0 else nice_top(high) if high > 0 or low >= 0 else 0.0
+    return (0.0 if low >= 0 else -nice_top(-low)), top
+
+
+def _labels(column: Column[Any], bottom: float, top: float) -> tuple[str, str, str]:
+    """The ends of a scale and its middle, from the top."""
+    if column.hexadecimal:
+        return said(column, top), said(column, (bottom + top) / 2), said(column, bottom)
+    texts = [f"{float(f'{value:.4g}'):,.10g}" for value in (top, (bottom + top) / 2, bottom)]
+    return f"{texts[0]} {column.unit}".rstrip(), texts[1], texts[2]
+
+
+def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels: tuple[str, str, str], left: int,
+            across: int) -> list[list[TextSegment]]:
+    """Lines of a plot with the scale before them, and the cursor over them."""
+    cursor = -1 if picture.following else picture.span.place(picture.at, across)
+    written = {len(plot) // 2: labels[1]} if len(plot) % 2 or len(plot) > 2 * LEAST_ROWS else {}
+    written |= {0: labels[0], len(plot) - 1: labels[2]}
+    found: list[list[TextSegment]] = []
+    for row, line in enumerate(plot):
+        cells, label = list(line), written.get(row, "")
+        if cursor >= 0:
+            dots = cells[cursor][0]
+            cells[cursor] = ("│", StyleRole.KEY) if dots == " " else (dots, StyleRole.CELL)
+        found.append([(label[:left - 1].rjust(left - 1), StyleRole.DIM), ("┤" if label else "│", StyleRole.RULE),
+                      *merged(cells)])
+    return found
+
+
+def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | None], width: int,
+          most: int) -> list[list[TextSegment]]:
+    """The column, its curves with their values at the cursor, and what they are in all that is visible.
+
+    Args:
+        picture: with the cursor.
+        panel: whose head.
+        extents: of its curves.
+        width: characters.
+        most: lines that there may be; at least one is.
+    """
+    column = panel.column
+    words: list[list[TextSegment]] = [[(f" {column.id}", StyleRole.TITLE)]]
+    for curve in panel.curves:
+        value = _value(picture, column, curve)
+        alone = curve.role is StyleRole.SPARK
+        mark = [] if alone else [(f"  {_MARK} ", curve.role)]
+        name = f" · {curve.name}  " if alone else f"{curve.name} "
+        words.append([*mark, (name, StyleRole.PLAIN), (value, StyleRole.SUMMARY)])
+    stats = _stats(panel, extents)
+    lines = _wrapped(words, width)
+    used = sum(len(text) for text, _ in lines[-1])
+    if used + 2 + len(stats) <= width:
+        lines[-1] = [*lines[-1], (stats.rjust(width - used), StyleRole.DIM)]
+    elif len(lines) < most:
+        lines.append([(f" {stats}"[:width], StyleRole.DIM)])
+    hidden = len(lines) - max(1, most)
+    if hidden > 0:
+        lines = lines[:max(1, most)]
+        lines[-1] = [*lines[-1], (" …", StyleRole.DIM)]
+    return lines
+
+
+def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
+    """A curve's value at the cursor."""
+    one = value_at(curve.timed, picture.at)
+    if one is None or not one.known:
+        return _LOADING if one is None and picture.loading else UNKNOWN
+    return said(column, one.value)
+
+
+def _stats(panel: CurvePanel, extents: Sequence[Extent | None]) -> str:
+    """Least, mean and greatest of all curves of a panel, and whose they are."""
+    known = [(one, curve.name) for one, curve in zip(extents, panel.curves, strict=True) if one is not None]
+    if not known:
+        return "nothing is known of this time"
+    low, low_of = min((one.low, name) for one, name in known)
+    high, high_of = max((one.high, name) for one, name in known)
+    count = max(one.count for one, _ in known)
+    mean = sum(one.mean * one.count for one, _ in known) / sum(one.count for one, _ in known)
+    column, many = panel.column, len(panel.curves) > 1
+    texts = [said(column, value).removesuffix(f" {column.unit}") for value in (low, mean)]
+    who = (f" ({low_of})", f" ({high_of})") if many else ("", "")
+    return (f"over {count:,} interval{'s' * (count != 1)}:  min {texts[0]}{who[0]}  mean {texts[1]}  "
+            f"max {said(column, high)}{who[1]}")
+
+
+def _wrapped(words: Sequence[Sequence[TextSegment]], width: int) -> list[list[TextSegment]]:
+    """Words that are not broken, in lines of so many characters."""
+    lines: list[list[TextSegment]] = [[]]
+    used = 0
+    for word in words:
+        size = sum(len(text) for text, _ in word)
+        if used and used + size > width:
+            lines.append([])
+            used = 0
+        lines[-1] += word
+        used += size
+    return lines
+
+
+def _said(picture: GraphPicture, left_out: int, width: int) -> list[TextSegment]:
+    """The moment of the cursor in words, and what is missing from the picture."""
+    ago = (picture.now - picture.at) / NS
+    words = [(f" {time_of_day(picture.at)}", StyleRole.SUMMARY)]
+    words.append((" now" if picture.following else f" · {age(ago)} ago", StyleRole.PLAIN))
+    timed = (value_at(curve.timed, picture.at) for panel in picture.panels for curve in panel.curves)
+    start = min((one.start for one in timed if one is not None), default=picture.at - 1)
+    happened = [event.text for event in picture.events if start < event.time_ns <= picture.at]
+    if happened:
+        words.append((f" · {', '.join(happened)}", StyleRole.AMBER))
+    if left_out:
+        words.append((f" · {left_out} more column{'s' * (left_out != 1)} in a higher window", StyleRole.AMBER))
+    used = sum(len(text) for text, _ in words)
+    if picture.loading and used + len(picture.loading) + 2 <= width:
+        words.append((picture.loading.rjust(width - used), StyleRole.DIM))
+    return words

@@ -1,0 +1,168 @@
+"""A time axis: which times are seen, where they stand, and which of them are written. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from turbotui.quantities.moments import NS
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.painter import TextSegment, merged
+
+_LINE, _TIME, _EVENT, _CURSOR = "─", "┬", "┴", "▲"
+_NOW: Final = "now"
+_APART: Final = 2
+"""Characters at least between two times."""
+_DAY: Final = 86_400 * NS
+_HOUR: Final = 3_600 * NS
+_MINUTE: Final = 60 * NS
+_STEPS: Final = (
+    *(NS // part for part in (10, 5, 2, 1)), *(NS * step for step in (2, 5, 10, 15, 30)),
+    *(_MINUTE * step for step in (1, 2, 5, 10, 15, 30)), *(_HOUR * step for step in (1, 2, 3, 6, 12)),
+    *(_DAY * step for step in (1, 2, 7, 14, 28, 91, 365, 3650)),
+)
+"""What lies between two times that are written, in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A stretch of time, drawn from left to right.
+
+    Attributes:
+        first: its beginning, in ns since 1970.
+        last: its end, later than that.
+    """
+
+    first: int
+    last: int
+
+    @property
+    def length(self) -> int:
+        """Nanoseconds from end to end."""
+        return self.last - self.first
+
+    def place(self, end: int, size: int) -> int:
+        """Which of `size` places from left to right is that of an interval that ended then; the nearest one outside."""
+        return max(0, min(size - 1, -((self.first - end) * size // self.length) - 1))
+
+    def start_place(self, start: int, size: int) -> int:
+        """The place in which an interval that began then begins; the nearest one outside."""
+        return max(0, min(size - 1, (start - self.first) * size // self.length))
+
+    def time(self, place: int, size: int) -> int:
+        """The end of a place: the inverse of `place`."""
+        return self.first + self.length * (place + 1) // size
+
+    def moved(self, by: int) -> TimeSpan:
+        """The same length so many ns later."""
+        return TimeSpan(self.first + by, self.last + by)
+
+    def zoomed(self, factor: float, around: int, least: int, most: int) -> TimeSpan:
+        """Longer or shorter, with one moment at the place where it is.
+
+        Args:
+            factor: of the length.
+            around: the moment, inside.
+            least: ns of the shortest span.
+            most: ns of the longest one.
+        """
+        length = max(1, least, min(most, round(self.length * factor)))
+        before = (around - self.first) * length // self.length
+        return TimeSpan(around - before, around - before + length)
+
+    def holding(self, moment: int, whole: TimeSpan) -> TimeSpan:
+        """Moved no more than it takes to see an interval that ended at a moment, with some time around it.
+
+        Args:
+            moment: inside of the whole.
+            whole: all that could be seen: nothing after it is, and nothing before it where it is longer than this.
+        """
+        room = self.length // 10
+        found = self
+        if moment - room < found.first:
+            found = found.moved(moment - room - found.first)
+        elif moment + room > found.last:
+            found = found.moved(moment + room - found.last)
+        if found.first < whole.first:
+            found = found.moved(whole.first - found.first)
+        return found.moved(min(0, whole.last - found.last))
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTime:
+    """A time that is written.
+
+    Attributes:
+        time_ns: ns since 1970.
+        label: as people write it.
+    """
+
+    time_ns: int
+    label: str
+
+
+def round_times(span: TimeSpan, width: int) -> Sequence[AxisTime]:
+    """Round times of a span, as many as can be read in so many characters: whole seconds, minutes, hours of the day."""
+    for step in _STEPS:
+        if step * width // span.length >= len(_label(span.first, step)) + _APART:
+            break
+    offset = _offset(span.first)
+    at = -(-(span.first + offset) // step) * step - offset
+    found: list[AxisTime] = []
+    while at <= span.last:
+        found.append(AxisTime(at, _label(at, step)))
+        at += step
+    return found
+
+
+def _offset(time_ns: int) -> int:
+    """By how much the clock on the wall is ahead of UTC, in ns."""
+    offset = datetime.fromtimestamp(time_ns // NS).astimezone().utcoffset()
+    return 0 if offset is None else round(offset.total_seconds()) * NS
+
+
+def _label(time_ns: int, step: int) -> str:
+    when = datetime.fromtimestamp(time_ns // NS).astimezone()
+    if step < NS:
+        return f"{when:%H:%M:%S}.{time_ns % NS * 10 // NS}"
+    if step < _MINUTE:
+        return f"{when:%H:%M:%S}"
+    if step >= _DAY or (step >= _HOUR and when.hour == 0):
+        return f"{when:%m-%d}"
+    return f"{when:%H:%M}"
+
+
+def axis_lines(span: TimeSpan, width: int, events: Sequence[int], cursor: int, *,
+               now: bool) -> list[list[TextSegment]]:
+    """The axis below a picture, and the times below the axis.
+
+    Args:
+        span: what is seen.
+        width: characters.
+        events: times of what happened.
+        cursor: the moment that is looked at.
+        now: whether the span ends now.
+
+    Returns:
+        Two lines of `width` characters.
+    """
+    line: list[TextSegment] = [(_LINE, StyleRole.RULE)] * width
+    labels = [" "] * width
+    if now and width >= len(_NOW):
+        labels[width - len(_NOW):] = _NOW
+    free = 0
+    for written in round_times(span, width):
+        place = span.place(written.time_ns, width)
+        line[place] = _TIME, StyleRole.DIM
+        start = min(max(0, place - len(written.label) // 2), width - len(written.label))
+        end = start + len(written.label)
+        if free <= start and not "".join(labels[start:end + 1]).strip():
+            labels[start:end] = written.label
+            free = end + 1
+    for event in events:
+        if span.first <= event <= span.last:
+            line[span.place(event, width)] = _EVENT, StyleRole.AMBER
+    line[span.place(cursor, width)] = _CURSOR, StyleRole.KEY
+    return [merged(line), [("".join(labels), StyleRole.DIM)]]
