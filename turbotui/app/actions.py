@@ -200,6 +200,7 @@ ACTIONS: tuple[Action, ...] = (
            "Back to what happened before: an event, a mark, the condition of @ begins to hold."),
     Action("past_event_after", "past_event(1)", ("right_parenthesis",), ")", "On to what happened after."),
     Action("past_mark", "past_mark", ("M",), "M", "Mark this moment on the time bar."),
+    Action("record", "record", ("ctrl+r",), "ctrl+r", "Record to a file from now on; again: end the recording."),
     Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
     Action("end_interval", "end_interval", ("enter", "ctrl+j"), "Enter", "End the interval now.", "now", rank=4),
     Action("longer", "step_interval(1)", ("plus", "equals_sign"), "+", "Longer interval."),

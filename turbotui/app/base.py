@@ -304,7 +304,8 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
         if isinstance(watch.session, FarSession):
             states += watch.session.remarks
-        found = [*states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
+        recorder = "" if watch.recorder is None else watch.recorder.flag
+        found = [recorder, *states, watch.late_flag(), watch.tcc_flag(), watch.spy_flag()]
         return [flag for flag in found if flag]
 
     # Events

@@ -24,7 +24,9 @@ from turbotui.app.failed import FailedScreen
 from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
+from turbotui.app.live_past import LivePast
 from turbotui.app.palette import palette_commands
+from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.saved import absent_of
 from turbotui.app.screen_table import SCREENS, build_screen
@@ -35,6 +37,7 @@ from turbotui.app.watched import FarSession, WatchedSession
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.frame import Frame
 from turbotui.terminal.driver import Continued, TerminalDriver, TerminalLost
 from turbotui.widgets.profiles import Profile, Profiles
 
@@ -104,6 +107,9 @@ class TurbotuiApp(FramesApp):
         self.session = session
         # the line that says SIMULATED or RECORDED stays in sight above every window
         self.set_class(self._banded, "-banded")
+        self._live_past = LivePast() if player is None else None
+        if self._live_past is not None:
+            self.watched.cursor = TimeCursor(self._live_past)
         self._profile = profile
         self._on_shown = on_shown
         self._on_rest = on_rest
@@ -153,16 +159,26 @@ class TurbotuiApp(FramesApp):
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()
-        self.session.start(self._frames.put, on_end=lambda: self.request("ended"))
+        self.session.start(self._taken, on_end=lambda: self.request("ended"))
         if self.watched.player is not None:
             self._show_moment(self.watched.player.cursor)
             if self.watched.player.playing:
                 self.watched.player.playing = False
                 self._play(self.watched.player)
 
+    def _taken(self, frame: Frame) -> None:
+        """Keep a frame for the past, and hand it to the screens. On the sampler's thread."""
+        if self._live_past is not None:
+            self._live_past.take(frame)
+        if self.watched.recorder is not None:
+            self.watched.recorder.take(frame)
+        self._frames.put(frame)
+
     def on_unmount(self) -> None:
-        """Close every counter."""
+        """Close every counter, and end a recording."""
         self.session.stop()
+        if self.watched.recorder is not None:
+            self.watched.recorder.stop()
 
     def request(self, what: str) -> None:
         """Ask for something from another thread or a signal handler: "quit", "end_interval"."""

@@ -18,6 +18,7 @@ from turbotui.app.modal import Window
 from turbotui.app.past import Found, PastEvent, TimeCursor
 from turbotui.app.past_prompt import past_prompt
 from turbotui.app.player import Player
+from turbotui.app.prompt import Prompt
 from turbotui.app.watch import Watch
 from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
@@ -179,8 +180,37 @@ class FramesApp(App[int]):
             time_ns = cursor.timeline.times[index]
             cursor.marks = (*cursor.marks, PastEvent(time_ns, f"mark {len(cursor.marks) + 1}"))
             self._say(f"mark {len(cursor.marks)}: ( and ) lead back to it")
+            if self.watched.recorder is not None and cursor.at is None:
+                self.watched.recorder.mark(f"mark {len(cursor.marks)}")
             if self._base is not None:
                 self._base.show_time()
+
+    def action_record(self) -> None:
+        """Ask for a file and record to it from now on; or end the recording."""
+        watch = self.watched
+        if watch.player is not None:
+            self._say("this is a recording already")
+        elif watch.recorder is not None:
+            recorder, watch.recorder = watch.recorder, None
+            self._say(recorder.stop())
+        else:
+            from turbotui.app.live_recorder import default_path  # noqa: PLC0415 - most people record nothing
+
+            path = default_path(watch.session.machine, time.time())
+            self.push_screen(Prompt("record to", path, lambda _text: "Enter: begin, Esc: do not"), self._record_to)
+
+    def _record_to(self, path: str | None) -> None:
+        if path is None or not path.strip():
+            return
+        from turbotui.app.live_recorder import LiveRecorder  # noqa: PLC0415 - as above
+        from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
+
+        try:
+            self.watched.recorder = LiveRecorder(path.strip(), self.watched.session.machine)
+        except RecordingError as error:
+            self._say(str(error))
+        else:
+            self._say(f"recording to {path.strip()} until Ctrl+R is pressed again")
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Look for it without keeping keys waiting."""

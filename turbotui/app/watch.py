@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
@@ -25,6 +26,9 @@ from turbotui.sources.source import Source
 from turbotui.untrusted import one_line
 from turbotui.widgets.cells import MARK_OLD
 from turbotui.widgets.profiles import Profile
+
+if TYPE_CHECKING:  # most people record nothing
+    from turbotui.app.live_recorder import LiveRecorder
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Intervals that + and - step through, in seconds."""
@@ -50,6 +54,7 @@ class Watch:
         self.live_history = self.history = History()
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
+        self.recorder: LiveRecorder | None = None
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
         self.paused = False

@@ -8,11 +8,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
+from turbotui.app.live_past import past_events
 from turbotui.app.past import PastEvent
-from turbotui.quantities.moments import age
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
-from turbotui.untrusted import one_line
 
 _STRETCH: Final = 32
 """Moments that are decoded together: what comes behind one is looked at next."""
@@ -44,16 +43,8 @@ class JournalPast:
         with self._reading:
             size = self.journal.size
             self._times = self.journal.clocks()[1:]  # the first tick ends no interval
-            self._events = self._happened()
+            self._events = past_events((*self.journal.events(), *self.journal.gaps()))
             self._size = size
-
-    def _happened(self) -> Sequence[PastEvent]:
-        found = [PastEvent(event.wall_ns, one_line(event.text)) for event in self.journal.events()]
-        for gap in self.journal.gaps():
-            long = age(abs(gap.seconds))
-            words = f"{gap.reason}: {long}" if gap.seconds else f"{gap.frames:,} intervals {gap.reason}"
-            found.append(PastEvent(gap.wall_ns, one_line(words)))
-        return sorted(found, key=lambda event: event.time_ns)
 
     @property
     def times(self) -> Sequence[int]:

@@ -1,0 +1,66 @@
+"""The last hour of a machine that is watched, as moments that can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from turbotui.app.past import PastEvent
+from turbotui.quantities.moments import age
+from turbotui.sampling.frame import Frame
+from turbotui.untrusted import one_line
+
+if TYPE_CHECKING:  # loaded with the first frame, when the screen is there
+    from turbotui.recording.ring import PastRing
+    from turbotui.recording.stream_writer import Event, Gap
+
+
+class LivePast:
+    """`app.past.PastFrames` of a ring in memory."""
+
+    def __init__(self) -> None:
+        self._ring: PastRing | None = None
+
+    def take(self, frame: Frame) -> None:
+        """Keep a frame. On the sampler's thread."""
+        if self._ring is None:
+            from turbotui.recording.ring import PastRing  # noqa: PLC0415 - as above
+
+            self._ring = PastRing()
+        self._ring.take(frame)
+
+    def look_again(self) -> None:
+        """See `PastFrames.look_again`: what there is is there."""
+
+    @property
+    def times(self) -> Sequence[int]:
+        """See `PastFrames.times`."""
+        return () if self._ring is None else self._ring.times
+
+    @property
+    def events(self) -> Sequence[PastEvent]:
+        """See `PastFrames.events`."""
+        return () if self._ring is None else past_events(self._ring.events)
+
+    def frame(self, time_ns: int) -> Frame | None:
+        """See `PastFrames.frame`."""
+        return None if self._ring is None else self._ring.frame(time_ns)
+
+
+def past_events(found: Iterable[Event | Gap]) -> Sequence[PastEvent]:
+    """What happened, in words that may reach a terminal, oldest first."""
+    from turbotui.recording.stream_writer import Event  # noqa: PLC0415 - as above
+
+    events = [PastEvent(one.wall_ns, one_line(one.text if isinstance(one, Event) else _said(one))) for one in found]
+    return sorted(events, key=lambda event: event.time_ns)
+
+
+def _said(gap: Gap) -> str:
+    """A gap in words."""
+    seconds, frames = age(abs(gap.seconds)), f"{gap.frames:,} interval{'s' * (gap.frames != 1)}"
+    return {
+        "missed": f"{frames} left out: a reading took too long",
+        "suspend": f"the machine was suspended for {seconds}",
+        "clock": f"the clock was set {'back' if gap.seconds < 0 else 'forward'} by {seconds}",
+        "lost": f"{frames} lost: a reader was too slow",
+    }.get(gap.reason, gap.reason)

@@ -1,0 +1,86 @@
+"""A recording that is made while the dashboard runs: begun and ended by a key."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.moments import age
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorder import Recorder
+from turbotui.sampling.frame import Frame
+
+
+class LiveRecorder:
+    """Writes frames to a file as they come.
+
+    Args:
+        path: of the file; one that is there already is continued.
+        machine: whose frames come.
+
+    Attributes:
+        failure: why it has ended by itself, "" while it goes on. Screens go on without it.
+
+    Raises:
+        RecordingError: the file cannot be written, is written by another process, or is no recording.
+    """
+
+    def __init__(self, path: str, machine: Machine) -> None:
+        self.failure = ""
+        self._recorder: Recorder | None = Recorder(path, machine)
+        self._path = path
+        self._since = time.monotonic()
+        self._writing = threading.Lock()
+
+    def take(self, frame: Frame) -> None:
+        """Write a frame. On the sampler's thread."""
+        self._do(lambda recorder: recorder.take(frame))
+
+    def mark(self, text: str) -> None:
+        """Note what a person says of the newest moment."""
+        self._do(lambda recorder: recorder.mark(text))
+
+    def _do(self, what: Callable[[Recorder], None]) -> None:
+        with self._writing:
+            if self._recorder is None:
+                return
+            try:
+                what(self._recorder)
+            except RecordingError as error:
+                self.failure = str(error)
+                self._end()
+
+    def _end(self) -> None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            try:
+                recorder.close()
+            except RecordingError as error:
+                self.failure = self.failure or str(error)
+
+    def stop(self) -> str:
+        """End the recording; says what there is now."""
+        with self._writing:
+            size = 0 if self._recorder is None else self._recorder.size
+            self._end()
+        if self.failure:
+            return f"recording ended: {self.failure}"
+        return f"recorded {age(time.monotonic() - self._since)} in {self._path}, {size / 1e6:.1f} MB"
+
+    @property
+    def flag(self) -> str:
+        """What the status line must not let anybody overlook."""
+        recorder = self._recorder
+        if self.failure:
+            return "NOT RECORDING"
+        return "" if recorder is None else f"● REC {recorder.size / 1e6:.1f} MB"
+
+
+def default_path(machine: Machine, now: float) -> str:
+    """A name for a recording in the current folder: of the machine, with the time."""
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in machine.host.name)
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    return str(Path(f"{name or 'machine'}-{stamp}.ttj"))
