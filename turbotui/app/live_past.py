@@ -20,13 +20,14 @@ class LivePast:
 
     def __init__(self) -> None:
         self._ring: PastRing | None = None
+        self._first = -1  # the time of the first reading, which ends no interval
 
     def take(self, frame: Frame) -> None:
         """Keep a frame. On the sampler's thread."""
         if self._ring is None:
             from turbotui.recording.ring import PastRing  # noqa: PLC0415 - as above
 
-            self._ring = PastRing()
+            self._ring, self._first = PastRing(), frame.newer.wall_ns
         self._ring.take(frame)
 
     def look_again(self) -> None:
@@ -35,7 +36,8 @@ class LivePast:
     @property
     def times(self) -> Sequence[int]:
         """See `PastFrames.times`."""
-        return () if self._ring is None else self._ring.times
+        times = () if self._ring is None else self._ring.times
+        return times[1:] if times and times[0] == self._first else times
 
     @property
     def events(self) -> Sequence[PastEvent]:
