@@ -13,7 +13,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from turbotui.machine.identity import as_invoking_user, invoking_user
 from turbotui.untrusted import original
@@ -84,6 +84,28 @@ def create_bytes(path: str, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """A file that must not be there yet, open for bytes; it stays only if the block ends without an error.
+
+    Raises:
+        FileExistsError: it is there.
+        OSError: it cannot be written.
+    """
+    path = original(path)
+    with as_invoking_user(os.environ):
+        descriptor = os.open(path, _NEW, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        raise
 
 
 def append_lines(path: str, lines: bytes) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from turbotui.errors import TurbotuiError
-from turbotui.machine.own_files import create_file
+from turbotui.machine.own_files import create_file, new_file
 
 
 def write_new(path: str, text: str) -> None:
@@ -16,6 +19,22 @@ def write_new(path: str, text: str) -> None:
     """
     try:
         create_file(path, text)
+    except FileExistsError as error:
+        raise TurbotuiError(f"{path} exists already, and is not written over: give another name") from error
+    except OSError as error:
+        raise TurbotuiError(f"{path} cannot be written: {error.strerror}; choose another folder") from error
+
+
+@contextlib.contextmanager
+def writing_new(path: str) -> Iterator[BinaryIO]:
+    """A file that must not exist yet, open for bytes; it stays only if the block ends without an error.
+
+    Raises:
+        TurbotuiError: it exists, or cannot be written.
+    """
+    try:
+        with new_file(path) as file:
+            yield file
     except FileExistsError as error:
         raise TurbotuiError(f"{path} exists already, and is not written over: give another name") from error
     except OSError as error:

@@ -1,0 +1,173 @@
+"""A recording as a long table: a row for each interval and each CPU, core, package ..., with what is of that level.
+
+A signal is a column too: the increase of a counter, the value of a gauge at the end of the interval, a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.units import Unit
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
+from turbotui.tables.layout import PLACES
+
+_BEHAVES: Mapping[Behavior, str] = {
+    Behavior.COUNTER: "the increase over the interval",
+    Behavior.GAUGE: "the value at the end of the interval",
+    Behavior.CONSTANT: "known from the start, the same in every row",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LongColumn:
+    """A column of the long table.
+
+    Attributes:
+        column: what gives its values.
+        level: the rows that have them; None in others.
+        facts: what is to be known of it, by name: unit, origin, what it is.
+    """
+
+    column: CounterColumn
+    level: Scope
+    facts: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.column.id
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are words, not numbers."""
+        return self.column.decimals < 0 and self.column.unit in {"", Unit.TEXT.value}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTime:
+    """The time of a recording that is exported.
+
+    Attributes:
+        journal: open.
+        begin_ns, end_ns: in ns since 1970.
+        every: seconds of an interval; 0: as they were recorded.
+    """
+
+    journal: Journal
+    begin_ns: int
+    end_ns: int
+    every: float
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames whose intervals lie within the time."""
+        for frame in self.journal.frames(self.begin_ns, self.end_ns, self.every):
+            if frame.older is not None and frame.older.wall_ns >= self.begin_ns:
+                yield frame
+
+
+def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) -> tuple[LongColumn, ...]:
+    """The signals that were read in that time, and the constants.
+
+    Args:
+        time: whose signals; it is read once.
+        level: of all rows, into which finer signals are reduced; None: each signal's own.
+        elapsed: also the seconds between the two readings of each counter.
+
+    Raises:
+        TurbotuiError: the time has no interval, or a signal means something else at its end than at its beginning.
+    """
+    found: dict[SignalId, tuple[Signal, str]] = {}
+    for frame in time.frames():
+        for name in frame.newer.values:
+            _note(found, frame, name)
+        if not found.keys() >= frame.capabilities.constants().keys():
+            for name in frame.capabilities.constants():
+                _note(found, frame, name)
+    if not found:
+        raise TurbotuiError("there is no interval in that time of the recording: choose a longer one")
+    columns: list[LongColumn] = []
+    for signal, source in (found[name] for name in sorted(found)):
+        columns.append(_of_signal(signal, source, level))
+        if elapsed and signal.behavior is Behavior.COUNTER:
+            columns.append(_elapsed(signal, level))
+    return tuple(columns)
+
+
+def _note(found: dict[SignalId, tuple[Signal, str]], frame: Frame, name: SignalId) -> None:
+    signal = frame.capabilities.signals[name]
+    known = found.setdefault(name, (signal, frame.capabilities.provider[name].title))[0]
+    if known is not signal and _kind(known) != _kind(signal):
+        raise TurbotuiError(f"{name} is {' '.join(_kind(known))} at first and {' '.join(_kind(signal))} later: export "
+                            "the times one by one, with --from-time and --to-time")
+
+
+def _kind(signal: Signal) -> tuple[str, ...]:
+    return (signal.behavior.value, "in", signal.unit.value, "of a", signal.scope.value)
+
+
+def _of_signal(signal: Signal, source: str, level: Scope | None) -> LongColumn:
+    name = signal.id
+
+    def compute(row: Inputs) -> Value:
+        if signal.unit is Unit.TEXT:
+            return row.text(name)
+        return row.delta(name) if signal.behavior is Behavior.COUNTER else row.value(name)
+
+    column = CounterColumn(id=name, unit=signal.unit.value, decimals=-1, needs=(name,), compute=compute,
+                           category=Category.OTHER, scope=signal.scope)
+    return LongColumn(column, level or signal.scope, _told({
+        "unit": signal.unit.value, "scope": signal.scope.value, "kind": signal.behavior.value, "origin": signal.origin,
+        "source": source, "document": signal.document, "reduce": signal.reduce.value,
+        "meaning": _BEHAVES[signal.behavior],
+    }))
+
+
+def _elapsed(signal: Signal, level: Scope | None) -> LongColumn:
+    column = CounterColumn(id=f"{signal.id}.seconds", unit="s", decimals=-1, needs=(signal.id,),
+                           compute=lambda row: row.elapsed(signal.id), category=Category.OTHER, scope=signal.scope)
+    return LongColumn(column, level or signal.scope, {
+        "unit": "s", "scope": signal.scope.value, "kind": "gauge", "origin": signal.origin,
+        "meaning": f"time between the two readings of {signal.id}"})
+
+
+def named_columns(journal: Journal, words: Iterable[str], level: Scope | None) -> tuple[LongColumn, ...]:
+    """Columns of the recording's catalog.
+
+    Args:
+        journal: the recording.
+        words: names of columns and categories.
+        level: of all rows; None: each column's own.
+
+    Raises:
+        UsageError: a word that is neither, or only columns that say where a row is.
+    """
+    chosen = [column for column in journal.catalog.select(words) if column.category is not Category.TOPOLOGY]
+    if not chosen:
+        raise UsageError("--columns names no column that measures something: where a row is stands in every row")
+    return tuple(LongColumn(column, level or (Scope.SYSTEM if column.whole_only else column.scope), _told({
+        "unit": column.unit, "scope": column.scope.value, "formula": formula_of(column), "meaning": column.help,
+        "document": column.document, "needs": ", ".join(column.needs),
+    })) for column in chosen)
+
+
+def _told(facts: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: text for name, text in facts.items() if text}
+
+
+def by_level(columns: Sequence[LongColumn]) -> Mapping[Scope, Sequence[LongColumn]]:
+    """The columns of each level that has any, coarse to fine."""
+    levels = (Scope.SYSTEM, *PLACES)
+    found = {scope: [one for one in columns if one.level is scope] for scope in levels}
+    return {scope: some for scope, some in found.items() if some}
+
+
+def rows_of_level(frame: Frame, level: Scope) -> Sequence[RowId]:
+    """The rows of a level; the machine's is one."""
+    return (SYSTEM_ROW,) if level is Scope.SYSTEM else frame.rows(level)

@@ -1,0 +1,87 @@
+"""The long table as Parquet, by pyarrow: nothing else imports that package, which is not there with every turbotui."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO, Final
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from turbotui.features.export.model import LongColumn, by_level, rows_of_level
+from turbotui.sampling.frame import Frame
+from turbotui.tables.layout import PLACES, place_of
+
+_GROUP_ROWS: Final = 65_536
+"""Rows of a group: enough for zstd to find what repeats, few enough for readers to leave out times."""
+_WORDS: Final = pa.string()
+_LEVEL: Final = "row"
+
+
+def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[LongColumn],
+                  facts: Mapping[str, str]) -> tuple[int, int]:
+    """Write intervals as a Parquet file: numbers as doubles in byte streams of their own, packed by zstd.
+
+    Args:
+        file: open for writing.
+        frames: whose intervals are known.
+        columns: of the table.
+        facts: of the whole file; they become its metadata, as those of a column become its field's.
+
+    Returns:
+        How many intervals and rows.
+    """
+    schema = _schema(columns, facts)
+    numbers = {"seconds": "BYTE_STREAM_SPLIT",
+               **{one.name: "BYTE_STREAM_SPLIT" for one in columns if not one.is_text}}
+    words = [_LEVEL, *(scope.value for scope in PLACES), *(one.name for one in columns if one.is_text)]
+    levels = by_level(columns)
+    intervals = rows = waiting = 0
+    batches: list[Any] = []
+    with parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=words, column_encoding=numbers,
+                               version="2.6", write_statistics=True) as writer:
+        for frame in frames:
+            intervals += 1
+            for level, some in levels.items():
+                batch = _batch(frame, schema, level.value, rows_of_level(frame, level), some)
+                batches.append(batch)
+                waiting += batch.num_rows
+                rows += batch.num_rows
+            if waiting >= _GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=waiting)
+                batches, waiting = [], 0
+        if batches:
+            writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=waiting)
+    return intervals, rows
+
+
+def _schema(columns: Sequence[LongColumn], facts: Mapping[str, str]) -> Any:
+    fields = [
+        pa.field("time", pa.timestamp("ns", tz="UTC"), metadata={"meaning": "end of the interval"}),
+        pa.field("seconds", pa.float64(), metadata={"unit": "s", "meaning": "length of the interval"}),
+        pa.field(_LEVEL, _WORDS, metadata={"meaning": "level of the row: cpu, core, package, system"}),
+        *(pa.field(scope.value, pa.int32(), metadata={"meaning": f"{scope.value} of the row, by its id in sysfs"})
+          for scope in PLACES),
+        *(pa.field(one.name, _WORDS if one.is_text else pa.float64(), metadata=dict(one.facts)) for one in columns),
+    ]
+    return pa.schema(fields, metadata=dict(facts))
+
+
+def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: Sequence[LongColumn]) -> Any:
+    size = len(rows)
+    places = [place_of(frame, row) for row in rows]
+    found: dict[str, Any] = {
+        "time": pa.array([frame.newer.wall_ns] * size, pa.timestamp("ns", tz="UTC")),
+        "seconds": pa.array([frame.seconds] * size, pa.float64()),
+        _LEVEL: pa.array([level] * size, _WORDS),
+        **{scope.value: pa.array([place.get(scope.value) for place in places], pa.int32()) for scope in PLACES},
+    }
+    for one in columns:
+        values = frame.cells(one.column, rows)
+        if one.is_text:
+            found[one.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
+        else:
+            found[one.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
+                                        for value in values], pa.float64())
+    return pa.record_batch([found[one.name] if one.name in found else pa.nulls(size, one.type) for one in schema],
+                           schema=schema)

@@ -1,0 +1,131 @@
+"""`turbotui export`: a recording as a long table, for notebooks, databases and spreadsheets."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from turbotui import __version__, recording
+from turbotui.commands.formats import print_lines
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.features.export.model import LongColumn, RecordedTime, named_columns, signal_columns
+from turbotui.features.export.text_files import CsvExport, JsonExport
+from turbotui.machine.host import HostKind
+from turbotui.quantities.moments import parse_duration, parse_span
+from turbotui.quantities.scope import Scope
+from turbotui.recording.journal import Journal
+from turbotui.sampling.frame import Frame
+from turbotui.tables.saving import writing_new
+from turbotui.untrusted import json_text
+
+FORMATS: Final = ("csv", "json", "parquet")
+_LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--from", dest="file", metavar="FILE", required=True, help="the recording")
+    parser.add_argument("--format", choices=FORMATS, default="",
+                        help="csv, json (docs/table.schema.json, an object a line) or parquet; default: what the name "
+                        "of --output ends with, else csv")
+    parser.add_argument("-o", "--output", metavar="FILE", default="",
+                        help="write here instead of stdout; never over a file that is there")
+    parser.add_argument("--columns", metavar="NAMES", default="",
+                        help="these columns or categories, comma separated, instead of signals: what counters rose by, "
+                        "what gauges were, in SI units")
+    parser.add_argument("--by", choices=tuple(_LEVELS), default="",
+                        help="all values in rows of this level (default: each in rows of its own level)")
+    parser.add_argument("--elapsed", action="store_true",
+                        help="with signals: also NAME.seconds, the time between the two readings of each counter")
+    parser.add_argument("--every", metavar="TIME", default="",
+                        help="intervals of this length (10s, 1m) instead of the recorded ones")
+    parser.add_argument("--from-time", metavar="TIME", default="",
+                        help="from here on: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end")
+    parser.add_argument("--to-time", metavar="TIME", default="", help="up to here; +5m counts from --from-time")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Export."""
+    form = _format_of(arguments)
+    every = parse_duration(arguments.every) if arguments.every else 0.0
+    if arguments.columns and arguments.elapsed:
+        raise UsageError("--elapsed is of signals: leave --columns out")
+    with recording.read(arguments.file) as journal:
+        begin, end = parse_span(arguments.from_time, arguments.to_time, journal.first_ns, journal.last_ns)
+        time = RecordedTime(journal, begin, end, every)
+        level = _LEVELS[arguments.by] if arguments.by else None
+        words = [word.strip() for word in arguments.columns.split(",")]
+        columns = (named_columns(journal, words, level) if arguments.columns
+                   else signal_columns(time, level, elapsed=arguments.elapsed))
+        if form == "parquet":
+            intervals, rows = _parquet(arguments.output, time, columns)
+            print(f"{rows:,} rows of {intervals:,} intervals with {len(columns)} columns, RECORDED machine "
+                  f"{journal.machine.host.name}: {arguments.output}")
+            return 0
+        _text(form, arguments.output, time, columns)
+    return 0
+
+
+def _format_of(arguments: argparse.Namespace) -> str:
+    form: str = arguments.format or arguments.output.rpartition(".")[2]
+    if form not in FORMATS:
+        form = "csv"
+    if form == "parquet" and not arguments.output:
+        raise UsageError("--format parquet is no text: name a file with --output")
+    return form
+
+
+def _known(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """The same frames.
+
+    Raises:
+        TurbotuiError: there is none.
+    """
+    empty = True
+    for frame in frames:
+        empty = False
+        yield frame
+    if empty:
+        raise TurbotuiError("there is no interval in that time of the recording: choose a longer one")
+
+
+def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tuple[int, int]:
+    try:
+        from turbotui.features.export.parquet_file import write_parquet  # noqa: PLC0415 - 43 MB, and not always there
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "pyarrow":
+            raise
+        raise TurbotuiError(f"Parquet needs the package pyarrow, which is not here: {sys.executable} -m pip install "
+                            "pyarrow (with pipx: pipx inject turbotui pyarrow)") from error
+    with writing_new(path) as file:
+        return write_parquet(file, _known(time.frames()), columns, _facts(time.journal))
+
+
+def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> None:
+    machine = time.journal.machine.host.name
+    export = CsvExport(machine, columns) if form == "csv" else JsonExport(machine, columns)
+    if not path:
+        print_lines(export.begin())
+        for frame in _known(time.frames()):
+            print_lines(export.interval(frame))
+        return
+    with writing_new(path) as file:
+        file.write(_encoded(export.begin()))
+        for frame in _known(time.frames()):
+            file.write(_encoded(export.interval(frame)))
+
+
+def _encoded(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _facts(journal: Journal) -> dict[str, str]:
+    """What is true of the whole file, and marks every number in it as one of a recording."""
+    machine, header = journal.machine, journal.header
+    return {
+        "turbotui": __version__, "machine": machine.host.name, "kind": HostKind.RECORDED.value, "was": header.was.value,
+        "processor": machine.model.name, "recorded by": f"turbotui {header.version}", "boot_id": header.boot_id,
+        "events": json_text([[event.wall_ns, event.kind, event.text] for event in journal.events()], compact=True),
+    }
