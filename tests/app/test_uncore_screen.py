@@ -283,6 +283,18 @@ async def test_all_tables_are_compared_with_one_moment() -> None:
         assert all(table.view.mark is None for table in screen.tables)
 
 
+async def test_a_table_that_comes_into_sight_shows_the_newest_numbers() -> None:
+    async with uncore(size=(80, 24)) as (session, screen, pilot):
+        before = cell(screen, "nvidia_ucf_pmu", "pkg 0", "slc rd bandwidth GB/s")
+        await press(pilot, "end")
+        session.tick(3)
+        await pilot.pause()
+        await press(pilot, "home")
+        now = cell(screen, "nvidia_ucf_pmu", "pkg 0", "slc rd bandwidth GB/s")
+        assert now != before
+        assert now in table_of(screen, "nvidia_ucf_pmu").render_line(2).text
+
+
 async def test_what_was_drawn_has_a_past() -> None:
     async with uncore() as (session, screen, pilot):
         session.tick(3)

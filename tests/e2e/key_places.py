@@ -129,13 +129,14 @@ UNCORE = Place("5", Where.UNCORE, ("grace-2s", "--cpu", "0-3,72-75"), (160, 40),
     "mark": Promise("cells are DIFFERENCES", undo=("b",)),
     "copy": Promise("copied 1 row as CSV", undo=("Home",)),
     "filters": Promise("filters of nvidia_", first=("PPage", "NPage"), now="pcie", undo=ESC),
-    **there_and_back("sort_previous", "sort_next", "place[▲▼]", ">", "<"),
+    "sort_next": Promise("place▲", undo=("<",)),
+    "sort_previous": Promise(gone="place▲", first=(">",), now="place▲"),
     "reverse": Promise(compared=swapped, undo=("I",)),
 }, ready=r"pkg 0 · [\d.]+ GB/s")
 """A machine of more than one kind of uncore PMU, one of which can be filtered; its tables have no sums to fold."""
 
 FOLDED = Place("5", Where.UNCORE, _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 8 x IMC · pkg 0 Σ · ", {
-    "fold_all": Promise("▸ pkg 0 Σ", undo=("*", "*")),
+    "fold_all": Promise("▸ pkg 0 Σ", undo=("*",)),
     "uncore_left": Promise("▸ pkg 0 Σ", undo=("Left",)),
 }, everywhere=False)
 

@@ -59,8 +59,8 @@ class RowHistory:
                 past = self._rows.setdefault(row, _Past(content.seq))
                 past.seen = content.seq
                 for column in columns:
-                    if column.decimals >= 0:
-                        past.rings.setdefault(column.id, HistoryRing(_LENGTH))
+                    if column.decimals >= 0 and column.id not in past.rings:
+                        past.rings[column.id] = HistoryRing(_LENGTH)
         if content.seq < self._newest:
             return
         self._newest = content.seq

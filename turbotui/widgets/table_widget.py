@@ -8,6 +8,7 @@ from typing import Generic
 from textual import events
 from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
@@ -286,6 +287,9 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         """Draw what changed: single lines when they are few, else the whole widget at once."""
         if not self.is_attached:
             return
+        if self._is_out_of_sight:
+            self._shown.clear()  # drawn when it is scrolled into sight
+            return
         fresh = self._strips()
         if everything:
             self.refresh()
@@ -298,6 +302,14 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
                 self.refresh(*(Region(0, y, width, 1) for y in dirty))
         self._shown = fresh
         self.post_message(Moved(self))
+
+    @property
+    def _is_out_of_sight(self) -> bool:
+        """Whether what the widget lies in was scrolled past all of it."""
+        place, around = self.virtual_region, self.parent
+        if not self.styles.is_auto_height or not isinstance(around, Widget) or not place.area:
+            return False
+        return not around.scroll_y - place.height < place.y < around.scroll_y + around.size.height
 
     def _strips(self) -> dict[int, Strip]:
         """Every line of the widget."""

@@ -73,6 +73,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self._counters = UncoreCounters(machine)
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
+        self._contents: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
         self._tables: dict[str, KindWidget] = {}
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
@@ -161,6 +162,14 @@ class UncoreScreen(RowTableScreen[Row]):
         self.show_status()
 
     def _content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
+        """The content of a kind's table, made once for a frame."""
+        made_of, content = self._contents.get(units.kind.id, (None, None))
+        if content is None or made_of is not frame:
+            content = self._new_content(units, frame)
+            self._contents[units.kind.id] = frame, content
+        return content
+
+    def _new_content(self, units: UncoreUnits, frame: Frame | None) -> RowContent[Row]:
         table = uncore_table(self._counters, units, frame, self._ports)
         if not self._counters.shown(units):
             table = replace(table, columns=(*table.columns, _EVENTS))
@@ -325,6 +334,7 @@ class UncoreScreen(RowTableScreen[Row]):
         self.app.push_screen(FilterForm(self._counters, self._ports, units, row, self._changed))
 
     def _changed(self) -> None:
+        self._contents.clear()
         self.read_beside()
         self._fill()
 
