@@ -35,6 +35,7 @@ FILES_ARE_WRITTEN = {
     "features/stat/streams.py": "as cli.py",
     "tables/terminal_text.py": "/dev/null in place of a stream that was closed from the start",
     "terminal/writer.py": "the terminal",
+    "remote/socket_file.py": "the socket of a collector",
     "app/failures.py": "takes old reports of its own away",
 }
 WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}

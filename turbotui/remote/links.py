@@ -182,6 +182,6 @@ class SocketWay:
             return f"nobody listens at {self.name}: the collector was killed, or it is no collector's socket"
         if error.errno in (errno.EACCES, errno.EPERM):
             return f"this user may not use {self.name}: ask for the group of its collector (turbotui collect --group)"
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError | BlockingIOError):  # the latter: too many others wait for an answer
             return f"the collector behind {self.name} does not answer"
         return f"{self.name} cannot be used: {error.strerror or error}"

@@ -19,6 +19,10 @@ _INTERVAL = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_watching_arguments(parser, _INTERVAL)
+    parser.add_argument("--socket", metavar="PATH",
+                        help="serve a unix socket instead of stdout: turbotui --connect PATH needs no rights")
+    parser.add_argument("--group", metavar="NAME",
+                        help="with --socket: members of this group may connect, beside root and this user")
     parser.add_argument("--requests", action="store_true",
                         help="read from stdin which signals the reader shows, and end when stdin does")
 
@@ -27,9 +31,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Collect until a signal, or until nobody reads.
 
     Raises:
-        UsageError: stdout is a terminal.
+        UsageError: stdout is a terminal, or the group is not there.
+        SocketFileError: the socket cannot be made.
         TurbotuiError: the machine cannot be read, or sampling failed.
     """
+    if arguments.socket is not None:
+        return _serve(arguments)
+    if arguments.group is not None:
+        raise UsageError("--group is for the socket of --socket PATH")
     if sys.stdout is None or sys.stdout.isatty():
         raise UsageError("readings are bytes for a program: turbotui collect | turbotui view -")
     from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
@@ -39,6 +48,24 @@ def run(arguments: argparse.Namespace) -> int:
     collector = PipeCollector(session, [column.id for column in columns], sys.stdout.fileno())
     with _until_signal(collector.stop):
         collector.run(os.dup(0) if arguments.requests else None)
+    return 0
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
+    from turbotui.remote.server import Admission, SocketCollector  # noqa: PLC0415 - as above
+    from turbotui.remote.socket_file import group_number, listening_socket  # noqa: PLC0415 - as above
+    from turbotui.sampling.sampled import raise_failure  # noqa: PLC0415 - as above
+
+    if arguments.requests:
+        raise UsageError("--requests is for a pipe: clients of a socket ask through it")
+    group = None if arguments.group is None else group_number(arguments.group)
+    session, columns = open_session(arguments)
+    with listening_socket(arguments.socket, group) as listener:
+        collector = SocketCollector(session, [column.id for column in columns], Admission(os.geteuid(), group))
+        with _until_signal(collector.stop):
+            collector.run(listener)
+    raise_failure(session)
     return 0
 
 

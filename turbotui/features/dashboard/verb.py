@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_watching_arguments
-from turbotui.errors import TerminalError
+from turbotui.errors import TerminalError, UsageError
 
 if TYPE_CHECKING:
+    from turbotui.remote.links import Way
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
     from turbotui.widgets.profiles import Profile
@@ -29,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), followed when it changes")
     parser.add_argument("--drop-privileges", action="store_true",
                         help="give root up for good once the counters are open")
+    parser.add_argument("--connect", metavar="PATH",
+                        help="show what the collector behind this socket reads (turbotui collect --socket PATH)")
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -41,7 +44,12 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stdout)):
         raise TerminalError("the dashboard needs a terminal, and this is not one: use `turbotui stat` for text output")
-    from turbotui.commands.watching import open_session  # noqa: PLC0415 - --help stays fast
+    way = _way(arguments)
+    if way is not None:
+        from turbotui.app.remote import show_remote  # noqa: PLC0415 - --help stays fast
+
+        return show_remote(way, theme=arguments.theme)
+    from turbotui.commands.watching import open_session  # noqa: PLC0415 - as above
 
     profile = _profile(arguments)
     if arguments.interval is None:
@@ -66,6 +74,27 @@ def run(arguments: argparse.Namespace) -> int:
                       profile=None if profile is None else (arguments.profile, profile), on_shown=settle,
                       on_rest=collect)
     return run_app(app, lambda: session.stop(1.0), lambda: session.failure)
+
+
+def _way(arguments: argparse.Namespace) -> Way | None:
+    """The way to the collector that the command line names; None where this process reads the machine itself.
+
+    Raises:
+        UsageError: what is asked for beside it is the collector's.
+    """
+    if arguments.connect is None:
+        return None
+    given = [name for name, value, usual in (
+        ("--machine", arguments.machine, None), ("--sysroot", arguments.sysroot, "/"), ("--cpu", arguments.cpu, None),
+        ("--interval", arguments.interval, None), ("--TCC", arguments.tcc, None), ("--add", arguments.add, []),
+        ("--show, --hide or --enable", arguments.choices, []), ("--spy", arguments.spy, None),
+        ("--profile", arguments.profile, None), ("--events", arguments.events, ""),
+    ) if value != usual]
+    if given:
+        raise UsageError(f"{given[0]} is not for --connect: give it to the collector (turbotui collect)")
+    from turbotui.remote.links import SocketWay  # noqa: PLC0415 - --help stays fast
+
+    return SocketWay(arguments.connect)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

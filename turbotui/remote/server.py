@@ -1,0 +1,268 @@
+"""A collector behind a unix socket: each client has the stream and may say which signals it shows, and nothing else.
+
+Everything runs on one thread that waits for all clients at once, and for none of them alone: what a client does not
+take stays in its own bounded queue, and is lost there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+import struct
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.machine import Machine
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.signals import SignalId
+from turbotui.remote.backlog import Backlog
+from turbotui.remote.outgoing import Outgoing
+from turbotui.remote.requests import RequestError, RequestParser
+from turbotui.remote.wishes import Wishes
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import Session
+
+MOST_CLIENTS: Final = 32
+MOST_OF_ONE_USER: Final = 8
+"""Connections: one user does not keep the others out."""
+_HIGH_WATER: Final = 1 << 16
+"""Bytes that a client has not taken from which on its frames wait, encoded by no one."""
+_REST: Final = 0.2
+"""Seconds for which a client that has asked is not listened to."""
+_PEER_GROUPS: Final = 59  # SO_PEERGROUPS, asm-generic/socket.h
+_MOST_GROUPS: Final = 256  # Python asks for 1,024 bytes at most; of a user with more groups the first one counts
+_CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of a connection, as the kernel says.
+
+    Attributes:
+        uid: effective user id when it connected.
+        groups: its group ids, then.
+    """
+
+    uid: int
+    groups: frozenset[int]
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """The peer of a unix socket.
+
+    Raises:
+        OSError: the kernel does not say.
+    """
+    _pid, uid, gid = _CREDENTIALS.unpack(
+        connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    more = array("I")
+    try:
+        more.frombytes(connection.getsockopt(socket.SOL_SOCKET, _PEER_GROUPS, _MOST_GROUPS * more.itemsize))
+    except OSError as error:
+        if error.errno != errno.ERANGE:
+            raise
+    return Peer(uid, frozenset((gid, *more)))
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who is let in.
+
+    Attributes:
+        uid: of the collector; root is let in too.
+        group: whose members are; None: no group's.
+    """
+
+    uid: int
+    group: int | None = None
+
+    def admits(self, peer: Peer) -> bool:
+        """Whether a peer is let in."""
+        return peer.uid in (0, self.uid) or (self.group is not None and self.group in peer.groups)
+
+
+class SocketClient(asyncio.Protocol):
+    """One connection.
+
+    Args:
+        peer: at the other end.
+        machine: whose readings it is sent.
+        asked, left: called when it has asked, and when it is gone.
+    """
+
+    def __init__(self, peer: Peer, machine: Machine, asked: Callable[[], None],
+                 left: Callable[[SocketClient], None]) -> None:
+        self.peer = peer
+        self.wanted: frozenset[SignalId] = frozenset()
+        self._machine = machine
+        self._asked = asked
+        self._left = left
+        self._backlog = Backlog()
+        self._parser = RequestParser()
+        self._transport: asyncio.Transport | None = None
+        self._outgoing: Outgoing | None = None
+        self._full = False
+        self._seq = -1
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.Protocol`."""
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a stream socket
+        transport.set_write_buffer_limits(_HIGH_WATER)
+        self._transport = transport
+        self._outgoing = Outgoing(transport.write, self._machine)
+
+    def take(self, frame: Frame) -> None:
+        """Send a frame, or have it wait, or lose it."""
+        if frame.seq > self._seq:  # else it came with the connection
+            self._seq = frame.seq
+            self._backlog.put(frame)
+            self._send()
+
+    def _send(self) -> None:
+        while not self._full and self._outgoing is not None and (unsent := self._backlog.take()) is not None:
+            self._outgoing.send(unsent)
+
+    def pause_writing(self) -> None:
+        """See `asyncio.Protocol`: it has not taken what was sent."""
+        self._full = True
+
+    def resume_writing(self) -> None:
+        """See `asyncio.Protocol`."""
+        self._full = False
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`: a request, or the end of a client that sends anything else."""
+        try:
+            wanted = self._parser.feed(data)
+        except RequestError:
+            self.abort()
+            return
+        if wanted is not None and self._transport is not None:
+            self.wanted = wanted
+            self._asked()
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_later(_REST, self._listen_again)
+
+    def _listen_again(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        self._transport = self._outgoing = None
+        self._left(self)
+
+    def end(self) -> None:
+        """Say that the collector ends, to a client that listens."""
+        if self._outgoing is not None and not self._full:
+            self._outgoing.end()
+
+    def abort(self) -> None:
+        """Close the connection, and wait for nothing."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class SocketCollector:
+    """Serves what a session reads.
+
+    Args:
+        session: not started yet.
+        columns: that are read whatever is asked for.
+        admission: who is let in.
+        peer: says who is at the other end of a connection.
+    """
+
+    def __init__(self, session: Session, columns: Sequence[ColumnId], admission: Admission,
+                 peer: Callable[[socket.socket], Peer] = peer_of) -> None:
+        self._session = session
+        self._wishes = Wishes(session, columns)
+        self._admission = admission
+        self._peer = peer
+        self._clients: list[SocketClient] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over = asyncio.Event()
+        self._stopped = False
+
+    def run(self, listener: socket.socket) -> None:
+        """Serve until `stop`, or until the sampling ends.
+
+        Args:
+            listener: listens, and does not block.
+        """
+        asyncio.run(self._serve(listener))
+
+    def stop(self) -> None:
+        """End; may be called by a signal handler or another thread."""
+        self._stopped = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._over.set)
+
+    async def _serve(self, listener: socket.socket) -> None:
+        loop = self._loop = asyncio.get_running_loop()
+        if self._stopped:
+            return
+        accepting = loop.create_task(self._accept(listener))
+        self._session.start(self._hand_over, on_end=self.stop)
+        try:
+            await self._over.wait()
+        finally:
+            accepting.cancel()
+            await loop.run_in_executor(None, self._session.stop)
+            for client in tuple(self._clients):
+                client.end()
+            await asyncio.sleep(0)
+            for client in tuple(self._clients):
+                client.abort()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, _address = await loop.sock_accept(listener)
+            except OSError:  # no descriptor is free, or it was gone again
+                await asyncio.sleep(_REST)
+                continue
+            peer = self._admitted(connection)
+            if peer is None:
+                connection.close()
+                continue
+            client = SocketClient(peer, self._session.machine, self._wish, self._leave)
+            self._clients.append(client)
+            await loop.connect_accepted_socket(lambda client=client: client, connection)  # type: ignore[misc]
+            if self._session.latest is not None:
+                client.take(self._session.latest)
+
+    def _admitted(self, connection: socket.socket) -> Peer | None:
+        """Who is at the other end, if that is somebody who is served, and there is room."""
+        try:
+            peer = self._peer(connection)
+        except OSError:
+            return None
+        users = Counter(client.peer.uid for client in self._clients)
+        room = len(self._clients) < MOST_CLIENTS and users[peer.uid] < MOST_OF_ONE_USER
+        return peer if room and self._admission.admits(peer) else None
+
+    def _hand_over(self, frame: Frame) -> None:
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._publish, frame)
+
+    def _publish(self, frame: Frame) -> None:
+        for client in tuple(self._clients):
+            client.take(frame)
+        self._wish()
+
+    def _wish(self) -> None:
+        self._wishes.take({name for client in self._clients for name in client.wanted})
+
+    def _leave(self, client: SocketClient) -> None:
+        if client in self._clients:
+            self._clients.remove(client)

@@ -1,0 +1,129 @@
+"""The socket of a collector in the file system: made where nobody else can put another one in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import grp
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from typing import Final
+
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.untrusted import original
+
+_BACKLOG: Final = 64
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+
+
+class SocketFileError(TurbotuiError):
+    """A socket cannot be made; the message is a sentence that says why."""
+
+
+def group_number(name: str) -> int:
+    """The number of a group.
+
+    Args:
+        name: of it, or its number.
+
+    Raises:
+        UsageError: there is no such group.
+    """
+    if name.isascii() and name.isdigit():
+        return int(name)
+    try:
+        return grp.getgrnam(original(name)).gr_gid
+    except (KeyError, ValueError):
+        raise UsageError(f'there is no group "{name}": make one (groupadd --system {name}), or name another') from None
+
+
+@contextlib.contextmanager
+def listening_socket(path: str, group: int | None) -> Iterator[socket.socket]:
+    """Listen at a path, which is taken away at the end if it is still this socket.
+
+    The folder is opened first, and must be one, in folders, in which only root and this user can put things; the socket
+    is then made in the open folder, under a name that was free: links lead nowhere.
+
+    Args:
+        path: of the socket.
+        group: that may connect beside this user and root; None: nobody.
+
+    Raises:
+        SocketFileError: it cannot be made, or another collector listens there.
+    """
+    folder, name = os.path.split(os.path.abspath(original(path)))
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    with contextlib.ExitStack() as opened:
+        opened.enter_context(contextlib.closing(listener))
+        try:
+            directory = _trusted(os.path.realpath(folder), path)
+            opened.callback(os.close, directory)
+            _take_stale_away(directory, name, path)
+            _bind(listener, directory, name, group)
+        except OSError as error:
+            raise SocketFileError(f"{path} cannot be made: {error.strerror or error}") from error
+        own = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        opened.callback(_take_away, directory, name, own)
+        listener.listen(_BACKLOG)
+        yield listener
+
+
+def _trusted(folder: str, path: str) -> int:
+    """Open a folder in which, as in all above it, only root and this user can put things in the place of others."""
+    trusted = {0, os.geteuid()}
+    descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in ("", *filter(None, folder.split("/"))):
+        if part:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        found = os.fstat(descriptor)
+        if found.st_uid not in trusted or (found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX):
+            os.close(descriptor)
+            raise SocketFileError(f"{path}: others than root and this user can change {folder} or what is above it, "
+                                  "and could put another socket there: choose a folder below /run")
+    return descriptor
+
+
+def _take_stale_away(directory: int, name: str, path: str) -> None:
+    """Take away the socket of a collector that was killed.
+
+    Raises:
+        SocketFileError: something else is there, or a collector listens.
+    """
+    try:
+        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        what = "is no socket" if not stat.S_ISSOCK(found.st_mode) else "is another user's socket"
+        raise SocketFileError(f"{path} is there, and {what}: it is left as it is; name another path")
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)) as trial:
+        number = trial.connect_ex(_within(directory, name))
+    if number != errno.ECONNREFUSED:
+        raise SocketFileError(f"another collector listens at {path}")
+    os.unlink(name, dir_fd=directory)
+
+
+def _bind(listener: socket.socket, directory: int, name: str, group: int | None) -> None:
+    """Make the socket for nobody else first; a name that is taken is refused, a link too."""
+    before = os.umask(0o177)
+    try:
+        listener.bind(_within(directory, name))
+    finally:
+        os.umask(before)
+    if group is not None:
+        os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)
+        os.chmod(name, 0o660, dir_fd=directory)
+
+
+def _within(directory: int, name: str) -> str:
+    return f"/proc/self/fd/{directory}/{name}"
+
+
+def _take_away(directory: int, name: str, own: os.stat_result) -> None:
+    with contextlib.suppress(OSError):  # taken away already
+        if os.path.samestat(own, os.stat(name, dir_fd=directory, follow_symlinks=False)):
+            os.unlink(name, dir_fd=directory)
