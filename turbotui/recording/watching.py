@@ -1,4 +1,4 @@
-"""What happened between two snapshots: ticks that were skipped, a clock that was set, CPUs that came or went."""
+"""What happened between two snapshots: skipped ticks, a clock that was set, CPUs that came or went, alerts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.recording.alerts import Alerts
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.sampling.snapshot import Snapshot
 
@@ -25,6 +26,7 @@ class Changes:
         self._suspended_ns = suspended_ns or suspended_ns_of_this_machine
         self._suspended = self._suspended_ns()
         self._last: Snapshot | None = None
+        self._alerts = Alerts()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
         """What happened before a snapshot, in the order in which it is told."""
@@ -45,6 +47,7 @@ class Changes:
             found.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
         if snapshot.topology is not before.topology:
             found.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
+        found += [Event(wall, started, "alert", text) for text in self._alerts.between(before, snapshot)]
         return found
 
 
