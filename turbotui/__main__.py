@@ -1,4 +1,4 @@
-"""`python -m turbotui`."""
+"""Runs the command line as `python -m turbotui`."""
 
 import sys
 

@@ -90,7 +90,7 @@ def _status(words: list[str]) -> int:
 
 
 def _written(status: int) -> int:
-    """The same, once all is written: what cannot be shows here, and not when the interpreter ends."""
+    """The exit status after stdout was flushed, so that a failed write shows here and not at the interpreter's end."""
     if sys.stdout is not None and not sys.stdout.closed:
         sys.stdout.flush()
     return status

@@ -32,7 +32,7 @@ class TerminalError(TurbotuiError):
 
 
 class StoppedError(TurbotuiError):
-    """A signal ended it early.
+    """A signal ended the work early.
 
     Args:
         message: what that leaves behind.

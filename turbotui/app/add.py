@@ -28,7 +28,7 @@ _WIDE = 34  # columns of a completion before its note
 
 
 class AddCounter(FieldWindow):
-    """Gives nothing; the table behind changes at once.
+    """Window that adds and removes counters; the table behind it changes at once.
 
     Args:
         watch: where the counters go.
@@ -55,7 +55,7 @@ class AddCounter(FieldWindow):
             yield Listing()
 
     def fill(self) -> None:
-        """What is there, and what may follow."""
+        """List the completions of the text in the field, and the counters that were added."""
         text = self.query_one(Input).value
         there = [self._there(name, what) for name, what in self._watch.session.by_hand()]
         if there:
@@ -97,7 +97,7 @@ class AddCounter(FieldWindow):
         return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Add it, or say what is wrong with it."""
+        """Add the typed counter, or say what is wrong with it."""
         if not event.value:
             return
         try:

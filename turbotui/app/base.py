@@ -89,14 +89,14 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         self.show_summary()
 
     def take(self, frame: Frame) -> None:
-        """Keep of a frame what this screen needs later.
+        """Keep what this screen will need of a frame.
 
         Called for every frame while this screen is on top or under a window, also while the picture is paused, and
         for some minutes after it was left.
         """
 
     def show_columns(self) -> None:
-        """The choice of columns has changed."""
+        """Lay the screen out for its size and the columns that were chosen."""
 
     @property
     def sparks(self) -> Iterable[str]:
@@ -221,7 +221,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         return gauges
 
     def _where(self, row: RowId) -> str:
-        """The hottest place in a fixed width: the first CPU of the core, or the package."""
+        """The hottest row in a fixed width: the first CPU of the core, or the package."""
         frame = self.watch_state.frame
         if frame is None:
             return ""
@@ -295,11 +295,11 @@ class WatchScreen(Screen[None], inherit_bindings=False):
         self.query_one("#status", SegmentLines).show([[(text.ljust(room + 1), role), (right, StyleRole.AMBER)]])
 
     def readout(self) -> str:
-        """What the status line says when there is nothing else to say."""
+        """Text of the status line while no notice is shown."""
         return ""
 
     def flags(self) -> list[str]:
-        """States that must not be overlooked."""
+        """Words at the right of the status line for states that must not be overlooked."""
         watch = self.watch_state
         states = ["PAST" if watch.in_past and not watch.play_state else "", "PAUSED" if watch.paused else ""]
         if isinstance(watch.session, FarSession):
@@ -311,7 +311,7 @@ class WatchScreen(Screen[None], inherit_bindings=False):
     # Events
 
     def on_key(self) -> None:
-        """A notice has been read once the next key is pressed."""
+        """Drop the notice on the status line when a key is pressed."""
         self._notice = ""
 
     def on_resize(self, event: events.Resize) -> None:

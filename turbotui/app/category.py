@@ -14,7 +14,7 @@ from turbotui.widgets.segment_lines import Hot, SegmentLines
 
 
 class CategoryKeys(Window[str]):
-    """Gives a sentence about what was done, "" for the picker, None for nothing."""
+    """Window for one letter; its result is a sentence, "" to open the picker, None for nothing."""
 
     DEFAULT_CSS = """
     CategoryKeys { align: left bottom; background: transparent; }
@@ -26,7 +26,7 @@ class CategoryKeys(Window[str]):
         self._watch = watch
 
     def compose(self) -> ComposeResult:
-        """The letters."""
+        """Lay out the list of letters."""
         yield SegmentLines(base=StyleRole.CURSOR)
 
     def on_mount(self) -> None:

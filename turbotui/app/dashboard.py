@@ -49,7 +49,7 @@ _FAILED = "failed "
 
 
 class _Asked(Message, bubble=False):
-    """Something asked from another thread or a signal handler."""
+    """Message with a request from another thread or a signal handler."""
 
     def __init__(self, what: str) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class TurbotuiApp(FramesApp):
         return self.session.machine.host.kind is not HostKind.REAL or isinstance(self.session, FarSession)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our variables for themes that do not have them."""
+        """Default values of turbotui's style variables, for themes without them."""
         return TUI_DEFAULTS
 
     @property
@@ -198,19 +198,19 @@ class TurbotuiApp(FramesApp):
         self.request("end_interval")
 
     def on__asked(self, message: _Asked) -> None:
-        """Do it on the user interface's thread."""
+        """Carry out a request on the user interface's thread."""
         if message.what == "end_interval":
             self.session.end_interval()
         else:
             self.exit(0)
 
     def on_terminal_lost(self, message: TerminalLost) -> None:
-        """Nobody can see or type anything any more: leave."""
+        """Quit when the terminal is gone."""
         self.terminal_lost = message.why
         self.exit(TerminalError.exit_status)
 
     def on_continued(self, _message: Continued) -> None:
-        """What the terminal shows is unknown: draw everything."""
+        """Draw everything anew after the shell had the terminal."""
         if self.screen_stack:
             self.screen.refresh()
 
@@ -227,7 +227,7 @@ class TurbotuiApp(FramesApp):
             self.exit(InternalError.exit_status)
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: object) -> bool:
-        """Outlive a key that fails."""
+        """Run the action of a key, and contain its failure."""
         try:
             return await super()._dispatch_action(namespace, action_name, params)
         except Exception as error:  # noqa: BLE001 - whatever it is
@@ -235,14 +235,14 @@ class TurbotuiApp(FramesApp):
             return True
 
     async def _dispatch_message(self, message: Message) -> None:
-        """Outlive what fails while a frame is drawn: Textual would end this loop, and with it all keys."""
+        """Contain what fails while a frame is drawn, which would end Textual's message loop and with it all keys."""
         try:
             await super()._dispatch_message(message)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys from the terminal one at a time, whatever else as it comes."""
+        """Hand keys from the terminal on one at a time, other events at once."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._keys_since_rest += 1
             self._last_key = time.monotonic()
@@ -253,7 +253,7 @@ class TurbotuiApp(FramesApp):
     # Frames
 
     def _rested(self) -> None:
-        """Between two frames, let be done what would keep a key waiting."""
+        """Do what would keep a key waiting, such as clearing caches, between two frames."""
         typed = self._keys_since_rest
         if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
             self._keys_since_rest = 0
@@ -285,7 +285,7 @@ class TurbotuiApp(FramesApp):
         self.push_screen(Help(self.watched, self.screen_table))
 
     def action_show_screen(self, name: str) -> None:
-        """Show one of SCREENS."""
+        """Show a screen by its name."""
         left = self.current_mode
         self.switch_mode(name)
         if left.startswith(_FAILED):
@@ -311,7 +311,7 @@ class TurbotuiApp(FramesApp):
             self.read_wanted()
 
     def action_next_screen(self, by: int) -> None:
-        """The next or previous one of SCREENS."""
+        """Show the next or previous screen."""
         here = next(at for at, spec in enumerate(SCREENS) if self._base is None or spec.number == self._base.number)
         self.action_show_screen(SCREENS[(here + by) % len(SCREENS)].id)
 
@@ -320,7 +320,7 @@ class TurbotuiApp(FramesApp):
         self.session.end_interval()
 
     def action_step_interval(self, by: int) -> None:
-        """A longer or shorter interval; of a recording a higher or lower speed."""
+        """Change to a longer or shorter interval; for a recording, to a higher or lower speed."""
         if self.watched.player is not None:
             self.step_speed(self.watched.player, by)
             return
@@ -333,7 +333,7 @@ class TurbotuiApp(FramesApp):
             self._base.notice(f"interval {seconds:g} s")
 
     def action_reset(self) -> None:
-        """Least, greatest and mean from now on."""
+        """Start least, greatest and mean values anew."""
         self.watched.history.reset()
         if self._base is not None:
             self._base.notice("least, greatest and mean start anew")
@@ -365,7 +365,7 @@ class TurbotuiApp(FramesApp):
         return frozenset(spec.id for spec in SCREENS)
 
     def action_next_theme(self) -> None:
-        """The next of our themes."""
+        """Change to the next theme."""
         names = [theme.name for theme in THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
@@ -373,7 +373,7 @@ class TurbotuiApp(FramesApp):
             self._base.notice(f"theme {self.theme}")
 
     def action_close(self) -> None:
-        """Nothing is open: Esc does nothing, and never quits."""
+        """Ignore Esc while no window is open: it never quits."""
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen, every profile."""

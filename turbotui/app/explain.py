@@ -11,7 +11,7 @@ from turbotui.app.text_window import TextWindow
 
 
 class Explain(TextWindow):
-    """Explains one cell, and goes on explaining it while frames come: the answer in bright, the readings below it."""
+    """Window that explains one cell, with every frame anew: the answer in bright, the readings below it."""
 
     DEFAULT_CSS = """
     Explain #text { color: $tui-strong; }
@@ -25,7 +25,7 @@ class Explain(TextWindow):
         self._cell = cell
 
     def action_graph(self) -> None:
-        """The same cell over time."""
+        """Show the graph of the explained cell."""
         from turbotui.app.graph import Graph  # noqa: PLC0415 - each of the two windows leads to the other
 
         self.app.switch_screen(Graph(self._cell))

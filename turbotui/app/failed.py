@@ -1,4 +1,4 @@
-"""What is shown in place of a screen that failed."""
+"""The screen that is shown in place of one that failed."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class FailedScreen(WatchScreen):
         self._sentence = sentence
 
     def body(self) -> Iterable[Widget]:
-        """The sentences."""
+        """Lay out the sentences about the failure."""
         yield SegmentLines(id="failed")
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The summary only."""
+        """No columns beside those of the summary."""
         return ()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the sentences."""
+        """Wrap the sentences about the failure for the new width."""
         super().on_resize(event)
         self._say()
 
     def on_screen_resume(self) -> None:
-        """Say it."""
+        """Show the sentences about the failure."""
         super().on_screen_resume()
         self._say()
 
@@ -62,5 +62,5 @@ class FailedScreen(WatchScreen):
         self.query_one("#failed", SegmentLines).show([[(f" {line}", StyleRole.PLAIN)] for line in lines])
 
     def readout(self) -> str:
-        """What to do."""
+        """The advice to press the screen's key again."""
         return f"{self.number} shows this screen anew"

@@ -11,7 +11,7 @@ from turbotui.app.list_window import ListWindow
 
 
 class FieldWindow(ListWindow):
-    """Has a `Static` with the id "said" too, and takes over from the list what is under its cursor."""
+    """Window with a field, a sentence and a list, whose line under the cursor can be put into the field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "take", "take over", priority=True),
@@ -23,7 +23,7 @@ class FieldWindow(ListWindow):
         raise NotImplementedError
 
     def say(self, text: str) -> None:
-        """A sentence below the field."""
+        """Show a sentence below the field."""
         self.query_one("#said", Static).update(text)
 
     def put(self, text: str) -> None:
@@ -33,5 +33,5 @@ class FieldWindow(ListWindow):
         field.cursor_position = len(text)
 
     def on_listing_chosen(self) -> None:
-        """A click takes over too."""
+        """Put a clicked line of the list into the field."""
         self.action_take()

@@ -10,7 +10,7 @@ from turbotui.quantities.filters import C, Filter, FilterError, parse_filter
 
 def filter_prompt(before: Filter[C], find: Callable[[str], C | None],
                   take: Callable[[Filter[C]], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """What to push: the prompt, and what follows it. Enter keeps what is typed, Esc brings back what was there.
+    """The prompt for a filter, and the function that takes its answer; Esc restores the filter that there was.
 
     Args:
         before: the filter as it is.

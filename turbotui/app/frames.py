@@ -84,7 +84,7 @@ class FramesApp(App[int]):
         self._rested()
 
     def _rested(self) -> None:
-        """Between two frames something may be done that would keep a key waiting."""
+        """Hook for work between two frames that would keep a key waiting."""
 
     def _draw(self) -> None:
         with self.batch_update():
@@ -213,7 +213,7 @@ class FramesApp(App[int]):
             self._say(f"recording to {path.strip()} until Ctrl+R is pressed again")
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
-        """Look for it without keeping keys waiting."""
+        """Search the past in a task beside keys and frames."""
         looked, began, found = 0, time.monotonic(), None
         for found in cursor.search(by):
             looked += 1
@@ -309,7 +309,7 @@ class FramesApp(App[int]):
 
     @property
     def _banded(self) -> bool:
-        """Whether a band says that the machine is not real."""
+        """Whether a banner says that the machine is not real."""
         raise NotImplementedError
 
     async def _fill(self, cursor: TimeCursor) -> None:
@@ -325,7 +325,7 @@ class FramesApp(App[int]):
         self._draw()
 
     def _do(self, work: Coroutine[Any, Any, None] | None) -> None:
-        """Do this beside keys and frames, in place of what was done before."""
+        """Start a task beside keys and frames, and cancel the one before it."""
         if self._work is not None:
             self._work.cancel()
         self._work = None if work is None else asyncio.get_running_loop().create_task(work)

@@ -92,13 +92,13 @@ class Graph(Window[None]):
             yield GraphLines(id="curve")
 
     def on_mount(self) -> None:
-        """Show it."""
+        """Show the curve."""
         if isinstance(self.app, FramesApp):
             self._cells = GraphCells(self.app.watched, self._asked, self._columns_changed)
         self.show_frame()
 
     def on_resize(self) -> None:
-        """Show it at the new size, once the window has one."""
+        """Draw the curve again once the window has its new size."""
         self.query_one(".window", Vertical).border_subtitle = self._keys()
         self.call_after_refresh(self.show_frame)
 

@@ -64,7 +64,7 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...]) -> list[
 
 
 class Help(Window[None]):
-    """The keys and the glossary."""
+    """Window with the keys and the columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -93,9 +93,9 @@ class Help(Window[None]):
             yield Listing()
 
     def on_mount(self) -> None:
-        """Fill it."""
+        """Fill the window with keys and columns."""
         self.query_one(Listing).show(help_items(self._watch, self._screens))
 
     def action_move(self, by: int) -> None:
-        """Scroll."""
+        """Scroll the text."""
         self.query_one(Listing).move(by)

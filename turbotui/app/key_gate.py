@@ -19,7 +19,7 @@ _PATIENCE = 0.5  # seconds, until keys go on although nobody said that the one b
 
 
 class KeyGate:
-    """Holds keys back while one is under way.
+    """Hands keys on one at a time: a key waits until the effects of the key before it are shown.
 
     Args:
         app: whose keys.
@@ -35,7 +35,7 @@ class KeyGate:
         self._watchdog: Timer | None = None
 
     async def take(self, key: events.Key) -> None:
-        """A key from the terminal."""
+        """Accept a key from the terminal, and hand it on when it is due."""
         self._waiting.append(key)
         if not self._busy:
             await self._next()

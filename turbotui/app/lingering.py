@@ -1,4 +1,4 @@
-"""What a screen showed goes on being read for a while after the screen was left: on return its numbers are there."""
+"""Columns of a screen that was left are read for a while longer, so that on return the numbers are there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Beside:
-    """Sources that a screen reads beside columns.
+    """Sources and signals that one screen reads beside columns.
 
     Attributes:
         until: when they are closed, by the clock; None while their screen is shown.
@@ -37,7 +37,7 @@ class _Beside:
 
 
 class Lingering:
-    """What the screens want of a session: now, for a while longer, and always because it costs nothing.
+    """Columns that are read for the screens: those shown now, those shown lately, and those that cost nothing.
 
     Args:
         session: that reads it.
@@ -52,7 +52,7 @@ class Lingering:
         self._beside: dict[object, _Beside] = {}
 
     def want(self, columns: Iterable[CounterColumn], hidden: Collection[ColumnId] = ()) -> None:
-        """Read these columns; those of before linger.
+        """Read these columns from now on; columns wanted before are read for `LINGER` longer.
 
         Args:
             columns: of what is shown now.
@@ -67,7 +67,7 @@ class Lingering:
         self._ask()
 
     def read_also(self, owner: object, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        """Read these signals of these sources beside columns; those of other owners linger.
+        """Read signals of sources beside columns for one screen; those of other screens are read for `LINGER` longer.
 
         Args:
             owner: the screen that shows them; what it asked for before is forgotten.
@@ -84,7 +84,7 @@ class Lingering:
         self._ask_beside()
 
     def look(self, frame: Frame) -> None:
-        """With every frame: let go what has lingered for long enough, or takes a place that is needed."""
+        """Stop reading columns whose time is over, or whose counters are needed for columns shown now."""
         now = self._clock()
         gone = {name for name, (_column, until) in self._until.items() if until <= now}
         closed = [owner for owner, beside in self._beside.items() if beside.until is not None and beside.until <= now]
@@ -103,7 +103,7 @@ class Lingering:
             self._ask_beside()
 
     def _crowded(self, frame: Frame) -> bool:
-        """Whether a counter that is shown now had to share its place while others linger that might have taken it."""
+        """Whether a shown column is multiplexed while columns that nobody sees use counters too."""
         if not any(_can_be_multiplexed(column, frame.capabilities) for column, _until in self._until.values()):
             return False
         return any(frame.estimated(column, SYSTEM_ROW) for column in self._now.values()
@@ -129,14 +129,14 @@ def _can_be_multiplexed(column: CounterColumn, capabilities: Capabilities) -> bo
 
 
 class Visited(Generic[T]):
-    """The screens that were left less than `LINGER` ago: what is kept of each frame for them goes on being kept."""
+    """Screens that were left less than `LINGER` ago and still keep what they need of each frame."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._seen: dict[T, float] = {}
 
     def beside(self, here: T) -> tuple[T, ...]:
-        """The others, when this one is the screen that is shown."""
+        """Screens that were left lately, without the one that is shown."""
         now = self._clock()
         self._seen = {one: at for one, at in self._seen.items() if now - at < LINGER} | {here: now}
         return tuple(one for one in self._seen if one is not here)

@@ -22,7 +22,7 @@ class SearchField(Input):
 
 
 class ListWindow(Window[None]):
-    """Has an `Input` and a `Listing`.
+    """Window with a field and a list that follows what is typed.
 
     Attributes:
         first: the key that the list's cursor begins on; "": the first there is.
@@ -42,7 +42,7 @@ class ListWindow(Window[None]):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Give the field the focus, and fill the list."""
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
@@ -52,7 +52,7 @@ class ListWindow(Window[None]):
             self.query_one(Listing).select(self.first)
 
     def on_input_changed(self) -> None:
-        """Follow as one types."""
+        """Fill the list for the text in the field."""
         self.fill()
 
     def action_move(self, by: int) -> None:
@@ -99,9 +99,9 @@ class PickWindow(ListWindow):
         raise NotImplementedError
 
     def on_listing_chosen(self) -> None:
-        """A click shows and hides too."""
+        """Show or hide the clicked line."""
         self.action_show_or_hide()
 
     def say(self, text: str) -> None:
-        """What the line under the cursor means, or why something typed is refused."""
+        """Show what the line under the cursor means, or why typed text is refused."""
         self.query_one("#about", Static).update(text)

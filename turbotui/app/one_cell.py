@@ -22,7 +22,7 @@ from turbotui.widgets.frame_rows import FrameContent
 
 
 class OneCell(ABC):
-    """A cell, which is another one's neighbour in every frame, and has a past.
+    """One cell of a table over time, for the windows that explain and graph it.
 
     Attributes:
         column: of the cell.
@@ -58,11 +58,11 @@ class OneCell(ABC):
 
     @property
     def past_title(self) -> str:
-        """The same for the past of the value, which may be that of what the row lies in."""
+        """Column, row and newest value for the graph, whose row may be the package that the cell's row lies in."""
         return self.title
 
     def lines(self, width: int) -> list[str]:
-        """Where the value comes from, or why it is missing, in lines of at most so many characters."""
+        """The explanation of the cell, in lines of at most so many characters."""
         content, column, mark = self.content, self.column, self.mark
         past: list[str] = []
         if content is not None and not column.identity:
@@ -75,7 +75,7 @@ class OneCell(ABC):
     @property
     @abstractmethod
     def ring(self) -> HistoryRing | None:
-        """What the cell was; None if it was not kept."""
+        """History of the cell's values; None if none was kept."""
 
     # For a graph
 

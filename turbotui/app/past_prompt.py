@@ -14,7 +14,7 @@ from turbotui.quantities.moments import is_moment, parse_moment
 
 def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
                 answered: Callable[[TimeCursor], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """What to push: the prompt, and what follows it.
+    """The prompt for a time or a condition, and the function that takes its answer.
 
     Args:
         cursor: moves to a time that is typed, and keeps a condition.

@@ -21,7 +21,7 @@ from turbotui.widgets.listing import Item, Listing
 
 
 class Picker(PickWindow):
-    """The column picker."""
+    """Window in which columns are searched, read about, shown and hidden."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "show_or_hide", "show or hide", priority=True)]
 

@@ -60,7 +60,7 @@ class Player:
         return max(_LEAST, (times[after] - head) / NS / self.speed)
 
     def advance(self, seconds: float) -> bool:
-        """Let time pass.
+        """Move the cursor of the recording by the time that has passed.
 
         Args:
             seconds: that passed since the last call.

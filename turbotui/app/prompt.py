@@ -39,14 +39,14 @@ class Prompt(Window[str]):
         self._typed = typed
 
     def compose(self) -> ComposeResult:
-        """Word, field, sentence."""
+        """Lay out word, field and sentence on one line."""
         with Horizontal():
             yield Static(self._word, classes="word", markup=False)
             yield Input(self._text, select_on_focus=False)
             yield Static("", classes="said", markup=False)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Give the field the focus."""
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
@@ -56,5 +56,5 @@ class Prompt(Window[str]):
         self.query_one(".said", Static).update(self._typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep it."""
+        """Close the prompt with the typed text."""
         self.dismiss(event.value)

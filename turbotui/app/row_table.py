@@ -27,7 +27,7 @@ RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
 
 
 class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
-    """A screen that is given contents, one after the other.
+    """Screen with a table of rows of any kind, shown by `show_content`.
 
     Attributes:
         painter_kind: what paints the lines.
@@ -48,11 +48,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
                            id="table")
 
     def first_view(self) -> RowView[R]:
-        """How the table starts."""
+        """The settings that the table has before a person changes them."""
         return TableView()
 
     def row_list(self) -> RowList[RowContent[R], Column[R], Hashable]:
-        """What lists the lines."""
+        """The object that filters and sorts rows into lines."""
         return RowList()
 
     def painter(self, view: RowView[R], seconds: float, width: int) -> RowPainter[R]:
@@ -147,7 +147,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
 
 class RowCell(OneCell, Generic[R]):
-    """A cell of such a screen."""
+    """A cell of a `RowTableScreen`."""
 
     def __init__(self, screen: RowTableScreen[R], column: Column[R], row: Hashable) -> None:
         self._screen = screen

@@ -22,7 +22,7 @@ CounterView: TypeAlias = TableView[CounterColumn, RowId]
 
 
 def profile_of(watch: Watch, view: CounterView, screen: str, theme: str) -> Profile:
-    """What is seen now.
+    """The current view of a screen as a profile.
 
     Args:
         watch: columns, added counters, interval.

@@ -47,14 +47,14 @@ class SortMenu(Window[str]):
         self._current = current
 
     def compose(self) -> ComposeResult:
-        """The list."""
+        """Lay out the list of columns."""
         with Vertical(classes="window") as window:
             window.border_title = self._word
             window.border_subtitle = "Enter choose · Esc close"
             yield Listing()
 
     def on_mount(self) -> None:
-        """Fill it, with the cursor on the present one."""
+        """Fill the list, with the cursor on the column that is sorted by."""
         listing = self.query_one(Listing)
         items = [Item(((f" {self._unsorted}", StyleRole.PLAIN),), self._unsorted)] if self._unsorted else []
         wide = max((len(column.id) for column in self._columns), default=0)
@@ -75,5 +75,5 @@ class SortMenu(Window[str]):
         self.dismiss("" if key == self._unsorted else key)
 
     def on_listing_chosen(self) -> None:
-        """A click takes it too."""
+        """Sort by the clicked column."""
         self.action_choose()

@@ -48,7 +48,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     @abstractmethod
     def new_table(self) -> TableWidget[F, C, K]:
-        """The widget as it starts."""
+        """Make the table widget with its first view."""
 
     @abstractmethod
     def find_column(self, name: str) -> C | None:
@@ -171,23 +171,23 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     # The cursor
 
     def action_move(self, by: int) -> None:
-        """Up or down one row."""
+        """Move the cursor up or down by rows."""
         self._table.move(by)
 
     def action_page(self, by: int) -> None:
-        """Up or down one page."""
+        """Move the cursor up or down by pages."""
         self._table.move(by * self._table.page)
 
     def action_end(self, by: int) -> None:
-        """First or last row."""
+        """Move the cursor to the first or last row."""
         self._table.move_to_end(last=by > 0)
 
     def action_sideways(self, by: int) -> None:
-        """The next column."""
+        """Move the cursor to the next or previous column."""
         self._table.move_column(by)
 
     def action_column(self, by: int) -> None:
-        """The next column, on groups too."""
+        """Move the cursor to the next or previous column, also on the row of a group."""
         self._table.move_column(by)
 
     def _fold(self, row: K, *, fold: bool) -> None:
@@ -224,7 +224,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.notice("cells are differences from this moment on; b ends it" if begin else "values again")
 
     def action_copy(self) -> None:
-        """The tagged rows, or the one under the cursor, to the clipboard as comma-separated values."""
+        """Copy the tagged rows, or the one under the cursor, to the clipboard as comma-separated values."""
         table, row = self._table, self._table.current
         rows = table.view.tags or (() if row is None else (row,))
         content = table.content
@@ -258,7 +258,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.app.push_screen(Prompt("find", "", typed), done)
 
     def action_search_next(self) -> None:
-        """The next match of the last search."""
+        """Move the cursor to the next match of the last search."""
         if self._query and not self.find(self._query, after=True):
             self.notice(f"nothing matches {self._query}")
 
@@ -286,7 +286,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         return cell
 
     def on_table_widget_cell_opened(self) -> None:
-        """Two clicks explain."""
+        """Explain a cell that was clicked twice."""
         self.action_explain()
 
     def action_graph(self) -> None:

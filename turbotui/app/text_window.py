@@ -15,7 +15,7 @@ from turbotui.untrusted import guarded
 
 
 class TextWindow(Window[None]):
-    """Explains something, and goes on explaining it while frames come.
+    """Window with a text that is made anew for every frame.
 
     Args:
         tell: gives the title, and the lines for a width in characters.
@@ -37,7 +37,7 @@ class TextWindow(Window[None]):
             yield Static("", id="readings", markup=False)
 
     def on_mount(self) -> None:
-        """Show it."""
+        """Show the text."""
         self.show_frame()
 
     def on_resize(self) -> None:

@@ -40,7 +40,7 @@ class TimeLine(SegmentLines):
         self.show([self._bar.segments])
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin to drag."""
+        """Show the moment under the mouse, and begin to follow the mouse."""
         self._dragged = True
         self.capture_mouse()
         self._go(event.x)

@@ -222,7 +222,7 @@ class Watch:
 
     @property
     def added_texts(self) -> tuple[str, ...]:
-        """What was added by hand, as it was typed."""
+        """Texts of the counters that were added by hand, as they were typed."""
         return self.session.typed()
 
     # Spies
@@ -237,7 +237,7 @@ class Watch:
         return True
 
     def spy(self, plan: SpyPlan) -> None:
-        """Have spies count this, and show its columns.
+        """Have spies count by a plan, and show its columns.
 
         Raises:
             UsageError: an event has the name of a column.

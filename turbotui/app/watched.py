@@ -65,7 +65,7 @@ class WatchedSession(Protocol):
         """Close every counter."""
 
     def own_cost(self) -> OwnCost:
-        """What watching costs."""
+        """The CPU time and memory that watching costs."""
 
 
 @runtime_checkable

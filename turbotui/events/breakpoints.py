@@ -21,7 +21,7 @@ _LETTERS = frozenset(LETTERS)
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """A breakpoint and the modifiers written with it."""
+    """A breakpoint event and the modifiers written with it."""
 
     attr: PerfAttr
     shown: str

@@ -51,7 +51,7 @@ class Alternative:
     document: str = ""
 
     def suits(self, model: CpuModel) -> bool:
-        """Whether it is meant for this processor."""
+        """Whether a set, or an alternative of it, is meant for this processor."""
         found = model_id(model)
         return not self.models or any(re.fullmatch(pattern, found) for pattern in self.models)
 

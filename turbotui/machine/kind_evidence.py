@@ -107,7 +107,7 @@ def _intel_type(host: Host, cpu: int) -> tuple[str, str] | None:
 
 
 def _amd_type(host: Host, cpu: int) -> tuple[str, str] | None:
-    """As `_intel_type`; heterogeneous cores are announced in EAX[30] (AMD APM vol. 3, appendix E)."""
+    """The type of an AMD core by CPUID; EAX[30] announces several kinds (AMD APM vol. 3, appendix E)."""
     leaves = _leaves(host, cpu, (_EXTENDED, _LEAF_TOPOLOGY))
     if leaves is None or leaves[_EXTENDED][0] < _LEAF_TOPOLOGY:
         return None

@@ -67,7 +67,7 @@ class Held:
         """Readable once the command has ended (pidfd_open(2)); -1 after `close`."""
 
     def go(self) -> None:
-        """Let it run.
+        """Let the held command run.
 
         Raises:
             NotRunError: it cannot be run.
@@ -82,18 +82,18 @@ class Held:
             raise NotRunError(self.name, int.from_bytes(answer, "little"))
 
     def poll(self) -> int | None:
-        """How it ended: its exit status, or the number of the signal that killed it as a negative number; else None."""
+        """Exit status of the command, the negative number of the signal that killed it, or None while it runs."""
         return self._reap(os.WNOHANG)
 
     def wait(self) -> int:
-        """Wait for its end; as `poll`."""
+        """Wait for the end of the command, and return what `poll` returns."""
         code = self._reap(0)
         assert code is not None, "waitpid(2) without WNOHANG returns when the child has ended"  # noqa: S101
         return code
 
     @property
     def status(self) -> int | None:
-        """None while it runs; then as a shell gives it: its exit status, or 128 and the number of the signal."""
+        """Exit status as a shell gives it, 128 and the signal's number for a killed command; None while it runs."""
         code = self.poll()
         return code if code is None or code >= 0 else 128 - code
 

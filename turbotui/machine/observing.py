@@ -82,7 +82,7 @@ class Observation:
 
     @property
     def running(self) -> list[Held]:
-        """Those that have not ended."""
+        """The processes that have not ended."""
         return [held for held in self.commands if held.poll() is None]
 
     def wait(self, until: float | None = None) -> bool:

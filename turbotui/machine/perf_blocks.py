@@ -84,7 +84,7 @@ class Decoder:
 
     @property
     def sample_bytes(self) -> int:
-        """Of a sample of a complete set."""
+        """Size in bytes of a sample of a complete set."""
         return self._whole.size
 
     def records(self, data: bytes) -> list[Record]:

@@ -75,7 +75,7 @@ def circumstances(machine: Machine) -> Circumstances:
 
 
 def _is_core_pmu(name: str) -> bool:
-    """By the names that the kernel gives core PMUs: cpu, cpu_core ..., armv8_*, apple_*, riscv*, cpum_cf of s390."""
+    """Whether a PMU counts on cores, by its name: cpu, cpu_core ..., armv8_*, apple_*, riscv*, cpum_cf of s390."""
     return name == "cpu" or name.startswith(("cpu_", "cpum_", "armv", "apple_", "riscv"))
 
 

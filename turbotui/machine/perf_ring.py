@@ -67,7 +67,7 @@ class Ring:
         return head - self._tail.value
 
     def look(self, most: int) -> bytes:
-        """What is there now in the order in which it was written, at most so many bytes: the last record may be cut."""
+        """The bytes in the ring in the order of writing, at most so many: the last record may be cut."""
         tail = self._tail.value
         return unrolled(self._map, self._start, self.size, tail, tail + min(most, self.waiting))
 
@@ -82,7 +82,7 @@ class Ring:
         return data
 
     def close(self) -> None:
-        """Unmap it."""
+        """Unmap the ring."""
         del self._tail  # the map cannot be closed while a view into it lives
         self._map.close()
 

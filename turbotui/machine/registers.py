@@ -97,11 +97,11 @@ class Register:
 
     @property
     def needs_units(self) -> bool:
-        """Whether the RAPL units are needed to understand it."""
+        """Whether the RAPL units are needed to decode the register."""
         return self.is_energy or self.scaling in (Scaling.RAPL_TIME, Scaling.RAPL_POWER)
 
     def present(self, features: FeatureSet, model: CpuModel) -> bool:
-        """Whether a platform should have it."""
+        """Whether a platform should have the register."""
         return all(_CONDITIONS[word](rest.split(), features, model)
                    for word, _, rest in (condition.partition(" ") for condition in self.when))
 

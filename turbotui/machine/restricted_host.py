@@ -24,17 +24,17 @@ class RestrictedHost:
 
     @property
     def kind(self) -> HostKind:
-        """As of the host behind it."""
+        """Same as of the restricted host."""
         return self._host.kind
 
     @property
     def name(self) -> str:
-        """As of the host behind it."""
+        """Same as of the restricted host."""
         return self._host.name
 
     @property
     def pins(self) -> bool:
-        """As of the host behind it."""
+        """Same as of the restricted host."""
         return self._host.pins
 
     def read_tsc(self) -> int:

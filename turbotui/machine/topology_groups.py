@@ -47,7 +47,7 @@ class _Union:
 
 
 def distinct(groups: Groups) -> Iterable[Group]:
-    """Every group once."""
+    """The groups without repetitions."""
     return {group[0]: group for group in groups.values()}.values()
 
 

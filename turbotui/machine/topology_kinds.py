@@ -52,7 +52,7 @@ class CoreKinds:
         return self.answer is KindsAnswer.SEVERAL
 
     def sentence(self) -> str:
-        """All of it for a person: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
+        """The kinds of core in a sentence: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
         match self.answer:
             case KindsAnswer.ONE:
                 return "all cores are of one kind" + (f", by {self.by}" if self.by else "")

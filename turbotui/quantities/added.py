@@ -121,7 +121,7 @@ class AddedCounter:
 
     @property
     def signal(self) -> str:
-        """Id of the signal that carries it."""
+        """Id of the signal that carries the counter."""
         return f"added.{self.scope.value}.{self.name}"
 
     @property

@@ -97,7 +97,7 @@ class EventRequest:
         return tuple(tuple(_members(item)) for item in self.items)
 
     def with_events(self, events: Sequence[str], items: tuple[str, ...]) -> EventRequest:
-        """The same for what a pattern in it stands for, a column each.
+        """The request with a column for each event that a pattern stands for.
 
         Raises:
             AddError: one name was given for several columns.
@@ -281,7 +281,7 @@ def short_title(event: str) -> str:
 
 
 def renamed(request: EventRequest, taken: frozenset[str]) -> EventRequest:
-    """The same request with titles that nobody has: titles made by shortening may be the same for two events."""
+    """The request with unique titles, where shortening gave two events the same one."""
     seen = set(taken)
     columns = []
     for column in request.columns:

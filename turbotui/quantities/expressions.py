@@ -157,7 +157,7 @@ def unit_text(dimension: Dimension) -> str:
 
 
 def parse_expression(text: str) -> Expression:
-    """Read an expression.
+    """Parse an expression.
 
     Raises:
         ExpressionError: it does not follow the grammar; the message names the position.

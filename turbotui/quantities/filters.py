@@ -48,7 +48,7 @@ class Rounded(Protocol):
 
     @property
     def decimals(self) -> int:
-        """Of what a person reads; -1 for texts."""
+        """Decimals of the compared column; -1 for texts."""
 
 
 C = TypeVar("C", bound=Rounded)

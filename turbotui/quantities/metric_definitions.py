@@ -33,7 +33,7 @@ class MetricEvent:
 
     @property
     def perf(self) -> str:
-        """As `perf stat -e` takes it, without the PMU: "config=0x1c7"."""
+        """The event as `perf stat -e` takes it, without the PMU: "config=0x1c7"."""
         return f"config={self.config:#x}" + (f",config1={self.config1:#x}" if self.config1 else "")
 
 

@@ -166,7 +166,7 @@ def _by_precision(
 
 
 def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) -> dict[Precision, float] | None:
-    """The same by instructions: one of a vector has the more operations the narrower its numbers are."""
+    """Operations by precision, from counts of instructions: a vector of narrower numbers has more of them."""
     if any(term.event not in counts for term in definition.shares):
         return None
     number = {width.event: counts.get(width.event, 0.0) for width in definition.widths}

@@ -69,7 +69,7 @@ class Spy:
 
 @dataclass(frozen=True, slots=True)
 class SpyPlan:
-    """A whole configuration.
+    """Which event sets spies count, and where.
 
     Attributes:
         spies: in the order of the file; of two that name a CPU the later one holds.
@@ -97,12 +97,12 @@ class SpyPlan:
         ) - {self.reference}
 
     def with_spy(self, spy: Spy) -> SpyPlan:
-        """The same with one more entry, in the place of an earlier one for exactly these CPUs."""
+        """The plan with one more entry, which replaces an earlier one for exactly these CPUs."""
         kept = tuple(one for one in self.spies if one.on.text != spy.on.text)
         return SpyPlan((*kept, spy), self.reference)
 
     def without(self, text: str) -> SpyPlan:
-        """The same without the entry for these CPUs."""
+        """The plan without the entry for these CPUs."""
         return SpyPlan(tuple(one for one in self.spies if one.on.text != text), self.reference)
 
 

@@ -23,12 +23,12 @@ class SpySignals:
 
     @property
     def enabled(self) -> SignalId:
-        """Nanoseconds in which it ought to have been counted."""
+        """Id of the signal with the nanoseconds in which an event ought to have been counted."""
         return f"spy.{self.event}:enabled"
 
     @property
     def running(self) -> SignalId:
-        """Nanoseconds in which it was counted."""
+        """Id of the signal with the nanoseconds in which an event was counted."""
         return f"spy.{self.event}:running"
 
     @property

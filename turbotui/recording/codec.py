@@ -78,7 +78,7 @@ class ColumnLayout:
 
     @property
     def follows(self) -> bool:
-        """Whether it is stored against another column."""
+        """Whether the column is stored against another column."""
         return self.against >= 0
 
 

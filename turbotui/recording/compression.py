@@ -71,7 +71,7 @@ if sys.version_info >= (3, 14):
         return zstd.compress(data, LEVEL)
 
     def unpack(data: bytes) -> bytes:
-        """What `pack` packed.
+        """Undo `pack`.
 
         Raises:
             DamagedError: it is nothing that was packed, or longer than any record may be.
@@ -129,7 +129,7 @@ else:
         return zstandard.ZstdCompressor(level=LEVEL).compress(data)
 
     def unpack(data: bytes) -> bytes:
-        """What `pack` packed.
+        """Undo `pack`.
 
         Raises:
             DamagedError: it is nothing that was packed, or longer than any record may be.

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CpuTableLayout:
-    """What is read of one machine for as long as the same signals of the same CPUs are.
+    """Layout of the readings of one machine, as long as signals and CPUs stay the same.
 
     Columns of a tick are its clocks, then the values of its signals, then their wraps.
 

@@ -47,7 +47,7 @@ class RecordingFile:
 
     @property
     def descriptor(self) -> int:
-        """Of the open file."""
+        """Descriptor of the open file."""
         return self._descriptor
 
     def write(self, data: bytes) -> None:

@@ -44,7 +44,7 @@ class CoveredTime:
     whole: bool
 
     def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
-        """Its ticks from a key tick of its file on, up to a wall clock."""
+        """Ticks of the segment from a key tick of its file on, up to a wall clock."""
         until = None if end_ns is None else self.part.last_key(end_ns)
         for item in self.part.items(begin):
             if not isinstance(item, RecordedTick):
@@ -185,7 +185,7 @@ class Journal:
             opened.pop_all()
 
     def close(self) -> None:
-        """Close its files."""
+        """Close the journal's files."""
         for part in self._parts:
             part.file.close()
 
@@ -197,7 +197,7 @@ class Journal:
 
     @property
     def header(self) -> Header:
-        """Of its first session."""
+        """Header of the journal's first session."""
         return self._first.header
 
     @property
@@ -207,7 +207,7 @@ class Journal:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of the newest tick: what was read when the recording ended."""
+        """Capabilities of the newest tick, at the end of the recording."""
         return self._newest().capabilities
 
     @property
@@ -303,7 +303,7 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of its files now."""
+        """Size of the journal's files now, in bytes."""
         return sum(part.file.size for part in self._parts)
 
     def _ticks(self, start_ns: int | None, end_ns: int | None) -> Iterator[RecordedTick]:

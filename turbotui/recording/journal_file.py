@@ -74,7 +74,7 @@ class JournalFile:
 
     @property
     def size(self) -> int:
-        """Its length now, in bytes."""
+        """Length of the file now, in bytes."""
         return os.fstat(self._descriptor).st_size
 
     def records(self, offset: int = 0, end: int | None = None) -> Iterator[Record | Damage]:

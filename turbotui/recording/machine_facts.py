@@ -26,7 +26,7 @@ _NUMBERS: Final = ("family", "model", "stepping", "implementer", "part")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Of which machine a session of a journal is.
+    """The machine that a session of a journal is of.
 
     Attributes:
         version: of the turbotui that recorded.

@@ -105,17 +105,17 @@ class RecordedHost:
         raise HostError(errno.EBADF, f"counter {descriptor} of the recording of {self.name}")
 
     def close(self, descriptor: int) -> None:
-        """Nothing is open."""
+        """Do nothing: a recording opens no descriptors."""
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
-        """Threads stay where they are."""
+        """Do nothing: there are no CPUs to pin to."""
 
     def usable_cpus(self) -> frozenset[int] | None:
         """None: unrestricted."""
         return None
 
     def privileges(self) -> Privileges:
-        """Those of the process that recorded."""
+        """Privileges of the process that recorded."""
         return self._privileges
 
     def now_ns(self) -> int:

@@ -53,7 +53,7 @@ class Recorder:
 
     @property
     def path(self) -> str:
-        """Of the file."""
+        """Path of the file."""
         return self._file.path
 
     @property

@@ -33,7 +33,7 @@ _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TickHead:
-    """What is known of a tick without unpacking it; see `TableTick`, and `layout` is the number of its layout."""
+    """Facts of a tick that are known without unpacking it."""
 
     wall_ns: int
     started_ns: int

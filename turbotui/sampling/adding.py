@@ -35,7 +35,7 @@ class AddedEvents:
     columns: tuple[CounterColumn, ...]
 
     def without(self, name: ColumnId) -> AddedEvents:
-        """The same without a column."""
+        """The added columns without one of them."""
         return replace(self, columns=tuple(column for column in self.columns if column.id != name))
 
     def shown(self) -> tuple[tuple[ColumnId, str], ...]:

@@ -86,7 +86,7 @@ class Mailbox(Protocol[C_contra]):
 
     @property
     def put(self) -> Callable[[C_contra], None]:
-        """Leave an item."""
+        """Put an item into the mailbox."""
 
 
 class Bus(Generic[T]):

@@ -71,7 +71,7 @@ class Collector:
         self._closed = False
 
     def expect(self, worker: Answering) -> None:
-        """Wait for this worker too."""
+        """Wait for the answer of one more worker."""
         with self._lock:
             self._waiting.add(worker)
 

@@ -166,7 +166,7 @@ class TracedInputs:
 
 
 def worked(frame: Frame, column: CounterColumn, row: RowId) -> Worked:
-    """A cell and how it was computed.
+    """Compute a cell again, and remember its arithmetic.
 
     Args:
         frame: of which interval.

@@ -319,7 +319,7 @@ class Interval:
         return None if self.unbelieved(name) else self._rose(name)
 
     def _rose(self, name: SignalId) -> _Ends | None:
-        """`_risen`, whether or not it is believed."""
+        """The increase of a counter, plausible or not."""
         if name in self._ends:
             return self._ends[name]
         signal, ends = self.capabilities.signals[name], None

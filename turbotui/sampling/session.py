@@ -246,7 +246,7 @@ class Session:
         self._spy_file = file
 
     def _look_at_spy_file(self) -> None:
-        """Between two readings: has somebody changed the file?"""
+        """Take over the spies' file if somebody has changed it, between two readings."""
         if self._spy_file is None:
             return
         try:

@@ -92,11 +92,11 @@ class Basis:
         self.since = now
 
     def at(self, index: int, now: float) -> float:
-        """One integral."""
+        """The value of one integral at a time."""
         return self.start[index] + self.rate[index] * (now - self.since)
 
     def value(self, form: Form, now: float) -> float:
-        """One counter."""
+        """The value of a counter at a time."""
         start, rate, passed = self.start, self.rate, now - self.since
         total = 0.0
         for index, weight in form:
@@ -118,7 +118,7 @@ class Relaxation:
     since: float = 0.0
 
     def at(self, now: float) -> float:
-        """The temperature, exactly."""
+        """The temperature at a time, by the exact solution."""
         return self.target + (self.start - self.target) * math.exp((self.since - now) / self.tau)
 
     def aim(self, now: float, target: float) -> None:

@@ -148,7 +148,7 @@ class CpuFiles:
         return File(lambda _now: self._text(known, mask=False))
 
     def _both(self, name: str, cpus: Iterable[int]) -> dict[str, Node]:
-        """A mask file and its _list twin."""
+        """The files of a set of CPUs: as a mask, and as a list."""
         known = tuple(cpus)
         return {name: File(lambda _now: self._text(known, mask=True)), f"{name}_list": self._list(known)}
 

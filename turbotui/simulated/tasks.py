@@ -154,7 +154,7 @@ class SimulatedTasks:
         return [Closing(-1, cpu, self._reading(values)) for cpu, values in self._totals.items()]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: simulated tasks open no descriptors."""
         self._places.clear()
 
     def _add(self, kinds: Iterable[int]) -> int:

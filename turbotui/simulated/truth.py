@@ -116,7 +116,7 @@ class Truth:
         return self._model.steps
 
     def truth(self, cpu: int) -> CpuTruth:
-        """One CPU."""
+        """True values of one CPU."""
         model = self._model
         with model.lock:
             now = model.now()
@@ -159,7 +159,7 @@ class Truth:
             )
 
     def package_truth(self, package: int) -> PackageTruth:
-        """One package."""
+        """True values of one package."""
         model = self._model
         with model.lock:
             now = model.now()
@@ -185,7 +185,7 @@ class Truth:
             )
 
     def system_truth(self) -> SystemTruth:
-        """The whole machine."""
+        """True values of the whole machine."""
         model = self._model
         with model.lock:
             now = model.now()

@@ -115,7 +115,7 @@ class AddedRegister(PerCpuSource):
         self._place = place
 
     def probe(self, machine: Machine) -> Probe:
-        """Read it once, on the first measured CPU."""
+        """Read the register once, on the first measured CPU."""
         found = read_msr(machine, self._place.address, circumstances(machine))
         return Probe({self._counter.signal: found if isinstance(found, Unavailable) else _signal(self._counter)})
 
@@ -158,7 +158,7 @@ class AddedFile(PerCpuSource):
         return Probe({signal: _signal(self._counter)})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """One a reader."""
+        """One descriptor a reader."""
         return readers if wanted else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal

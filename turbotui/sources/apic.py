@@ -43,7 +43,7 @@ class _Constants:
         return self._values
 
     def close(self) -> None:
-        """Nothing stays open."""
+        """Do nothing: no descriptor stays open."""
 
 
 class Apic(PerCpuSource):
@@ -80,7 +80,7 @@ class Apic(PerCpuSource):
         return Probe(answers)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
-        """None stays open."""
+        """0: no descriptor stays open."""
         return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:

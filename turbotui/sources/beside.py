@@ -42,7 +42,7 @@ class Beside:
         return Probe(self._signals)
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
-        """As the source itself."""
+        """Descriptors of the source itself."""
         return self.source.descriptors(self._names(wanted), readers)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:

@@ -32,11 +32,11 @@ class _ClockReader:
         return self._signals
 
     def read(self) -> Sequence[Raw]:
-        """Nanoseconds."""
+        """The clocks in nanoseconds."""
         return [clock() for clock in self._clocks]
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no descriptor is open."""
 
 
 def _signal(name: SignalId, reduce: Reduce, origin: str) -> Signal:
@@ -51,7 +51,7 @@ class _Clock(PerCpuSource):
     _signals: Mapping[SignalId, Signal]
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - every host has clocks
-        """Always there."""
+        """Find the clocks, which every machine has."""
         return Probe(dict(self._signals))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them

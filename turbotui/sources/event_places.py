@@ -1,4 +1,4 @@
-"""Where the counters of an added event are: the level of the topology that its PMU counts for, and who opens what.
+"""Scopes of an added event's counters, and the CPUs that open them.
 
 A PMU says by its cpumask on which CPUs it is opened, and by associated_cpus for which it counts (kernel
 Documentation/ABI/testing/sysfs-bus-event_source-devices; nvidia-tegra410-pmu.rst).
@@ -71,7 +71,7 @@ class Family:
 
 
 def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | None = None) -> tuple[Family, ...]:
-    """Every bundle in its place.
+    """The counters of every bundle, by the scope that its PMU counts for.
 
     Args:
         topology: the CPUs that are watched, which have the rows.

@@ -116,7 +116,7 @@ class RowReader:
         )
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
-        """All of them are read in any case, which costs nothing more."""
+        """Do nothing: all counters are read in any case, which costs nothing more."""
         return wanted <= frozenset(self.signals)
 
     def read(self) -> Sequence[Raw]:

@@ -92,7 +92,7 @@ class LocatedFiles(PerCpuSource, ABC):
 
 
 def everywhere(path: str) -> Callable[[int], str | None]:
-    """The same file whichever CPU reads it."""
+    """A path function that gives every CPU the same file."""
     return lambda _cpu: path
 
 

@@ -107,7 +107,7 @@ class MsrReader:
 
 @dataclass(frozen=True, slots=True)
 class _Scales:
-    """Scale factors of this machine's registers, found once."""
+    """Scale factors of this machine's registers, looked up once."""
 
     units: RaplUnits | Unavailable
     tj_max: Constant

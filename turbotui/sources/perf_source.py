@@ -33,7 +33,7 @@ class Offer:
     readers: frozenset[int] | None = None
 
     def on(self, cpu: int) -> bool:
-        """Whether this CPU opens it."""
+        """Whether a CPU opens the counter."""
         return self.readers is None or cpu in self.readers
 
 
@@ -130,7 +130,7 @@ class PerfSource(ABC):
         raise InternalError(f"{self.title} of {machine.host.name} is opened on each CPU, not shared: {sorted(wanted)}.")
 
     def _probe_once(self, machine: Machine) -> None:
-        """Probe, unless what was found holds for this machine."""
+        """Probe the PMU, unless a result for this machine is there."""
         if self._seen is None or not self._seen.holds(machine):
             self.probe(machine)
 
@@ -140,7 +140,7 @@ class PerfSource(ABC):
 
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:
-    """The same answer for every signal of a PMU that the kernel does not have."""
+    """Answer for every signal of a PMU that the kernel does not have."""
     if facts.hypervisor and facts.x86:
         why = Unavailable(Reason.VIRTUALISED, f"perf {pmu}: this virtual machine is not given that PMU")
     else:

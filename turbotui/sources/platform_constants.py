@@ -59,7 +59,7 @@ class PlatformConstants:
     counts_from_open = False
 
     def probe(self, machine: Machine) -> Probe:
-        """Read each once."""
+        """Read every constant once."""
         facts = circumstances(machine)
         base, tsc = base_hz(machine, facts), tsc_hz(machine, facts)
         single, everyone = turbo_hz(machine, facts)
@@ -74,7 +74,7 @@ class PlatformConstants:
         return Probe({signal: _signal(signal, answer) for signal, answer in answers.items()})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 the protocol names them
-        """None stays open."""
+        """0: no descriptor stays open."""
         return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> _Nothing:  # noqa: ARG002 as above

@@ -80,7 +80,7 @@ class Rotating(Protocol):
         """
 
     def rotate(self, *, more: bool = False) -> None:
-        """An interval has ended, and its counts were read.
+        """Note that an interval has ended and its counts were read.
 
         Args:
             more: captures of the same set are still to be decoded, so that nothing else may be counted yet.

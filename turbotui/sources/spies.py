@@ -52,7 +52,7 @@ class Spies(PerCpuSource):
         return Arrangement(self._plan) if found is None else found
 
     def follow(self, plan: SpyPlan) -> None:
-        """Count this from the next probe on."""
+        """Count by a plan from the next probe on."""
         self._plan = plan
 
     def effort(self) -> SpyEffort:

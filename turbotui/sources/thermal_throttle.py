@@ -24,7 +24,7 @@ _DOCUMENT = "kernel drivers/thermal/intel/therm_throt.c"
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """One counter.
+    """One counter of throttling and its file.
 
     Attributes:
         signal: its id.

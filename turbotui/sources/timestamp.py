@@ -34,14 +34,14 @@ class _TimestampReader:
         self._read = host.read_tsc
 
     def read(self) -> Sequence[Raw]:
-        """The counter."""
+        """The time stamp counter."""
         try:
             return (self._read(),)
         except HostError:
             return (None,)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no descriptor is open."""
 
 
 class Timestamp(PerCpuSource):
@@ -52,11 +52,11 @@ class Timestamp(PerCpuSource):
     gives = "the time-stamp counter, without any right"
 
     def probe(self, machine: Machine) -> Probe:
-        """Execute it once."""
+        """Execute RDTSC once."""
         return Probe({_TSC: _probed(machine)})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
-        """None."""
+        """0: no descriptor is needed."""
         return 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - the contract's

@@ -69,7 +69,7 @@ class Order:
         return Times(f"{stem}:enabled", f"{stem}:running")
 
     def signals(self) -> frozenset[SignalId]:
-        """Everything that is read for it."""
+        """Ids of every signal that is read for the order."""
         found: set[SignalId] = set()
         for unit in self.units:
             for bundle, events in enumerate(self.bundles):

@@ -32,7 +32,7 @@ class Extremes:
         self._seconds = 0.0
 
     def take(self, frame: Frame) -> None:
-        """One interval."""
+        """Take an interval into the extremes."""
         self._intervals += 1
         self._seconds += frame.seconds or 0.0
         for row in (SYSTEM_ROW, *self._layout.row_ids(frame)):

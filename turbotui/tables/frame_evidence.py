@@ -65,7 +65,7 @@ def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvide
 
 
 def _arithmetic(column: CounterColumn, row: RowId, found: Worked, behind: Sequence[Evidence]) -> Iterator[str]:
-    """The formula, and the same with numbers."""
+    """The formula over names, and the formula with the numbers of the interval."""
     if found.term is None:
         yield f"= {formula_of(column)}"
         computed = found.cell is not None and not isinstance(found.cell, str)

@@ -23,7 +23,7 @@ class JsonLines:
     """
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
-        """One line."""
+        """The envelope and the table as one line of JSON."""
         columns = measures(table)
         report: dict[str, object] = {
             "turbotui": __version__,

@@ -50,7 +50,7 @@ class Canvas:
         self._chars: list[dict[int, TextSegment]] = [{} for _ in range(self.height)]
 
     def copy(self) -> Canvas:
-        """The same, to be drawn over."""
+        """A copy of the canvas, to be drawn over."""
         other = Canvas.__new__(Canvas)
         other.width, other.height = self.width, self.height
         other._dots = [line[:] for line in self._dots]  # noqa: SLF001 - of the same class
@@ -65,7 +65,7 @@ class Canvas:
         return min(self.width - 1, int(x * self.width)), self.height - 1 - min(self.height - 1, int(y * self.height))
 
     def line(self, start: tuple[float, float], end: tuple[float, float], role: StyleRole) -> None:
-        """A straight line, as far as it is inside."""
+        """Draw a straight line, as far as it is inside the canvas."""
         inside = clip(start, end)
         if inside is None:
             return

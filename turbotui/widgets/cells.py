@@ -74,7 +74,7 @@ class Slot:
 
     @property
     def group(self) -> object:
-        """Between columns of two groups stands a rule; columns without categories are one group."""
+        """The column's group; a rule stands between columns of two groups."""
         return self.column.category if isinstance(self.column, CounterColumn) else None
 
     @property

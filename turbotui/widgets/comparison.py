@@ -44,7 +44,7 @@ def difference_said(column: Column[Any], now: Value, then: Value) -> str:
 
 
 def mark_line(mark: Frame, frame: Frame | None) -> str:
-    """What is compared with what."""
+    """The line that says which two moments are compared."""
     moment = datetime.fromtimestamp(mark.newer.wall_ns / 1e9, UTC)
     ago = "" if frame is None else f", {(frame.newer.started_ns - mark.newer.started_ns) / 1e9:,.0f} s ago"
     return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · b ends it"

@@ -1,4 +1,4 @@
-"""What a table widget draws: one table at one moment, whatever its rows are. Nothing here knows Textual."""
+"""One table at one moment, as a table widget draws it. Nothing here knows Textual."""
 
 from __future__ import annotations
 

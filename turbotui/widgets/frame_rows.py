@@ -22,7 +22,7 @@ from turbotui.widgets.table_view import TableView
 
 @dataclass(frozen=True, slots=True)
 class FrameContent(Content[CounterColumn, RowId]):
-    """A frame; every method asks it directly."""
+    """A frame as the content of a table widget."""
 
     frame: Frame
 

@@ -45,7 +45,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class HeatMapPlan:
-    """Where everything stands.
+    """Layout of the map: places of the CPUs' marks, and the packages' boxes.
 
     Attributes:
         cell: characters a CPU takes, its gap included.
@@ -150,7 +150,7 @@ class HeatMap(Widget):
 
     @property
     def plan(self) -> HeatMapPlan:
-        """Where everything stands."""
+        """Layout of the map: places of the CPUs' marks, and the packages' boxes."""
         return self._plan
 
     def show_frame(self, frame: Frame, column: CounterColumn, top: float) -> None:
@@ -296,7 +296,7 @@ class HeatMap(Widget):
         self._redraw()
 
     def on_resize(self) -> None:
-        """Arrange anew."""
+        """Lay the map out for the new size."""
         self._arrange()
         self._strips.clear()
         self._redraw()

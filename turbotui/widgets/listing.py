@@ -29,7 +29,7 @@ class Shown(Protocol):
 
     @property
     def segments(self) -> tuple[TextSegment, ...]:
-        """As it is drawn."""
+        """The segments of the line."""
 
     @property
     def key(self) -> str:
@@ -64,7 +64,7 @@ class Listing(StyledScroll):
 
     @property
     def text(self) -> str:
-        """What stands there, without colours."""
+        """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in item.segments) for item in self.items)
 
     def show(self, items: Sequence[Shown]) -> None:
@@ -121,7 +121,7 @@ class Listing(StyledScroll):
         self._reveal()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor there, and say so."""
+        """Move the cursor to the clicked line, and post `Chosen`."""
         at = event.y + self.scroll_offset.y
         if at < len(self.items) and self.items[at].key:
             self._go(at)

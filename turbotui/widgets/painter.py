@@ -71,7 +71,7 @@ class Painter(ABC, Generic[F, C, K]):
         return None
 
     def geometry(self) -> Geometry:
-        """Where the slots stand."""
+        """Positions of the slots at the current offset."""
         return arrange(self.moving, self.edge, self.width, self.offset)
 
     def head(self, segments: list[TextSegment]) -> None:
@@ -173,7 +173,7 @@ def alarmed(text: str, role: StyleRole, standing: StyleRole) -> TextSegment:
 
 
 def marked(mark: str, text: str) -> str:
-    """A mark stands directly before its number."""
+    """A cell's text with its mark directly before the number."""
     blank = len(text) - len(text.lstrip()) if mark != " " else 0
     return f" {text[: blank - 1]}{mark}{text[blank:]}" if blank else mark + text
 

@@ -51,7 +51,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class PanelPosition:
-    """Where a panel stands in the grid: of its frame, in characters and lines."""
+    """Position of a panel's frame in the grid, in characters and lines."""
 
     x: int
     y: int

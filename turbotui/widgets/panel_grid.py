@@ -60,7 +60,7 @@ class PanelGrid(StyledScroll):
 
     @property
     def text(self) -> str:
-        """What stands there, without colours."""
+        """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in line) for line in self._lines)
 
     def show(self, panels: Sequence[Panel]) -> None:
@@ -110,11 +110,11 @@ class PanelGrid(StyledScroll):
     # Moving
 
     def move(self, by: int) -> None:
-        """To another panel."""
+        """Move the cursor to another panel."""
         self._go(self.at + by)
 
     def step(self, by: int) -> None:
-        """To another number of this panel."""
+        """Move the cursor to another number of the panel."""
         if not self.panels:
             return
         count = len(self.panels[self.at].targets)
@@ -123,13 +123,13 @@ class PanelGrid(StyledScroll):
             self._moved()
 
     def page(self, by: int) -> None:
-        """A page of panels on or back."""
+        """Move the cursor by a page of panels."""
         tall = self._positions[0].height if self._positions else 1
         across = sum(position.y == 0 for position in self._positions)
         self._go(self.at + by * across * max(1, self.size.height // max(1, tall)))
 
     def end(self, by: int) -> None:
-        """First or last panel."""
+        """Move the cursor to the first or last panel."""
         self._go(0 if by < 0 else len(self.panels) - 1)
 
     def _go(self, at: int) -> None:
@@ -161,7 +161,7 @@ class PanelGrid(StyledScroll):
         self._strips.clear()
 
     def on_resize(self) -> None:
-        """Arrange anew."""
+        """Lay the panels out for the new size."""
         self._strips.clear()
         self._lines = []
         self._redraw()

@@ -1,4 +1,4 @@
-"""Tones as styles: every colour is a variable of the theme."""
+"""Style roles as Textual styles: every colour is a variable of the theme."""
 
 from __future__ import annotations
 

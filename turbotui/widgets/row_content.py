@@ -28,7 +28,7 @@ _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
 @dataclass(frozen=True)  # no slots: see quantities.columns.Column
 class Naming(Generic[R]):
-    """What rows are called.
+    """Functions that give a row its key, its search words and its name.
 
     Attributes:
         key: names a row, in every interval.

@@ -1,4 +1,4 @@
-"""What the cells of a table of rows were: for the graph of one. Nothing here knows Textual."""
+"""Histories of the cells of a table of rows, for graphs and explanations. Nothing here knows Textual."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG: Final = 300
 
 @dataclass(slots=True)
 class _Past:
-    """Of one row.
+    """Histories of the cells of one row.
 
     Attributes:
         seen: when it was drawn last.
@@ -33,7 +33,7 @@ class _Past:
 
 
 class RowHistory:
-    """Rings of the cells that were drawn, or looked into; those of a row that has gone go with it.
+    """Histories of cells that were drawn or looked into, by row and column; a row that is gone is forgotten.
 
     Attributes:
         times: when the last intervals were, by the contents' own numbers.

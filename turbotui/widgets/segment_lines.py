@@ -44,7 +44,7 @@ class SegmentLines(Widget):
 
     @property
     def text(self) -> str:
-        """What stands there, without colours."""
+        """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in line) for line in self._segments)
 
     def show(self, lines: Sequence[Sequence[TextSegment]], hot: Sequence[Hot] = ()) -> None:

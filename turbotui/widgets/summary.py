@@ -18,7 +18,7 @@ WIDE = 104
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the first line says.
+    """Contents of the first line.
 
     Attributes:
         name: of the machine.
@@ -48,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One figure of the second line.
+    """One gauge of the second line.
 
     Attributes:
         label: in words.

@@ -1,4 +1,4 @@
-"""What a table draws its lines on: strips, each made once for a frame, and made anew only if its text changed."""
+"""Strips of a table's lines, each made once for a frame, and made anew only if its text changed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TableCanvas(Generic[F, C, K]):
         self.show(view, seconds, 0)
 
     def show(self, view: TableView[C, K], seconds: float, width: int, offset: int = 0) -> None:
-        """Have other columns or another width; `arrange` has to follow."""
+        """Take another view or width; `arrange` has to be called after it."""
         self._seconds = seconds
         self.painter = self._paint(view, seconds, width)
         self.painter.offset = min(offset, len(self.painter.moving))
@@ -66,7 +66,7 @@ class TableCanvas(Generic[F, C, K]):
         self._generation += 1
 
     def resize(self, width: int) -> None:
-        """Have another width; `arrange` has to follow."""
+        """Take another width; `arrange` has to be called after it."""
         self.show(self.painter.view, self._seconds, width, self.painter.offset)
 
     def arrange(self, slot: int | None) -> None:
@@ -103,7 +103,7 @@ class TableCanvas(Generic[F, C, K]):
         return self.geometry.indices[0] if self.geometry.indices else None
 
     def new_content(self) -> None:
-        """Every line has to be looked at again."""
+        """Note that every line may have changed."""
         self._generation += 1
 
     def forget(self, row: K) -> None:
@@ -111,7 +111,7 @@ class TableCanvas(Generic[F, C, K]):
         self._drawn.pop(row, None)
 
     def forget_colours(self) -> None:
-        """The theme has changed."""
+        """Forget colours, after the theme has changed."""
         self._palette.clear()
         self._blank = None
         self._forget_lines()

@@ -1,4 +1,4 @@
-"""What a table widget tells its screen."""
+"""Messages of a table widget to its screen."""
 
 from __future__ import annotations
 

@@ -371,14 +371,14 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._repaint(everything=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Lines move as a whole: draw them all, from their cached strips."""
+        """Draw all lines, from their cached strips, after scrolling."""
         super().watch_scroll_y(old_value, new_value)
         self._shown.clear()
 
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Title: sort. Mark of a group: fold. Anything else: put the cursor there; twice: explain."""
+        """Post what was clicked (a title, a group's mark), or move the cursor; a second click opens the cell."""
         slot = self._geometry.at(event.x)
         if event.y < self._heads:
             column = self._slots[slot].column if slot is not None else self._canvas.painter.identity_at(event.x)

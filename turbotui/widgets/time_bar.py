@@ -54,7 +54,7 @@ class TimeBar:
 
 
 def time_bar(moments: Moments, width: int) -> TimeBar:
-    """The bar in so many characters."""
+    """The time bar as segments of so many characters."""
     times = moments.times
     first, last = (times[0] if times else moments.at), max(moments.last, moments.at)
     ago = (moments.last - moments.at) / NS

@@ -76,12 +76,12 @@ class Field:
 
     @property
     def width(self) -> int:
-        """Bits."""
+        """Width of the field in bits."""
         return len(self.where.bits)
 
     @property
     def is_switch(self) -> bool:
-        """Whether it is on or off."""
+        """Whether the field is one bit: a switch."""
         return self.width == 1
 
     def said(self, value: int) -> str:

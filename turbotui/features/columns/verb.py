@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List them."""
+    """List the columns."""
     if arguments.markdown:
         print("\n".join(glossary_lines(STATIC_COLUMNS)))
         return 0

@@ -24,7 +24,7 @@ from turbotui.widgets.painter import nice_top
 
 
 class MapScreen(WatchScreen):
-    """All CPUs; the one under the cursor is read out below."""
+    """Screen with a map of all CPUs; the CPU under the cursor is read out on the status line."""
 
     where: ClassVar[Where] = Where.MAP
     number = "3"
@@ -37,7 +37,7 @@ class MapScreen(WatchScreen):
         self._column: CounterColumn | None = watch.busy
 
     def body(self) -> Iterable[Widget]:
-        """The map."""
+        """Lay out the map."""
         yield self._map
 
     @property
@@ -54,7 +54,7 @@ class MapScreen(WatchScreen):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The colour, and what is read out."""
+        """The column that gives the colour, and the columns that are read out."""
         return (*self.watch_state.columns, *([self._column] if self._column else []))
 
     def show_frame(self) -> None:
@@ -120,23 +120,23 @@ class MapScreen(WatchScreen):
         self.app.push_screen(SortMenu(self._choices(), now, word="colour by"), chosen)
 
     def action_move(self, by: int) -> None:
-        """Up or down."""
+        """Move the cursor up or down."""
         self._map.move(0, by)
 
     def action_sideways(self, by: int) -> None:
-        """Left or right."""
+        """Move the cursor left or right."""
         self._map.move(by, 0)
 
     def action_column(self, by: int) -> None:
-        """The next column, as < and >."""
+        """Colour by the next or previous column, as < and > do."""
         self.action_sort_step(by)
 
     def action_page(self, by: int) -> None:
-        """Sixteen CPUs on or back, in the order of the table."""
+        """Move the cursor by sixteen CPUs, in the order of the table."""
         self._map.step(16 * by)
 
     def action_end(self, by: int) -> None:
-        """First or last CPU."""
+        """Move the cursor to the first or last CPU."""
         self._map.step(by * 1_000_000)
 
     def action_explain(self) -> None:

@@ -45,5 +45,5 @@ class TopologyScreen(TableScreen):
         return replace(super().first_view(), levels=levels, folded=folded, filter=Filter())
 
     def action_group(self) -> None:
-        """The tree has all levels already."""
+        """Say that the tree has every level already."""
         self.notice("the tree shows every level; → ← fold and unfold, * all")

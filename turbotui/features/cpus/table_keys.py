@@ -1,4 +1,4 @@
-"""What the keys of both screens with CPUs do beside those of every table."""
+"""Actions of the two screens with CPUs, beside those of every table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOLLOW = tuple(Follow)
 
 
 class TableScreen(TableBase):
-    """A table with its keys."""
+    """Screen with a table of CPUs and its keys."""
 
     where: ClassVar[Where] = Where.TABLE
     BINDINGS = bindings_for(Where.TABLE)
@@ -30,7 +30,7 @@ class TableScreen(TableBase):
     # Rows
 
     def action_group(self) -> None:
-        """The next grouping that divides this machine's CPUs."""
+        """Group by the next level that divides this machine's CPUs."""
         topology = self.watch_state.session.machine.topology
         view = self._table.view
         usable: list[tuple[str, tuple[Scope, ...]]] = []
@@ -54,7 +54,7 @@ class TableScreen(TableBase):
             self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
 
     def action_sideways(self, by: int) -> None:
-        """On a group: fold and unfold. Elsewhere: the next column."""
+        """Fold or unfold the group under the cursor; elsewhere move to the next or previous column."""
         line = self._table.line
         if line is None or line.open is None:
             super().action_sideways(by)
@@ -68,27 +68,27 @@ class TableScreen(TableBase):
             self._table.select(line.parent)
 
     def action_move(self, by: int) -> None:
-        """Up or down one row."""
+        """Move the cursor up or down by rows."""
         self._let_go()
         super().action_move(by)
 
     def action_page(self, by: int) -> None:
-        """Up or down one page."""
+        """Move the cursor up or down by pages."""
         self._let_go()
         super().action_page(by)
 
     def action_end(self, by: int) -> None:
-        """First or last row."""
+        """Move the cursor to the first or last row."""
         self._let_go()
         super().action_end(by)
 
     def _let_go(self) -> None:
-        """Whoever moves the cursor does not want it to run after the hottest any more."""
+        """Stop following the hottest, busiest or slowest CPU when a person moves the cursor."""
         if self._table.view.follow in self._table.view.targets:
             self._change(follow=Follow.ROW)
 
     def action_follow(self) -> None:
-        """The next thing to follow that this machine can tell."""
+        """Follow the next of: the cursor's CPU, nothing, the hottest, busiest or slowest CPU."""
         view = self._table.view
         usable = [follow for follow in _FOLLOW if follow in {Follow.ROW, Follow.LINE} or follow in view.targets]
         follow = usable[(usable.index(view.follow) + 1) % len(usable)]
@@ -105,7 +105,7 @@ class TableScreen(TableBase):
         self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else ""))
 
     def action_joules(self) -> None:
-        """Watts or joules."""
+        """Swap columns of watts for those of joules, or back."""
         unit = self.watch_state.swap_joules()
         self.show_columns()
         self.notice(f"energy in {unit}" if unit else "no visible column has both watts and joules")

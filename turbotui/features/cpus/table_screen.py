@@ -45,7 +45,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval, id="table")
 
     def first_view(self) -> CounterView:
-        """How the table starts."""
+        """The settings that the table has before a person changes them."""
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
                          targets=self._targets())
 
@@ -86,11 +86,11 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
-        """What the table draws."""
+        """Columns and rows that the table draws."""
         return self._table.drawn
 
     def show_frame(self) -> None:
-        """Table first, then the lines around it."""
+        """Show the newest frame in the table, then in the lines around it."""
         frame = self.watch_state.frame
         if frame is not None:
             before = self._table.content

@@ -41,7 +41,7 @@ class Spread:
 
     @property
     def range(self) -> float:
-        """Of the middle half."""
+        """Width of the range that the middle half of the values lies in."""
         return self.high - self.low
 
 
@@ -69,7 +69,7 @@ class ComparedColumn:
 
     @property
     def differs(self) -> bool:
-        """Whether it differs by more than chance."""
+        """Whether the two spans differ by more than chance."""
         return self.p is not None and self.p < SIGNIFICANT
 
     @property

@@ -48,7 +48,7 @@ class RecordedSpan:
                 yield frame
 
     def interval(self) -> float:
-        """Seconds of its longest usual interval.
+        """Seconds of the span's longest usual interval.
 
         Raises:
             TurbotuiError: there is no interval in it.
@@ -67,7 +67,7 @@ class RecordedSpan:
 
     @property
     def seconds(self) -> float:
-        """Its length, as far as there are readings."""
+        """Length of the span in seconds, as far as there are readings."""
         journal = self.journal
         return max(0, min(self.end_ns, journal.last_ns) - max(self.begin_ns, journal.first_ns)) / NS
 

@@ -38,26 +38,26 @@ class DoctorRow:
 
     @property
     def title(self) -> str:
-        """What stands at the left."""
+        """The source's title, or "the machine"."""
         return _FACTS if self.source is None else self.source.title
 
     @property
     def state(self) -> str:
-        """How much of it works, with its mark."""
+        """The source's state in a word, with its mark."""
         return "" if self.source is None else _STATES[self.source.state][0]
 
     @property
     def gives(self) -> str:
-        """What can be read from it."""
+        """What can be read from the source."""
         return "" if self.source is None else self.source.gives
 
     @property
     def why(self) -> str:
-        """What is missing, and what to do about it."""
+        """What the source cannot give here, and what to do about it."""
         return "" if self.source is None else "; ".join(filter(None, (self.source.detail, self.source.remedy)))
 
     def signals(self, *, usable: bool) -> int | None:
-        """How many of its signals can be had, or cannot."""
+        """The number of the source's signals that can be had, or cannot."""
         return None if self.source is None else sum(one.usable is usable for one in self.source.signals)
 
 
@@ -86,7 +86,7 @@ class DoctorPainter(RowPainter[DoctorRow]):
 
 
 class DoctorScreen(RowTableScreen[DoctorRow]):
-    """Sources above, the one under the cursor in full below."""
+    """Screen with a table of sources, and below it a report on the source under the cursor."""
 
     where: ClassVar[Where] = Where.DOCTOR
     number = "9"
@@ -105,7 +105,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self._reported: tuple[Hashable, int] = ("", 0)
 
     def body(self) -> Iterable[Widget]:
-        """Table and report."""
+        """Lay out table and report."""
         yield from super().body()
         yield self._report
 

@@ -40,21 +40,21 @@ class CountedColumn:
 
     @property
     def formula(self) -> str:
-        """How it is counted here; "" where it is not."""
+        """The formula by which the column is counted here; "" where it is not."""
         if self.own:
             return formula_of(self.shown)
         return "" if self.chosen.used is None else self.chosen.used.formula
 
     @property
     def document(self) -> str:
-        """What that follows."""
+        """The document that the column's formula follows."""
         if self.own:
             return self.shown.document
         return "" if self.chosen.used is None else self.chosen.used.document
 
     @property
     def how(self) -> str:
-        """How it is counted here, or why it is not."""
+        """The formula by which the column is counted here, or why it is not."""
         if self.absent is not None:
             return f"not here: {self.absent.sentence()}"
         return "a column that is there anyway" if self.own else self.formula

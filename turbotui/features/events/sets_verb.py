@@ -19,7 +19,7 @@ from turbotui.tables.envelope import Envelope, envelope_now
 
 
 def list_sets(arguments: argparse.Namespace, host: Host) -> int:
-    """List them all, or one with every alternative.
+    """List all sets, or one set with every alternative.
 
     Raises:
         UsageError: there is no such set, or a file of sets cannot be used.

@@ -50,7 +50,7 @@ class ScrubbedJournal:
             self._stream.tick(encoded)
 
     def close(self) -> bytes:
-        """The whole of it."""
+        """Finish the journal, and return all of its bytes."""
         self._stream.end()
         return bytes(self._data)
 

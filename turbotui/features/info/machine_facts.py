@@ -50,7 +50,7 @@ class MachineFacts:
 
     @property
     def intel(self) -> bool:
-        """Whether it is an Intel processor."""
+        """Whether the processor is Intel's."""
         return self.machine.model.vendor == "GenuineIntel"
 
     def flag(self, name: str) -> bool:

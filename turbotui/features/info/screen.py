@@ -48,7 +48,7 @@ class InfoPainter(RowPainter[ConfigurationLine]):
 
 
 class InfoScreen(RowTableScreen[ConfigurationLine]):
-    """What `turbotui info` prints; the line under the cursor tells its source."""
+    """Screen with the lines of `turbotui info`, and where the line under the cursor was read."""
 
     where: ClassVar[Where] = Where.INFO
     number = "8"
@@ -62,7 +62,7 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         self._lines: RowTable[ConfigurationLine] = configuration_table(())
 
     def _read(self) -> None:
-        """Read when the screen is first shown, and once: configuration changes only by what a person tells (TCC)."""
+        """Read the configuration when the screen is first shown, and again when a person told another TCC."""
         machine = self.watch_state.session.machine
         if machine is self._machine:
             return

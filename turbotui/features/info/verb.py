@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it."""
+    """Print the configuration."""
     host = open_host(arguments)
     sections = configuration(read_machine(host), detailed=arguments.verbose)
     print_tables(arguments, envelope_now(host), (configuration_table(sections),),

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List them."""
+    """List the simulated machines."""
     machines = RowTable("machines", "machine", MACHINE_COLUMNS, tuple(SHAPES.values()))
     applications = RowTable("applications", "application", APPLICATION_COLUMNS, tuple(APPLICATIONS.values()))
     envelope = Envelope("simulated machines", HostKind.SIMULATED, time.time_ns())

@@ -64,12 +64,12 @@ class LimitVerdict:
 
     @property
     def row(self) -> RowId:
-        """The package."""
+        """The row of the package."""
         return self.facts.row
 
     @property
     def weight(self) -> tuple[int, float, float]:
-        """The greater, the more it needs a look."""
+        """Rank of the verdict: the package with the greatest needs a look most."""
         rank = {LimitState.HELD: 3, LimitState.UNTOLD: 2, LimitState.AT_TOP: 1, LimitState.FREE: 1,
                 LimitState.IDLE: 0}[self.state]
         return rank, self.share, self.facts.busy or 0.0

@@ -76,7 +76,7 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def name_of(verdict: LimitVerdict) -> str:
-    """"package 0"."""
+    """The package's name, such as "package 0"."""
     return f"package {verdict.row.key[0]}"
 
 

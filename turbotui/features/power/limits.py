@@ -73,7 +73,7 @@ class Sure(Enum):
 
 
 class LimitState(Enum):
-    """What there is to say of a package."""
+    """State of a package: held back, not held back, or not known."""
 
     HELD = "held"
     AT_TOP = "at its highest clock"
@@ -155,12 +155,12 @@ class Facts:
 
     @property
     def busy(self) -> float | None:
-        """Percent of the interval that its CPUs worked."""
+        """Percent of the interval in which the package's CPUs worked."""
         return self.number("Busy%", "Load%")
 
     @property
     def mhz(self) -> float | None:
-        """Mean clock of its CPUs while not idle."""
+        """Mean clock of the package's CPUs while not idle."""
         return self.number("Bzy_MHz", "CurMHz")
 
     @property

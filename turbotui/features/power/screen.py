@@ -94,7 +94,7 @@ class PowerScreen(WatchScreen):
         self.show_status()
 
     def show_columns(self) -> None:
-        """Read what this screen is about; arrange anew."""
+        """Lay the panels out for the screen's size, and have their columns read."""
         self.watch_state.want(self.wanted)
         if self.composed and self.watch_state.frame is not None:
             self._show(self.watch_state.frame, self._limits.verdicts())
@@ -149,11 +149,11 @@ class PowerScreen(WatchScreen):
     # Actions
 
     def action_move(self, by: int) -> None:
-        """Another package."""
+        """Move the cursor to another package."""
         self._grid.move(by)
 
     def action_sideways(self, by: int) -> None:
-        """Another number of the package."""
+        """Move the cursor to another number of the package."""
         self._grid.step(by)
 
     def action_page(self, by: int) -> None:

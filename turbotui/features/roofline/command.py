@@ -221,7 +221,7 @@ class _MultiplexedSets:
 
 def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation, name: str, *, interval: float,
                  sizing: Sizing) -> Followed:
-    """As `_watch`, for sets that do not fit together: they are multiplexed, and joined by instructions at the end."""
+    """Watch with multiplexed event sets, which are joined by instructions at the end."""
     kinds = [_MultiplexedSets(counters, first, sets, scaled=len(plan.core_types) == 1)
              for first, sets in zip(plan.firsts, plan.sets, strict=True)]
     seen.run()

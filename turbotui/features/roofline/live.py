@@ -61,7 +61,7 @@ class RooflinePoint:
 
     @property
     def has_place(self) -> bool:
-        """Whether logarithmic axes have a place for it."""
+        """Whether the point has a place on logarithmic axes."""
         return self.intensity is not None and self.intensity > 0 and self.gflops > 0
 
 
@@ -158,7 +158,7 @@ def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:
-    """A row's speed, of its CPUs'."""
+    """The speed of a row, from those of its CPUs."""
     if row.scope is Scope.CPU:
         return by_cpu.get(row)
     if row.scope is Scope.SYSTEM:

@@ -52,12 +52,12 @@ class Phase:
 
     @property
     def intensity(self) -> float | None:
-        """Flop/byte."""
+        """Arithmetic intensity in flop/byte; None without bytes."""
         return self.flops / self.bytes if self.bytes > 0 else None
 
     @property
     def gflops(self) -> float:
-        """GFLOP/s."""
+        """Performance in GFLOP/s."""
         return self.flops / self.seconds / 1e9 if self.seconds > 0 else 0.0
 
 

@@ -123,7 +123,7 @@ class PlotMark:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Everything to draw.
+    """Roofs, ridge points, points and axes of one picture.
 
     Attributes:
         title: whose roofs, and whether they are measured.

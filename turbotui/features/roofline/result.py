@@ -32,12 +32,12 @@ class JudgedPoint:
 
     @cached_property
     def verdict(self) -> RoofVerdict | None:
-        """What bounds it; None where that cannot be said."""
+        """The verdict on what bounds the point; None where that cannot be said."""
         return self.choice.judge(self.point)
 
     @property
     def why(self) -> Unavailable | None:
-        """Why nothing can be said to bound it."""
+        """Why there is no verdict; None where there is one."""
         if self.verdict is not None:
             return None
         roofs = self.choice.under(self.point.working)
@@ -76,7 +76,7 @@ class PhaseOfRow:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run.
+    """The points of one run, with roofs, notes and energy.
 
     Attributes:
         host, kind: the machine's name, and whether it is the real one.
@@ -107,7 +107,7 @@ class Result:
 
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:
-        """Intervals by row."""
+        """Points of the intervals, by the row's name."""
         found: dict[str, list[RooflinePoint]] = {}
         for point in self.points:
             found.setdefault(point.name, []).append(point)

@@ -169,7 +169,7 @@ def behaviour_table(result: Result, names: list[str]) -> AnyTable:
 
 
 def result_tables(result: Result) -> tuple[AnyTable, ...]:
-    """All of a run."""
+    """Every table of one run."""
     names = list(result.rows)
     phases = [one for name in names for one in result.phases(name)]
     return (

@@ -30,7 +30,7 @@ _WHEEL: Final = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One point.
+    """One point on the canvas.
 
     Attributes:
         intensity: flop/byte, positive.
@@ -45,7 +45,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is drawn.
+    """Roofs, points, cursor and trail of one picture.
 
     Attributes:
         plot: roofs and axes; its points are not used.
@@ -93,12 +93,12 @@ class RoofPlot(Widget):
 
     @property
     def picture(self) -> Picture | None:
-        """What is drawn."""
+        """Roofs, points, cursor and trail of one picture."""
         return self._picture
 
     @property
     def text(self) -> str:
-        """What stands there, without colours."""
+        """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in segments) for segments, _ in self._strips)
 
     @property
@@ -245,11 +245,11 @@ class RoofPlot(Widget):
             self.post_message(self.Selected(self, best[1]))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Nearer."""
+        """Zoom in at the mouse."""
         self._wheel(event, _WHEEL)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """From further away."""
+        """Zoom out at the mouse."""
         self._wheel(event, 1 / _WHEEL)
 
     def _wheel(self, event: events.MouseEvent, factor: float) -> None:

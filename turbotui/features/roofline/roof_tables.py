@@ -32,7 +32,7 @@ class RoofPart(Generic[P]):
     one: P
 
     def per_cycle(self, rate: float) -> float | None:
-        """Of one core, by the clock beside the very round; none for cores of several kinds or clocks together."""
+        """Rate per cycle of one core, by the clock measured beside it; None for cores of several kinds or clocks."""
         if len(self.roofs.groups) > 1:
             return None
         hertz = self.roofs.hertz if self.one.evidence is None else self.one.evidence.hertz

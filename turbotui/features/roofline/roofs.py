@@ -78,7 +78,7 @@ class Peak:
 
     @property
     def name(self) -> str:
-        """Such as "AVX-512 FMA double"."""
+        """Name of the roof, such as "AVX-512 FMA double"."""
         return f"{self.isa} {self.operation.value} {self.precision.word}"
 
 
@@ -104,7 +104,7 @@ class Bandwidth:
 
     @property
     def name(self) -> str:
-        """Such as "L1 loads"."""
+        """Name of the roof, such as "L1 loads"."""
         return f"{self.level} {self.mix.word}"
 
 

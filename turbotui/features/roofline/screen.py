@@ -100,7 +100,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     @property
     def view(self) -> RoofView:
-        """What is looked at, for tests."""
+        """The state behind the picture, for tests."""
         return self._view
 
     @property
@@ -298,33 +298,33 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self.show_status()
 
     def action_rows(self) -> None:
-        """Points for the next level."""
+        """Show points for the next level: CPUs, cores, packages, the machine, threads."""
         word = self._view.next_level()
         self._threads.want(wanted=self._view.tasks)
         of_threads = ": each thread in a second of its own run time" if self._view.tasks else ""
         self._shown(f"points: {word}{of_threads}", points=True)
 
     def action_trail(self) -> None:
-        """Which past is drawn."""
+        """Draw the past of the point under the cursor, of all points, or none."""
         self._shown(f"past: {self._view.next_trail()}")
 
     def action_width(self) -> None:
-        """How accesses become bytes."""
+        """Change how accesses become bytes."""
         self._shown(f"bytes of an access: {self._view.next_sizing()}; the past is counted anew", points=True)
 
     def action_roofs(self) -> None:
-        """Measured roofs or theory."""
+        """Swap measured roofs for theory, or back."""
         self._shown(f"roofs: {self._view.swap_roofs()}", points=True)
 
     def action_zoom(self, by: int) -> None:
-        """Nearer or further away, around the cursor."""
+        """Zoom in or out around the cursor."""
         point = self._view.under_cursor
         placed = point if point is not None and point.has_place else None
         self._view.axes.zoom(_ZOOM**by, *((placed.intensity, placed.gflops) if placed is not None else (None, None)))
         self._shown()
 
     def action_whole(self) -> None:
-        """Everything again."""
+        """Show all roofs and working points again."""
         self._view.axes.whole()
         self._shown()
 
@@ -334,7 +334,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._shown()
 
     def action_to_point(self, across: int, up: int) -> None:
-        """The nearest point in a direction."""
+        """Move the cursor to the nearest point in a direction."""
         placed = self._view.placed
         at = next((at for at, point in enumerate(placed) if point.identity == self._view.cursor), -1)
         found = self._plot.nearest(at, across, up)
@@ -342,7 +342,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._table.select(placed[found].identity)
 
     def action_search_next(self) -> None:
-        """The next match of the last search; without one, the next row."""
+        """Move the cursor to the next match of the last search, or to the next row where nothing was searched."""
         if self._query:
             super().action_search_next()
         else:

@@ -21,7 +21,7 @@ class ThreadsReady(Message, bubble=False):
     watcher: TaskWatcher
 
     def can_replace(self, message: Message) -> bool:
-        """Only the newest is worth drawing."""
+        """Whether a later report replaces this one: any does."""
         return isinstance(message, ThreadsReady)
 
 
@@ -44,14 +44,14 @@ class ThreadWatch:
         return self._watcher is not None
 
     def want(self, *, wanted: bool) -> None:
-        """Begin, go on, or end."""
+        """Open the counters of all threads if they are wanted, else close them."""
         if not wanted:
             self.end()
         elif self._watcher is None:
             self._begin()
 
     def ask(self) -> None:
-        """End an interval: its report will come as a message."""
+        """End an interval of the threads; its report comes as a message."""
         if self._watcher is not None:
             self._watcher.snapshot(THREADS)
 

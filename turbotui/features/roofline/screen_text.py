@@ -20,7 +20,7 @@ Lines = list[list[TextSegment]]
 
 
 def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
-    """What is not in the picture, the most important first.
+    """Notes on points that are not in the picture, the most important first.
 
     Args:
         view: what is looked at.

@@ -160,7 +160,7 @@ class RoofView:
                 past.append(point)
 
     def _settle(self, *, fresh: bool) -> None:
-        """A cursor that is on a point, and axes that hold the points."""
+        """Put the cursor on a point where it is on none, and fit the axes."""
         if fresh:
             self._recent.extend(self.points)
         if self.cursor is None or all(point.identity != self.cursor for point in self.points):
@@ -181,7 +181,7 @@ class RoofView:
 
     @property
     def scope(self) -> Scope | None:
-        """Of the rows that are points; None where they are threads."""
+        """The level of the topology whose rows are points; None where points are threads."""
         return self.levels[self.level].scope
 
     @property
@@ -268,7 +268,7 @@ class RoofView:
         return "; ".join(part for part in (said, roofs.working) if part)
 
     def picture(self) -> Picture | None:
-        """What is to be drawn; None while there is nothing to make axes of."""
+        """The picture of now; None while there is nothing to make axes of."""
         plot = self.plot()
         if plot is None:
             return None
@@ -282,7 +282,7 @@ class RoofView:
         )
 
     def plot(self) -> Plot | None:
-        """Roofs on the axes as they are."""
+        """The roofs on the current axes; None while there are none."""
         if self.axes.now is None:
             self.fit()
         if self.axes.now is None:

@@ -1,4 +1,4 @@
-"""Places of threads on the roofline: what each did in a second of its own run time, by its own counters.
+"""Points of threads on the roofline: what each did in a second of its own run time, by its own counters.
 
 A thread runs on one core at a time, so it stands below the roofs of one core; time in which it did not run says nothing
 of how well its code uses the core, and is left out.
@@ -40,7 +40,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class TaskPoints:
-    """Threads of one interval.
+    """Points of the threads of one interval, with notes.
 
     Attributes:
         points: those whose operations are counted, by falling run time.

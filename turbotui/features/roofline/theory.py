@@ -54,7 +54,7 @@ class _Cores:
 
     @property
     def scale(self) -> float:
-        """Cycles a second of all of them."""
+        """Cycles a second of all cores of the group."""
         return self.hertz * len(self.cpus)
 
 

@@ -246,7 +246,7 @@ def _number(data: Mapping[str, object], key: str) -> float:
 
 
 def _positive(data: Mapping[str, object], key: str) -> float:
-    """A number that others are divided by."""
+    """A number above 0, which others are divided by."""
     found = _number(data, key)
     if found < 1 / _GREATEST:
         raise ValueError(key)

@@ -180,7 +180,7 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
 
 
 def _state(lowest: CpuRatio | None) -> str:
-    """By the clock alone: a governor may ask for less than the base clock, so below it is not yet throttled."""
+    """The CPU's state by its clock alone; below the base clock it may be a governor that asks for less."""
     if lowest is None or lowest.ratio is None:
         return "idle"
     if lowest.ratio > _TURBO:

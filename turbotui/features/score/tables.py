@@ -55,7 +55,7 @@ class OfCpu:
 
 
 def share(value: float | None) -> float | None:
-    """Per cent."""
+    """A share as per cent."""
     return None if value is None else 100.0 * value
 
 

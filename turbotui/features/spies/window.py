@@ -108,7 +108,7 @@ class SpyForm(FieldWindow):
         return [*session.spy_notes, *([joining] if joining else [])]
 
     def fill(self) -> None:
-        """What is there, and what may follow."""
+        """List the completions of the text in the field, and the entries that there are."""
         session = self._watch.spied_on
         entries = () if session is None else session.spies.spies
         items: list[Item] = []

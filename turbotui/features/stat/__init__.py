@@ -1,4 +1,4 @@
-"""turbostat's drop-in."""
+"""`turbotui stat`: turbostat's command line and output."""
 
 from turbotui.feature import Command, Feature
 

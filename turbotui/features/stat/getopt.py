@@ -15,7 +15,7 @@ from turbotui.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option.
+    """One option of the command line.
 
     Attributes:
         name: long name, without dashes; "" for one that has a letter only.

@@ -42,7 +42,7 @@ class Opened:
 
 
 def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
-    """Open everything.
+    """Open machine, sources and columns as the options ask.
 
     Args:
         options: the command line.

@@ -88,7 +88,7 @@ def _where_read(opened: Opened) -> Iterator[str]:
 
 
 def _dump(opened: Opened, options: StatOptions, streams: Streams) -> int:
-    """Read everything once."""
+    """Read every counter once, and print the raw words."""
     for frame in frames_of(opened.session, 0):
         streams.rows(dump_lines(frame, opened.layout, options.format))
     return 0

@@ -51,7 +51,7 @@ class Totals:
         return self.brought_to({})
 
     def brought_to(self, sums: Mapping[str, int]) -> dict[str, int | None]:
-        """The same where sums of what every set counts are given: in rows of an interval some of it is left out."""
+        """Counts by name, where sums of the events that every set counts are given."""
         names = dict.fromkeys(name for one in self.sets for name in one)
         always = {name: sums[name] if name in sums else sum(one[name] for one in self.sets) for name in names
                   if all(name in one for one in self.sets)}
@@ -60,7 +60,7 @@ class Totals:
 
 
 class ApplicationTotals:
-    """What was counted of an application.
+    """Totals of one application, of all its event sets together.
 
     Args:
         aggregators: one for each set.
@@ -103,22 +103,22 @@ class ApplicationTotals:
 
     @property
     def together(self) -> int:
-        """How many threads have no row of their own, for there are very many."""
+        """The number of threads without a row of their own, where there are very many."""
         return max(one.together for one in self._aggregators)
 
     @property
     def tail(self) -> tuple[int, ...]:
-        """What no sample showed and the final read did, by `names`; of each set while it was on."""
+        """Counts that the final read showed and no sample did, by `names`, of each set while it was active."""
         return self._added([one.tail for one in self._aggregators])
 
     @property
     def read(self) -> tuple[int, ...] | None:
-        """The final read, likewise; None before it."""
+        """What the final read of the counters found; None before that read."""
         found = [one.read for one in self._aggregators if one.read is not None]
         return self._added(found) if len(found) == len(self._aggregators) else None
 
     def sums(self) -> tuple[int, ...]:
-        """Over all entries, those that are no row too, likewise."""
+        """Counts over all entries, also of those that are no row, of each set while it was active."""
         return self._added([one.sums() for one in self._aggregators])
 
     def apart(self, since: Marks | None = None) -> dict[str, dict[str, int]]:
@@ -154,7 +154,7 @@ class ApplicationTotals:
                      for one in self._aggregators)
 
     def marks(self) -> Marks:
-        """What every entry has now."""
+        """Marks of all entries now."""
         return tuple(one.marks() for one in self._aggregators)
 
     def tidy(self) -> tuple[Mapping[int, int], ...]:
@@ -220,7 +220,7 @@ def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | No
 
 
 def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> int | None:
-    """A count of some sets by the instructions beside it; None where there were none, but others."""
+    """A count of some sets, scaled by the instructions beside it; None where only other sets saw instructions."""
     counting = [one for one in sets if name in one]
     beside = sum(one[REFERENCE] for one in counting)
     if not beside and everything:

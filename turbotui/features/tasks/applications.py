@@ -42,12 +42,12 @@ class Application:
 
     @property
     def whole_cpus(self) -> bool:
-        """Whether it is watched by watching CPUs (mode C)."""
+        """Whether the application is watched by watching CPUs (mode C)."""
         return self.everything or self.cgroup is not None
 
     @property
     def text(self) -> str:
-        """As a person would type it."""
+        """The application as a person would type it."""
         what = ("all" if self.everything else f"cgroup={self.cgroup}" if self.cgroup is not None
                 else f"run={shlex.join(self.command)}" if self.command
                 else f"pid={','.join(map(str, self.pids))}")
@@ -119,7 +119,7 @@ def parse_targets(text: str) -> tuple[Application, ...]:
 
 
 def refuse_twins(applications: Sequence[Application]) -> None:
-    """Names tell applications apart.
+    """Refuse two applications of one name.
 
     Raises:
         UsageError: two have one name.

@@ -32,7 +32,7 @@ _MOST_END_RINGS = 256  # each thread's sets have one a CPU; with more, ends are 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is counted.
+    """Event sets of an application, and what was left out of them.
 
     Attributes:
         sets: of which one counts at a time.
@@ -45,7 +45,7 @@ class Chosen:
     has: tuple[TaskCounter, ...] | Unavailable = ()
 
     def first_only(self, machine: Machine) -> Chosen:
-        """Without those that would be multiplexed with the first one."""
+        """The choice with the first set only, which is not multiplexed then."""
         first = self.sets[0]
         return Chosen((first,), numerics_of(machine, self.has, frozenset(first.names)), self.has)
 

@@ -22,7 +22,7 @@ STANDARD: Final = TIMES | {SWITCHES, "instructions", "cycles", "cache-misses", "
 
 @dataclass(frozen=True, slots=True)
 class TaskInputs:
-    """What a column may use.
+    """A row of tasks with what its columns compute from.
 
     Attributes:
         row: of the interval.
@@ -93,7 +93,7 @@ def _cpus(inputs: TaskInputs) -> Value:
 
 
 def cpu_ranges(cpus: tuple[int, ...]) -> str:
-    """1,2,3,7 as 1-3,7."""
+    """Numbers of CPUs as ranges: 1,2,3,7 as 1-3,7."""
     parts: list[list[int]] = []
     for cpu in cpus:
         if parts and cpu == parts[-1][1] + 1:

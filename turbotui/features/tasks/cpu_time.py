@@ -46,24 +46,24 @@ class CpuTime:
 
     @property
     def until(self) -> int | None:
-        """Up to when the times of switches are booked; None where there are none."""
+        """The time up to which switches are booked; None where no times of switches are taken."""
         return None if self._ran is None else self._ran.until
 
     def base(self, tid: int, spent: int) -> None:
-        """What a thread had used when its counters were opened; 0 of one that was made since."""
+        """Note the CPU time that a thread had used when its counters were opened; 0 for a thread made since."""
         self._bases[tid] = spent
 
     def open(self, entry: ThreadTotals) -> None:
-        """A thread has an entry from now on."""
+        """Note that a thread has an entry from now on."""
         entry.base = self._bases.pop(entry.tid, None)
         entry.totals[self.place] += self._unclaimed.pop(entry.tid, 0)
 
     def cover(self, ran: Ran | None) -> None:
-        """What the times of switches say, and of what they say nothing, before the samples of the same time."""
+        """Take the times of switches of a span, before the samples of the same span."""
         self._ran = ran
 
     def book(self, entry: ThreadTotals, cpu: int, ran: int, time: int) -> None:
-        """A thread ran up to a time by perf's task clock: booked where nothing better is known."""
+        """Book run time up to a time by perf's task clock, where nothing better is known."""
         begin = max(time - ran, min(entry.read_ns, time))
         spent = time - begin if self._ran is None else self._ran.uncovered(cpu, begin, time)
         if spent > 0:
@@ -71,18 +71,18 @@ class CpuTime:
             entry.guessed = True
 
     def claim_later(self, tid: int, spent: int) -> None:
-        """A thread ran whose first sample is still to come."""
+        """Keep the run time of a thread whose first sample is still to come."""
         self._unclaimed[tid] = self._unclaimed.get(tid, 0) + spent
         if len(self._unclaimed) > _CLAIMED_LATER:
             del self._unclaimed[next(iter(self._unclaimed))]
 
     def forget(self, tid: int) -> None:
-        """The number of a thread begins a new life, or its life is over."""
+        """Forget a thread that has ended, or whose number is used again."""
         self._bases.pop(tid, None)
         self._unclaimed.pop(tid, None)
 
     def read(self, entry: ThreadTotals, spent: int, now: int) -> None:
-        """A thread's CPU time up to now, by its schedstat: more or less than was booked, but no less than was told."""
+        """Correct a thread's CPU time by its schedstat, but not below what a table has shown."""
         if entry.base is not None:
             entry.totals[self.place] = max(entry.told(self.place), spent - entry.base)
             entry.read_ns = now
@@ -103,11 +103,11 @@ class SchedStats:
     looked_ns: int = 0
 
     def due(self, now: int) -> bool:
-        """Whether it is time for a look between two ends of intervals."""
+        """Whether schedstat is to be read again before the interval ends."""
         return now - self.looked_ns >= LOOK_NS
 
     def look(self, entries: Iterable[ThreadTotals], time: CpuTime, children: Sequence[int], *, whole: bool) -> None:
-        """Read those that ran since they were read last, the latest first.
+        """Read schedstat of threads that ran since it was read last, the latest first.
 
         Args:
             entries: of threads.

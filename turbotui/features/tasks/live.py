@@ -1,4 +1,4 @@
-"""Watches on a thread of its own and hands out tables, so that whoever shows them never waits for a machine."""
+"""Watches tasks on a thread of its own and hands out tables, so that a screen never waits for a machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_LINES: Final = 400  # of a timeline
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """What the next table is to show.
+    """Request for a table: what rows stand for, and the window of the timeline.
 
     Attributes:
         by: what a row stands for.
@@ -41,7 +41,7 @@ class SnapshotRequest:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A thread in a window of time.
+    """A thread's line in the timeline.
 
     Attributes:
         row: which thread.
@@ -79,7 +79,7 @@ class _State:
 
 
 class TaskWatcher:
-    """One watch: opened on `start`, closed on `stop`.
+    """Watches applications on a thread, from `start` to `stop`.
 
     Args:
         machine: whose tasks.
@@ -120,7 +120,7 @@ class TaskWatcher:
 
     @property
     def running(self) -> bool:
-        """Whether the thread lives, and with it its descriptors."""
+        """Whether the watcher's thread lives, and its counters are open."""
         return self._thread.is_alive()
 
     def _run(self) -> None:

@@ -27,7 +27,7 @@ _PMUS: Final = "/sys/bus/event_source/devices"
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """What can be made of the counters that a set has.
+    """FLOPs and bytes as far as a set's counters give them.
 
     Attributes:
         definition: cut down to what is counted; None where nothing is.
@@ -117,7 +117,7 @@ def _flags(host: Host) -> str:
 
 def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, names: frozenset[str], *,
                 asked_double: bool = False) -> Numerics:
-    """What can be computed from the counters that the sets got.
+    """Find which of FLOPs and bytes the counters of the sets give.
 
     A mean width is that of all instructions or of none: without one of their events every access would be taken for
     one of the others' width.

@@ -1,4 +1,4 @@
-"""What is told of an application over one interval: its rows, their sum, and what is in no row."""
+"""Report on an application over one interval: its rows, their sum, and what is in no row."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Report:
 
     @property
     def sums(self) -> dict[str, int]:
-        """Over all rows, of what is counted all the time: what every set counts."""
+        """Sums over all rows of the events that every set counts."""
         known = [name for name in self.names if not any(name in row.estimated for row in self.rows)]
         return {name: sum(row.counts[name] for row in self.rows) for name in known}
 

@@ -43,7 +43,7 @@ _CARRIED_NS: Final = 2 * LONGEST_NS
 
 
 class SampleAggregator(TotalsTable):
-    """Accounts of threads, fed with records.
+    """Adds the samples of one event set up to totals of threads.
 
     Args:
         choice: how the threads are sampled.
@@ -94,7 +94,7 @@ class SampleAggregator(TotalsTable):
         self._slices = Slices() if choice.switch_records and multiplexed is None else None
 
     def feed(self, taken: Iterable[Taken]) -> None:
-        """Book what came, in the order of time across rings."""
+        """Book a batch of records, in the order of time across rings."""
         rows: list[tuple[int, int, Record]] = [
             (record.time, ring.cpu, record) for ring in taken for record in ring.records
         ]
@@ -118,7 +118,7 @@ class SampleAggregator(TotalsTable):
             self.newest = max(self.newest, rows[-1][0])
 
     def close(self, closings: Sequence[Closing]) -> None:
-        """Book what was counted after the last samples.
+        """Book the final readings: counts after the last samples.
 
         A thread's own counters go to the thread. Where the kernel only gives the sum over all threads that inherited a
         set, what these have not counted is the first thread's, if all of them are known to the end; else, and over a
@@ -155,7 +155,7 @@ class SampleAggregator(TotalsTable):
             self.tail, self.read = tuple(tail), tuple(total)
 
     def _knows_heirs(self, root: int) -> bool:
-        """Whether all that a thread's set was handed on to is booked: nobody, or threads whose last counts have come.
+        """Whether the last counts of all threads that inherited a thread's set are booked.
 
         Without such counts a lost FORK record, or one between two time slices, would have hidden an heir.
         """
@@ -167,7 +167,7 @@ class SampleAggregator(TotalsTable):
                 and all(one.closed for one in self._entries.values() if one.root == root and one.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
-        """Take note of a record that holds no counts, from the ring of a CPU."""
+        """Book a record without counts, from the ring of a CPU."""
         match record:
             case Lost():
                 self.lost += record.count
@@ -201,7 +201,7 @@ class SampleAggregator(TotalsTable):
                 return  # records that say nothing about tasks
 
     def _forked(self, record: Forked) -> None:
-        """A thread number begins a new life: counts start at zero again.
+        """Begin a new entry for a thread number that is used again.
 
         Rings are taken one after the other, so that its first samples, and its end, may have come before.
         """
@@ -233,7 +233,7 @@ class SampleAggregator(TotalsTable):
             self.time.base(tid, 0)
 
     def _off(self, cpu: int, record: Switched | Exited) -> None:
-        """A thread left its CPU: by the time of its way onto it, this says how long it ran."""
+        """Book the run time of a thread that left its CPU, since it went onto it."""
         if self._slices is None:
             return
         root = self._roots.get(record.event, record.tid)
@@ -280,7 +280,7 @@ class SampleAggregator(TotalsTable):
             self.timeline.add(entry.serial, cpu, sample.time - ran, sample.time)
 
     def _last_counts(self, ring_cpu: int, record: LastCounts) -> None:
-        """What a thread counted on one CPU, when it ended."""
+        """Book the counts that an ending thread had on one CPU."""
         reading = record.reading
         if len(reading.values) != self._width:
             return
@@ -331,7 +331,7 @@ class SampleAggregator(TotalsTable):
         return ran
 
     def _note_window(self, entry: ThreadTotals, cpu: int, reading: GroupReading) -> None:
-        """Keep for how long a thread's counters were to count, beside its run time, for which they did.
+        """Keep how long a thread's counters were enabled, beside how long they counted.
 
         A CPU's counters are everybody's: what was added to their time is the thread's. A thread's own set of one CPU
         is enabled wherever the thread runs, so that the longest time is that of the thread.

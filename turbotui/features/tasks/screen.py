@@ -54,12 +54,12 @@ class SnapshotReady(Message, bubble=False):
     watcher: TaskWatcher
 
     def can_replace(self, message: Message) -> bool:
-        """Only the newest is worth drawing."""
+        """Whether a later snapshot replaces this one: any does."""
         return isinstance(message, SnapshotReady)
 
 
 class TasksScreen(RowTableScreen[TaskInputs]):
-    """Tasks of the machine. Counters are opened when the screen is shown, and closed when it is left."""
+    """Screen with the machine's tasks, whose counters are open only while the screen is shown."""
 
     where: ClassVar[Where] = Where.TASKS
     number = "7"
@@ -86,7 +86,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._newest: PastTasks | None = None
 
     def body(self) -> Iterable[Widget]:
-        """What is watched, the table, what has to be said of it."""
+        """Lay out the line about what is watched, the table, and the notes below it."""
         yield SegmentLines(id="heads")
         yield from super().body()
         yield SegmentLines(id="notes")
@@ -109,11 +109,11 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
-        """The summary's columns are enough."""
+        """No columns beside those of the summary."""
         return ()
 
     def read_beside(self) -> None:
-        """Read what the energy is shared out of."""
+        """Read the packages' energy, which is shared out over tasks."""
         self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
 
     # Watching
@@ -336,7 +336,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
-        """Threads, processes, commands."""
+        """Change what rows stand for: threads, processes or commands."""
         if self._is_kept_as_it_is():
             return
         by = _GROUPINGS[(_GROUPINGS.index(self.view.by) + 1) % len(_GROUPINGS)]
@@ -359,7 +359,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return why[0] if why and all(why) else None
 
     def action_explain(self) -> None:
-        """The cell, and every number of its row; where there is no cell, how is sampled."""
+        """Explain the cell under the cursor; where there is none, the row and how it was sampled."""
         if self._table.selected is not None:
             super().action_explain()
             return
@@ -369,7 +369,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             task_evidence(self._snapshot, self.energy, self._inputs(row)), width)[1:])))
 
     def action_timeline(self) -> None:
-        """Numbers or lanes."""
+        """Swap the table of numbers for the timeline, or back."""
         if self._is_kept_as_it_is():
             return
         self.view = replace(self.view, timeline=not self.view.timeline)
@@ -378,7 +378,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.notice("the CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
 
     def action_window(self, by: int) -> None:
-        """A longer or shorter timeline."""
+        """Change the length of the timeline."""
         if self._is_kept_as_it_is():
             return
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))

@@ -1,4 +1,4 @@
-"""From a snapshot of the watcher to the content of the tasks screen."""
+"""Contents of the tasks screen, made of snapshots of the watcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tasks screen says around its table: what is watched, how, and what cannot be had."""
+"""Texts around the table of the tasks screen: what is watched, how, and what cannot be had."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
 
 @dataclass(frozen=True, slots=True)
 class TasksView:
-    """How the table is shown.
+    """Settings of the screen: what rows stand for, and the timeline.
 
     Attributes:
         by: what a row stands for.
@@ -77,7 +77,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
 def note_lines(
     snapshot: TaskSnapshot, energy: Unavailable | None, width: int, height: int
 ) -> list[tuple[str, StyleRole]]:
-    """Refusals first, then how it is sampled, then what is not there and why; as many lines as a screen can spare."""
+    """Notes below the table: refusals, how is sampled, which columns are missing; as many as the screen can spare."""
     room = max(20, width - 2)
     warnings: list[tuple[str, StyleRole]] = []
     for report in snapshot.reports:
@@ -115,7 +115,7 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
 
 
 def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool) -> list[str]:
-    """The same where there is little room: what is missing, without why; the mode is named in the head as well."""
+    """Short facts for a low screen: missing columns without the reasons, and how is sampled."""
     live = [report for report in snapshot.reports if report.choice is not None]
     if not live or live[0].choice is None:
         return []
@@ -197,5 +197,5 @@ def _short(one: Application) -> str:
 
 
 def word_of(one: Application) -> str:
-    """As a person types it into the prompt."""
+    """An application as a person types it into the prompt."""
     return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"

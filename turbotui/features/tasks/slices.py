@@ -7,7 +7,7 @@ Thread = tuple[int, int]
 
 
 class Slices:
-    """Since when each thread is on its CPU, in ns of the perf clock."""
+    """The times since which threads are on their CPUs, in ns of the perf clock."""
 
     __slots__ = ("_since",)
 
@@ -15,22 +15,22 @@ class Slices:
         self._since: dict[Thread, int] = {}
 
     def on(self, thread: Thread, time: int) -> None:
-        """A thread goes on a CPU."""
+        """Note that a thread goes onto a CPU."""
         self._since[thread] = time
 
     def booked(self, thread: Thread, time: int) -> None:
-        """Until now the run time of a thread is known otherwise."""
+        """Note that the run time of a thread up to now is known from elsewhere."""
         if thread in self._since:
             self._since[thread] = time
 
     def off(self, thread: Thread, time: int) -> int:
-        """A thread leaves its CPU, or ends: since when it ran and is not booked; `time` where that is not known."""
+        """End the slice of a thread, and return its beginning; `time` where the beginning is not known."""
         return min(time, self._since.pop(thread, time))
 
     def knows(self, thread: Thread) -> bool:
-        """Whether it is on a CPU."""
+        """Whether the thread is on a CPU."""
         return thread in self._since
 
     def forget(self) -> None:
-        """Records were lost: who went on a CPU may have left it since."""
+        """Forget all slices after a loss of records: the threads may have left their CPUs."""
         self._since.clear()

@@ -23,7 +23,7 @@ class Grouping(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One row, over an interval or since the beginning.
+    """Totals of a thread, process or command, over an interval or since the beginning.
 
     Attributes:
         pid: of the process, None for a command that several processes ran.
@@ -85,7 +85,7 @@ class TaskRow:
 
     @property
     def key(self) -> str:
-        """The same row in another interval."""
+        """Key by which the row is found again in another interval."""
         return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
 
 

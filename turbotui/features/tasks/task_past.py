@@ -15,7 +15,7 @@ _MOST_ROWS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PastTasks:
-    """Tasks in one interval.
+    """The snapshot of one interval, with its time and energy.
 
     Attributes:
         time_ns: when it ended, in ns since 1970.

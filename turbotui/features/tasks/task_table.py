@@ -158,7 +158,7 @@ def total_table(report: Report, aggregate: ApplicationTotals) -> RowTable[Total]
 
 
 def of_all_sets(aggregate: ApplicationTotals, values: Sequence[int]) -> dict[str, int]:
-    """By name; without what only one of several sets counts, for that was counted for a part of the time.
+    """Counts by name of the events that every set counts.
 
     Without CPU time too, which no counter counts.
     """

@@ -46,7 +46,7 @@ _FULL: Final = 0.5  # share of a place from which it is drawn filled
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What was known when an interval began.
+    """Totals of an application when an interval began.
 
     Attributes:
         seconds: since watching began.
@@ -61,7 +61,7 @@ class SoFar:
 
 @dataclass(frozen=True, slots=True)
 class TaskInterval:
-    """What is printed at one time of one application.
+    """The tables and notes of one application over one interval.
 
     Attributes:
         report: its rows.
@@ -96,12 +96,12 @@ class TaskInterval:
 
     @property
     def tables(self) -> tuple[AnyTable, ...]:
-        """Tasks, and what they add up to."""
+        """The table of tasks, and the table of their totals."""
         return self.tasks, total_table(self.report, self.aggregate)
 
     @property
     def envelope(self) -> Envelope:
-        """With how was sampled, and what was lost in the interval and since the start."""
+        """The envelope, with facts on how was sampled and what was lost."""
         report, aggregate, now = self.report, self.aggregate, self.so_far()
         whole, earlier = aggregate.totals(), self.earlier.totals or Totals(())
         name = report.application.name
@@ -117,7 +117,7 @@ class TaskInterval:
         return replace(envelope_now(self.host, facts, tuple(notes(self))), seconds=report.seconds)
 
     def so_far(self) -> SoFar:
-        """What is known at its end."""
+        """Totals of the application at the end of the interval."""
         return SoFar(self.earlier.seconds + self.report.seconds, self.aggregate.totals(), self.report.damaged)
 
 
@@ -136,7 +136,7 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
 
 
 def notes(table: TaskInterval) -> list[str]:
-    """What has to be said of the numbers."""
+    """Sentences on what the numbers leave out, and how they were made."""
     return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table)]
 
 

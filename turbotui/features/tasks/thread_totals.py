@@ -1,4 +1,4 @@
-"""An entry: what one thread has done so far, by everything that its set counts."""
+"""Totals of one thread so far, by the events of its set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHORT_NS: Final = 1_000_000  # nothing is said of less than a millisecond
 
 @dataclass(slots=True)
 class Loads:
-    """By CPU: what the energy of the CPU is shared by. A thread on one CPU, as most are, needs no table.
+    """Loads of a thread by CPU, by which the CPU's energy is shared; a thread on one CPU needs no table.
 
     Attributes:
         cpu: the first one.
@@ -43,7 +43,7 @@ class Loads:
     others: dict[int, int] | None = None
 
     def add(self, cpu: int, more: int) -> None:
-        """It did so much more on a CPU."""
+        """Add to the load on a CPU."""
         if cpu == self.cpu:
             self.load += more
         elif self.cpu < 0 and not self.load:
@@ -53,19 +53,19 @@ class Loads:
             self.others[cpu] = self.others.get(cpu, 0) + more
 
     def by_cpu(self) -> dict[int, int]:
-        """As a table."""
+        """The loads as a mapping from CPU."""
         first = {self.cpu: self.load} if self.cpu >= 0 or self.load else {}
         return first | (self.others or {})
 
     def plus(self, other: Loads) -> Loads:
-        """Of two threads together; neither changes by it."""
+        """The sum of the loads of two threads; neither is changed."""
         both = self.copy()
         for cpu, load in other.by_cpu().items():
             both.add(cpu, load)
         return both
 
     def copy(self) -> Loads:
-        """As it is now."""
+        """A copy of the loads."""
         return Loads(self.cpu, self.load, None if self.others is None else dict(self.others))
 
 
@@ -115,7 +115,7 @@ class ThreadTotals:
 
     @property
     def ended(self) -> bool:
-        """Whether its end was seen."""
+        """Whether the end of the thread was seen."""
         return self.ended_ns > 0
 
     def is_incomplete(self, run: int) -> bool:
@@ -127,23 +127,23 @@ class ThreadTotals:
         return self.cut or self.totals[run] < _WHOLE * self.enabled - _SHORT_NS
 
     def shrink(self, name: str) -> None:
-        """Become what ended threads of a name are put together in."""
+        """Become the entry that ended threads of one name are put together in."""
         self.pid = self.tid = self.root = -1
         self.name = name
 
     def mark(self) -> Mark:
-        """What it has done so far, to be subtracted later; the same one while nothing is added, as of who ended."""
+        """The totals so far, to be subtracted later; the same object while nothing is added."""
         totals = tuple(self.totals)
         if self._marked is None or self._marked.totals != totals or self._marked.migrations != self.migrations:
             self._marked = Mark(totals, self.migrations, None if self.loads is None else self.loads.copy())
         return self._marked
 
     def told(self, place: int) -> int:
-        """What one of the totals was when an interval ended last."""
+        """The value of one of the totals at the end of the last interval."""
         return self._marked.totals[place] if self._marked is not None else 0
 
     def add_load(self, cpu: int, more: int) -> None:
-        """It did so much more on a CPU."""
+        """Add to the load on a CPU."""
         if self.loads is None:
             self.loads = Loads(cpu, more)
         else:
@@ -151,11 +151,11 @@ class ThreadTotals:
 
     @property
     def cpus(self) -> set[int]:
-        """Where it was seen."""
+        """The CPUs on which the thread was seen."""
         return set(places_of(self.places))
 
     def swallow(self, other: ThreadTotals, run: int) -> None:
-        """Take over what another thread did; `run` is the place of the run time among the totals."""
+        """Add the totals of another thread; `run` is the position of the run time among them."""
         self.cut = self.is_incomplete(run) or other.is_incomplete(run)
         self.totals = [mine + more for mine, more in zip(self.totals, other.totals, strict=True)]
         self.guessed |= other.guessed
@@ -173,7 +173,7 @@ def places_of(mask: int) -> Iterator[int]:
 
 
 def added(one: Loads | None, other: Loads | None) -> Loads | None:
-    """Loads of two together."""
+    """The sum of two loads."""
     return one if other is None else other.copy() if one is None else one.plus(other)
 
 
@@ -186,10 +186,10 @@ class Mark:
     loads: Loads | None = None
 
     def plus(self, other: Mark) -> Mark:
-        """Of two entries that have become one."""
+        """The sum of the marks of two entries that have become one."""
         totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
         return Mark(totals, self.migrations + other.migrations, added(self.loads, other.loads))
 
     def loads_by_cpu(self) -> Mapping[int, int]:
-        """What energy was shared by."""
+        """The loads by CPU, by which energy was shared."""
         return {} if self.loads is None else self.loads.by_cpu()

@@ -21,7 +21,7 @@ Bins = dict[tuple[int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """One place of a drawn line.
+    """The CPU and share of time of one cell of a drawn lane.
 
     Attributes:
         cpu: where the thread ran longest in this time.
@@ -55,7 +55,7 @@ class Timeline:
         self._lines: dict[int, Bins] = {}
 
     def add(self, thread: int, cpu: int, start: int, end: int) -> None:
-        """A thread ran on a CPU from `start` to `end` in ns of the perf clock."""
+        """Add run time of a thread on a CPU, from `start` to `end` in ns of the perf clock."""
         if not self._most:
             return
         self.start = min(self.start or start, start)
@@ -155,7 +155,7 @@ def place_width(highest: int) -> int:
 
 
 def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]:
-    """What stands in each place of a line: the CPU's number, a point where the thread did not run.
+    """Texts of the cells of a lane: the CPU's number, a point where the thread did not run.
 
     Numbers of several digits would run together, so there a line follows the number while the thread stays.
 

@@ -34,7 +34,7 @@ _GONE: Final = 4_096  # threads whose names are remembered after their end
 
 
 class Quiet(NamedTuple):
-    """What is kept of a thread that lives and is put together with others.
+    """A thread that lives and is put together with others.
 
     Attributes:
         owner: the entry that it is part of.
@@ -96,12 +96,12 @@ class TotalsTable:
         self._kept: set[int] | None = None
 
     def name(self, tid: int, name: str) -> None:
-        """A thread's name as /proc has it."""
+        """Note a thread's name, as /proc has it."""
         if name:
             self._known[tid] = name
 
     def rename(self, tid: int, name: str) -> None:
-        """A thread's name as /proc has it now, where none was known."""
+        """Note a thread's name, as /proc has it now, where none was known."""
         self.name(tid, name)
         for entry in self._by_tid.get(tid, ()):
             entry.name = entry.name or name
@@ -128,7 +128,7 @@ class TotalsTable:
         return next((one for root in (-1, *self._with_sets) if (one := self._quiet.get((root, tid))) is not None), None)
 
     def of_threads(self) -> list[ThreadTotals]:
-        """Accounts of threads that live, or ended a little while ago."""
+        """Entries of threads that live, or ended a little while ago."""
         return [one for one in self._entries.values() if one.root not in self._twice]
 
     def nameless(self) -> list[tuple[int, int]]:
@@ -136,7 +136,7 @@ class TotalsTable:
         return [(one.pid, one.tid) for one in self._entries.values() if not one.name and not one.ended and one.pid > 0]
 
     def entries(self) -> list[ThreadTotals]:
-        """One for each thread; a number that was used again has several.
+        """The entries of all threads; a thread number that was used again has several.
 
         Left out are sets that another root's set counts already: of threads made between the open of one and the look
         for others. They saw the same counts again.
@@ -147,7 +147,7 @@ class TotalsTable:
         return [one for one in everyone if one.root not in self._twice]
 
     def sums(self) -> tuple[int, ...]:
-        """Over all entries, those that are no row too."""
+        """Totals by name over all entries, also of those that are no row."""
         totals = [0] * len(self.names)
         for entry in self.entries():
             for number, value in enumerate(entry.totals):
@@ -155,7 +155,7 @@ class TotalsTable:
         return tuple(totals)
 
     def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
-        """Over all entries that are rows, what was counted since marks; of an entry without one, all."""
+        """Counts since marks over all entries that are rows; of an entry without a mark, all of it."""
         totals = [0] * len(self.names)
         for entry in self.entries():
             if entry.tid not in IN_NO_ROW:
@@ -165,7 +165,7 @@ class TotalsTable:
         return tuple(totals)
 
     def apart(self, since: Mapping[int, Mark] | None = None) -> dict[str, tuple[int, ...]]:
-        """Of the entries that are no row, by what they are: what was counted since marks, or since the beginning."""
+        """Counts of the entries that are no row (idle, others), since marks or since the beginning."""
         found = {}
         for tid, what in IN_NO_ROW.items():
             entry = self._entries.get((-1, tid))
@@ -176,12 +176,12 @@ class TotalsTable:
         return found
 
     def marks(self) -> dict[int, Mark]:
-        """What every entry has now, by its serial number."""
+        """Marks of all entries now, by serial number."""
         self._early.clear()
         return {one.serial: one.mark() for one in self.entries()}
 
     def early(self) -> Mapping[int, Sequence[int]]:
-        """By the serial number of an entry: what was booked since `marks` and happened before the interval began."""
+        """Counts booked since `marks` of what happened before the interval began, by serial number."""
         return self._early
 
     @property
@@ -191,7 +191,7 @@ class TotalsTable:
 
     @property
     def crowded(self) -> bool:
-        """Whether it is time to `tidy`."""
+        """Whether there are so many entries that `tidy` is due."""
         return len(self._entries) + len(self._finished) > self._crowd
 
     def tidy(self) -> dict[int, int]:
@@ -233,7 +233,7 @@ class TotalsTable:
         return moved
 
     def _over(self, entry: ThreadTotals) -> bool:
-        """Whether nothing more of it is to come."""
+        """Whether no more samples of an ended thread can come."""
         if not entry.ended:  # its end may have been lost
             return bool(self.lost) and 0 < entry.seen_ns < self.newest - _SILENT_NS
         if self.time is not None and (self.time.until or self.newest) < entry.ended_ns + _LATE_NS // 1_000:
@@ -265,7 +265,7 @@ class TotalsTable:
         self._quiet[key] = Quiet(self._join(entry, moved), places)
 
     def _speak(self, entry: ThreadTotals) -> None:
-        """A thread that was put together with others has an entry again, from now on."""
+        """Give a thread that was put together with others an entry of its own again."""
         quiet = self._quiet.pop((entry.root, entry.tid), None)
         if quiet is not None:
             quiet.owner.threads -= 1
@@ -292,7 +292,7 @@ class TotalsTable:
         return entry
 
     def _leave(self, entry: ThreadTotals) -> bool:
-        """It is not found by its number any more; returns whether nobody is."""
+        """Stop finding an entry by its thread number; returns whether the number is free."""
         same = self._by_tid[entry.tid]
         same.remove(entry)
         if not same:
@@ -300,7 +300,7 @@ class TotalsTable:
         return not same
 
     def _forget_quiet(self, tid: int) -> None:
-        """A thread that was put together with others has ended, or its number begins a new life."""
+        """Forget a thread that was put together with others, and has ended or lost its number to another."""
         if self._quiet:
             self._look_at_roots()
             for root in (-1, *self._with_sets):

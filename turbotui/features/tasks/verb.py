@@ -145,7 +145,7 @@ class _Watch:
                 session.stop()
 
     def _end_by(self, watching: Watching, number: int) -> None:
-        """SIGINT, SIGTERM and SIGHUP end the watching, and the last table is still printed."""
+        """End the watching on SIGINT, SIGTERM or SIGHUP; the last table is still printed."""
         self._signal = number
         watching.waiting.wake()
 

@@ -68,7 +68,7 @@ class Watched:
     used_ns: int | None = None
 
     def take(self, now_ns: int, ran: Ran | None) -> None:
-        """Book what came, and how long threads ran by the times of switches."""
+        """Book the samples that came, and how long threads ran by the times of switches."""
         for reader, aggregator in zip(self.readers, self.aggregators, strict=True):
             self.book(reader, aggregator, ran)
             if aggregator.newest:
@@ -99,7 +99,7 @@ class Watched:
         self.before = tuple(moved_marks(marks, gone) for marks, gone in zip(self.before, moved, strict=True))
 
     def begin(self) -> None:
-        """An interval ends with what was taken last, and the next one begins."""
+        """End the interval with the samples taken last, and begin the next one."""
         self.tidy()
         self.before, self.before_ns = self.marks, self.marked_ns
         self.marks, self.marked_ns = self.aggregate.marks(), self.taken_ns
@@ -108,7 +108,7 @@ class Watched:
 
     @property
     def since(self) -> Marks:
-        """What the entries had when the interval began, and what was booked since and happened before it."""
+        """Marks of the beginning of the interval, with what was booked later but happened before it."""
         return tuple(late_marks(marks, aggregator.early())
                      for marks, aggregator in zip(self.marks, self.aggregators, strict=True))
 
@@ -166,7 +166,7 @@ def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int
 
 
 def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
-    """Marks of an instant, with what happened before it and was booked later."""
+    """Marks of an instant, with counts that were booked later but happened before it."""
     if not early:
         return marks
     found = dict(marks)

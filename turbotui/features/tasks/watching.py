@@ -32,7 +32,7 @@ LIVE_HORIZON_NS: Final = 60_000_000_000
 
 
 class Watching:
-    """Everything that is being watched at one time. Lives on one thread; only `waiting.wake` may be called from others.
+    """The applications under watch. Lives on one thread; only `waiting.wake` may be called from others.
 
     Args:
         machine: whose tasks.
@@ -128,12 +128,12 @@ class Watching:
 
     @property
     def pause(self) -> float:
-        """Seconds that a round may wait: samples are taken by the kernel, and lie in the rings meanwhile."""
+        """Seconds that a round may wait, while the kernel's samples lie in the rings."""
         now = self._host.now_ns()
         return min((one.pause(now) for one in self.watched), default=_PAUSE)
 
     def round(self, seconds: float) -> None:
-        """Wait until there is something to book, at most so long, and book it."""
+        """Wait for records, at most so many seconds, and book them."""
         self.waiting.wait(seconds)
         now = self._host.now_ns()
         ran = None if self._switches is None else self._switches.take()
@@ -153,7 +153,7 @@ class Watching:
         return bool(one.pids) and all(has_ended(self._host, pid) for pid in one.pids)
 
     def report(self, one: Watched, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
-        """The rows of an interval, which this ends.
+        """End the interval, and return its rows.
 
         Args:
             one: whose.

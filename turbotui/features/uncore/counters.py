@@ -25,7 +25,7 @@ _EMPTY = "a divisor is zero: nothing of it happened in this interval"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One cell.
+    """The value of one cell, with what it was made of.
 
     Attributes:
         value: in the metric's unit; None where it is unknown.

@@ -84,7 +84,7 @@ class FilterForm(Window[None]):
             yield Listing()
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Give the field the focus, and fill the list."""
         field = self.query_one(Input)
         field.cursor_blink = False
         field.focus()
@@ -229,7 +229,7 @@ class FilterForm(Window[None]):
             self._take({name: value for name, value in self._draft.items() if name != field.name})
 
     def action_widen(self) -> None:
-        """These filters for this PMU, or for all of its kind."""
+        """Apply the filters to this PMU only, or to all PMUs of its kind."""
         self._pmus = self._every if self._pmus == self._mine else self._mine
         self._take(self._draft)
 

@@ -38,12 +38,12 @@ class UncoreUnits:
 
     @property
     def pmu(self) -> Pmu:
-        """One of them; all of a kind have the same events and fields."""
+        """The PMU of the first unit; all of a kind have the same events and fields."""
         return self.units[0].pmu
 
     @property
     def starting(self) -> tuple[Metric, ...]:
-        """What is shown until a person chooses."""
+        """The metrics that are shown until a person chooses others."""
         return self.metrics or self.raw[:_FIRST_EVENTS]
 
     @cached_property
@@ -84,7 +84,7 @@ class Row:
 
     @property
     def is_sum(self) -> bool:
-        """Whether it stands for several units."""
+        """Whether the row is a sum of several units."""
         return len(self.units) > 1
 
 

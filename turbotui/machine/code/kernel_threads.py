@@ -104,13 +104,13 @@ class Rounds:
         return (max(rates) - min(rates)) / max(rates)
 
     def with_more(self, other: Rounds) -> Rounds:
-        """The same kernel's rounds and those of another run."""
+        """These rounds with those of another run of the same kernel."""
         return Rounds(self.kernel, self.rounds + other.rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What every thread does with its buffer."""
+    """One task that every thread runs on its buffer."""
 
     page: CodePage
     size: int
@@ -180,7 +180,7 @@ class _Worker(threading.Thread):
             job.run(failure)
 
     def give(self, job: _Job | None) -> None:
-        """Let it do this next; None ends it."""
+        """Give the thread its next task; None ends the thread."""
         self._jobs.put(job)
 
 

@@ -154,7 +154,7 @@ class Buffer(Mapping):
         ctypes.memset(self.address, _FILL, size)
 
     def write(self, data: bytes, offset: int = 0) -> None:
-        """Copy bytes in.
+        """Copy bytes into the mapping.
 
         Raises:
             ValueError: they do not fit.
@@ -164,7 +164,7 @@ class Buffer(Mapping):
         ctypes.memmove(self.address + offset, data, len(data))
 
     def read(self, size: int, offset: int = 0) -> bytes:
-        """Copy bytes out.
+        """Copy bytes out of the mapping.
 
         Raises:
             ValueError: there are not so many.

@@ -29,7 +29,7 @@ _LOOK: Final = 0.0002  # seconds; short, for the start of `tasks` waits for it
 
 
 def last_counts_come(host: Host, cpu: int) -> bool:
-    """Try it on a thread of our own.
+    """Find out with a thread of our own whether an ending thread's last counts come.
 
     Args:
         host: this machine.

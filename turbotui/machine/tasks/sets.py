@@ -75,7 +75,7 @@ class When(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskCounter:
-    """What is counted beside switches and run time."""
+    """A counter beside switches and run time."""
 
     name: str
     attr: PerfAttr
@@ -152,7 +152,7 @@ class TaskSampling:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all values of a reading, in their order."""
+        """Names of all values of a reading, in their order."""
         first = ("switches", "run") if self.when is When.SWITCHES else ("run",)
         return (*first, *(one.name for one in self.counters))
 
@@ -237,7 +237,7 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
 
 
 def timed(attr: PerfAttr) -> PerfAttr:
-    """The same event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
+    """The event with records in the time of `Host.now_ns`, so that they compare with readings of /proc."""
     return replace(attr, flags=attr.flags | _USE_CLOCKID, clockid=time.CLOCK_MONOTONIC_RAW)
 
 

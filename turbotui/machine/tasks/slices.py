@@ -230,7 +230,7 @@ class Ran:
 
 
 def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """Of threads on several CPUs together."""
+    """The sum of the run times of threads on several CPUs."""
     total: dict[int, int] = {}
     for tid, spent in chain.from_iterable(part.items() for part in parts):
         total[tid] = total.get(tid, 0) + spent

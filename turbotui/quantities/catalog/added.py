@@ -44,7 +44,7 @@ def added_column(counter: AddedCounter) -> CounterColumn:
 
 
 def _in_digits(counter: AddedCounter) -> bool:
-    """Whether it is shown as hexadecimal digits."""
+    """Whether the counter is shown as hexadecimal digits."""
     return counter.shape is Shape.RAW or (counter.shape is Shape.DELTA and isinstance(counter.place, TelemetryAt))
 
 

@@ -30,7 +30,7 @@ class UncoreKind:
 
     @property
     def described(self) -> str:
-        """Its title, and what it watches."""
+        """The kind's title, and what it watches."""
         return f"{self.title}: {self.what}" if self.what else self.title
 
 
