@@ -230,6 +230,7 @@ async def test_a_click_puts_the_cursor_there(recorded: Recording) -> None:
 
 async def test_without_a_past_the_curve_is_what_was_kept() -> None:
     async with dashboard(FakeSession(), ticks=20) as (app, pilot):
+        app.watched.cursor = None
         await pilot.press("g", "left", "left")
         await pilot.pause()
         lines = app.screen.query_one(GraphLines).text.split("\n")
@@ -253,8 +254,8 @@ async def test_the_keys_and_every_line_fit(recorded: Recording, size: tuple[int,
         assert all(len(line) <= picture.size.width for line in picture.text.split("\n"))
         assert len(picture.text.split("\n")) == picture.size.height
         keys = (window.border_subtitle or "").replace("\\", "")
-        assert len(keys) + 4 <= window.outer_size.width
-        for word in ("move", "]", "C columns", "Enter", "e explain", "Esc close"):
+        assert len(keys) + 6 <= window.outer_size.width
+        for word in ("← →", "]", "C columns", "Enter", "e explain", "Esc close"):
             assert word in keys
 
 

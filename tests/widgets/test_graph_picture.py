@@ -107,8 +107,9 @@ def test_below_zero_there_is_a_scale_too() -> None:
 def test_a_curve_is_worked_out_once_while_the_cursor_moves() -> None:
     painter = GraphPainter()
     painter.lines(picture(ONE), 80, 20)
-    before = dict(painter._before)
+    before = {name: made for name, (_of, made) in painter._before.items()}
+    assert len(before) == 3
     painter.lines(picture(ONE, at=7), 80, 20)
-    assert all(painter._before[key] is one for key, one in before.items())
+    assert all(painter._before[name][1] is made for name, made in before.items())
     painter.lines(picture(CurvePanel(LOAD, [of(1, 2)], 100.0)), 80, 20)
-    assert all(painter._before[key] is not one for key, one in before.items())
+    assert all(painter._before[name][1] is not made for name, made in before.items())

@@ -27,7 +27,7 @@ from turbotui.widgets.segment_lines import SegmentLines
 _PART: Final = 0.004
 """Seconds of reading the past between which keys are heard for as long."""
 _REDRAW: Final = 0.2
-"""Seconds between two pictures of what has been read."""
+"""Seconds between two pictures of what has been read, at least; five times what one takes, where that is more."""
 _SMALLEST: Final = (30, 8)
 """Characters and lines without which there is no room for an axis and a curve."""
 
@@ -104,7 +104,7 @@ class Graph(Window[None]):
 
     def _keys(self) -> str:
         wide = self.app.size.width >= 120
-        move = "← → PgUp PgDn Home End move" if wide else "← → move"
+        move = "← → PgUp PgDn Home End" if wide else "← → move"
         zoom = r"] nearer · \[ further · 0 whole" if wide else r"\[ ] zoom"
         return f"{move} · {zoom} · C columns · Enter go there · e explain · Esc close"
 
@@ -177,14 +177,16 @@ class Graph(Window[None]):
         """Read it, the newest first, without keeping keys waiting; draw it as it comes."""
         missing = cells.missing(cursor.span)
         began = drawn = time.monotonic()
+        wait = _REDRAW
         for read, time_ns in enumerate(missing, start=1):
             cells.read(time_ns)
             now = time.monotonic()
             if now - began > _PART:
                 self._loading = f"read {read:,} of {len(missing):,} intervals "
-                if now - drawn > _REDRAW:
+                if now - drawn > wait:
                     self._paint()
                     drawn = time.monotonic()
+                    wait = max(_REDRAW, 5 * (drawn - now))
                 await asyncio.sleep(_PART)
                 began = time.monotonic()
         self._loading = ""

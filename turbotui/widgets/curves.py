@@ -17,6 +17,9 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.time_axis import TimeSpan
 
+_RUNS = [[[sum(DOTS[line][side] for line in range(first, last + 1)) for side in (0, 1)] for last in range(4)]
+         for first in range(4)]
+"""Bits of a run of dots: by its first line, its last line and its column within a character."""
 _END = attrgetter("end")
 _START = attrgetter("start")
 
@@ -86,13 +89,13 @@ def value_at(timed: Sequence[TimedValue], moment: int) -> TimedValue | None:
 
 def extent(timed: Sequence[TimedValue]) -> Extent | None:
     """Least, mean and greatest of the known values; None if none is known."""
-    known = [one for one in timed if one.known]
+    known = [(value, max(1, end - start)) for start, end, value in timed if value == value]  # noqa: PLR0124 - no NaN
     if not known:
         return None
-    values = [one.value for one in known]
-    lengths = [max(1, one.end - one.start) for one in known]
-    mean = math.fsum(value * length for value, length in zip(values, lengths, strict=True)) / sum(lengths)
-    return Extent(min(values), min(max(mean, min(values)), max(values)), max(values), len(known))
+    values = [value for value, _ in known]
+    low, high = min(values), max(values)
+    mean = math.fsum(value * length for value, length in known) / sum(length for _, length in known)
+    return Extent(low, min(max(mean, low), high), high, len(known))
 
 
 def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Bucket | None]:
@@ -103,24 +106,25 @@ def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Buck
         span: what the places divide.
         size: how many.
     """
-    found: list[Bucket | None] = [None] * size
+    lows, highs, joins = [math.inf] * size, [-math.inf] * size, [False] * size
     before: TimedValue | None = None
     for one in visible(timed, span):
-        if not one.known:
+        value = one.value
+        if value != value:  # noqa: PLR0124 - NaN; a call of isnan, a thousand times a picture, costs more
             before = None
             continue
         first = span.start_place(one.start, size)
-        last = max(first, span.place(one.end, size))
-        joined = before is not None and one.follows(before)
-        for place in range(first, last + 1):
-            there = found[place]
-            goes_on = place > first or (joined and first > 0)
-            if there is None:
-                found[place] = Bucket(one.value, one.value, goes_on)
-            else:
-                found[place] = Bucket(min(there.low, one.value), max(there.high, one.value), there.joined)
+        if lows[first] > highs[first]:  # the first one in this place
+            joins[first] = before is not None and first > 0 and one.follows(before)
+        for place in range(first, max(first, span.place(one.end, size)) + 1):
+            joins[place] = joins[place] or place > first
+            if value < lows[place]:  # noqa: PLR1730 - a call of min costs more than the rest of this loop
+                lows[place] = value
+            if value > highs[place]:  # noqa: PLR1730 - as above
+                highs[place] = value
         before = one
-    return found
+    return [Bucket(low, high, joined) if low <= high else None
+            for low, high, joined in zip(lows, highs, joins, strict=True)]
 
 
 def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,
@@ -149,9 +153,9 @@ def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: 
             start, end = upper, lower
             if bucket.joined and before is not None:  # a steep step is a line, or it would look like two curves
                 start, end = min(start, before[1]), max(end, before[0])
-            for dot in range(start, end + 1):
-                bits[dot // 4][at // 2] |= DOTS[dot % 4][at % 2]
-                roles[dot // 4][at // 2] = role
+            for row in range(start // 4, end // 4 + 1):
+                bits[row][at // 2] |= _RUNS[max(0, start - 4 * row)][min(3, end - 4 * row)][at % 2]
+                roles[row][at // 2] = role
             before = upper, lower
     return [[(chr(0x2800 + dots) if dots else " ", role) for dots, role in zip(line, inks, strict=True)]
             for line, inks in zip(bits, roles, strict=True)]

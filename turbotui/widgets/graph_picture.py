@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, age, time_of_day
 from turbotui.widgets.cells import UNKNOWN, StyleRole, said
-from turbotui.widgets.curves import Bucket, Extent, TimedValue, buckets, extent, raster, value_at, visible
+from turbotui.widgets.curves import Extent, TimedValue, buckets, extent, raster, value_at, visible
 from turbotui.widgets.painter import TextSegment, merged, nice_top
 from turbotui.widgets.time_axis import TimeSpan, axis_lines
+
+T = TypeVar("T")
 
 LEAST_ROWS: Final = 3
 """Lines of a curve: for both ends of its scale and the middle."""
@@ -89,21 +91,6 @@ class GraphPicture:
     loading: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """A curve in its places.
-
-    Attributes:
-        of: the timed, the span and the number of places that it was drawn from.
-        places: two for each character.
-        extent: of all that is visible.
-    """
-
-    of: tuple[Sequence[TimedValue], TimeSpan, int]
-    places: Sequence[Bucket | None]
-    extent: Extent | None
-
-
 class GraphPainter:
     """Draws pictures, and remembers the curves of the last one: a step of the cursor works none of them out anew.
 
@@ -114,12 +101,13 @@ class GraphPainter:
 
     def __init__(self) -> None:
         self.left = self.across = 0
-        self._before: dict[tuple[int, int], _Drawn] = {}
+        self._before: dict[tuple[object, ...], tuple[tuple[object, ...], Any]] = {}
 
     def lines(self, picture: GraphPicture, width: int, height: int) -> list[list[TextSegment]]:
         """The picture in so many characters; panels for which there is no room are counted on the last line."""
         panels = picture.panels[:room(height)]
-        scales = [_scale(panel, picture.span) for panel in panels]
+        extents = [self._extents(at, panel, picture.span) for at, panel in enumerate(panels)]
+        scales = [_scale(panel.top, found) for panel, found in zip(panels, extents, strict=True)]
         labels = [_labels(panel.column, *scale) for panel, scale in zip(panels, scales, strict=True)]
         left = min(max((len(label) for three in labels for label in three), default=0), width // 3) + 2
         across = width - left
@@ -127,11 +115,9 @@ class GraphPainter:
         found: list[list[TextSegment]] = []
         share, rest = divmod(height - _AXIS - _SAID, max(1, len(panels)))
         for at, panel in enumerate(panels):
-            drawn = self._drawn(at, panel, picture.span, 2 * across)
             lines = share + (at < rest)
-            head = _head(picture, panel, [one.extent for one in drawn], width, lines - LEAST_ROWS)
-            curves = [(one.places, curve.role) for one, curve in zip(drawn, panel.curves, strict=True)]
-            plot = raster(curves[::-1], *scales[at], across, lines - len(head))
+            head = _head(picture, panel, extents[at], width, lines - LEAST_ROWS)
+            plot = self._plot(at, panel, picture.span, scales[at], (across, lines - len(head)))
             found += [*head, *_framed(picture, plot, labels[at], left, across)]
         events = [event.time_ns for event in picture.events]
         marks, times = axis_lines(picture.span, across, events, picture.at, now=picture.ends_now)
@@ -140,16 +126,25 @@ class GraphPainter:
         found.append(_said(picture, len(picture.panels) - len(panels), width))
         return found
 
-    def _drawn(self, at: int, panel: CurvePanel, span: TimeSpan, size: int) -> list[_Drawn]:
-        """The curves of a panel in their places."""
-        found: list[_Drawn] = []
-        for number, curve in enumerate(panel.curves):
-            known = self._before.get((at, number))
-            if known is None or known.of[0] is not curve.timed or known.of[1:] != (span, size):
-                inside = visible(curve.timed, span)
-                known = _Drawn((curve.timed, span, size), buckets(inside, span, size), extent(inside))
-                self._before[at, number] = known
-            found.append(known)
+    def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
+        """What the curves of a panel are in all that is visible."""
+        return [self._once(("extent", at, number), lambda timed, span: extent(visible(timed, span)), curve.timed, span)
+                for number, curve in enumerate(panel.curves)]
+
+    def _plot(self, at: int, panel: CurvePanel, span: TimeSpan, scale: tuple[float, float],
+              size: tuple[int, int]) -> list[list[TextSegment]]:
+        """The curves of a panel as characters."""
+        places = [self._once(("places", at, number), buckets, curve.timed, span, 2 * size[0])
+                  for number, curve in enumerate(panel.curves)]
+        drawn = [(one, curve.role) for one, curve in zip(places, panel.curves, strict=True)][::-1]
+        return self._once(("plot", at), raster, drawn, *scale, *size)
+
+    def _once(self, name: tuple[object, ...], make: Callable[..., T], *of: object) -> T:
+        """What was made of this before, or what is made of it now."""
+        known = self._before.get(name)
+        if known is None or known[0] != of:  # what is the same object is not looked into
+            known = self._before[name] = of, make(*of)
+        found: T = known[1]
         return found
 
 
@@ -158,11 +153,11 @@ def room(height: int) -> int:
     return max(1, (height - _AXIS - _SAID) // (LEAST_ROWS + 2))
 
 
-def _scale(panel: CurvePanel, span: TimeSpan) -> tuple[float, float]:
-    """Both ends of a panel's scale, so that all that is visible is inside; 0 always is."""
-    values = [one.value for curve in panel.curves for one in visible(curve.timed, span) if one.known]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    top = panel.top if panel.top >= high and panel.top > 0 else nice_top(high) if high > 0 or low >= 0 else 0.0
+def _scale(natural: float, extents: Sequence[Extent | None]) -> tuple[float, float]:
+    """Both ends of a scale, so that all that is visible is inside; 0 always is."""
+    low = min((one.low for one in extents if one is not None), default=0.0)
+    high = max((one.high for one in extents if one is not None), default=0.0)
+    top = natural if natural >= high and natural > 0 else nice_top(high) if high > 0 or low >= 0 else 0.0
     return (0.0 if low >= 0 else -nice_top(-low)), top
 
 
