@@ -39,9 +39,9 @@ class OneCell(ABC):
     in_frames: bool = False
 
     @property
+    @abstractmethod
     def content(self) -> Content[Any, Any] | None:
         """The table now; None before the first reading."""
-        return None
 
     @property
     def mark(self) -> Content[Any, Any] | None:
