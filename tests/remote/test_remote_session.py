@@ -89,8 +89,8 @@ def test_after_a_loss_it_connects_again_with_growing_pauses_and_says_why() -> No
     session._pause = pause
     frames = drained(session, last)
     assert clock.pauses == [1.0, 2.0, 4.0, 8.0]
-    assert seen[0].startswith("the connection to node7 was lost; again in 1 s; the last reading is")
-    assert seen[-1].startswith("no route; again in 8 s")
+    assert seen[0].endswith(": the connection to node7 was lost; again in 1 s")
+    assert seen[-1] == "NO READING FOR 7 s: no route; again in 8 s"
     assert [frame.older is None for frame in frames] == [True, False, True, False]
     assert first.closed
     assert session.trouble == ""
@@ -112,7 +112,7 @@ def test_a_stream_that_ended_stays_in_sight() -> None:
     assert session._thread is not None
     session._thread.join(PATIENCE)
     clock.now += 120
-    assert session.trouble == "the stream has ended; the last reading is 2 min old"
+    assert session.trouble == "NO READING FOR 2 min: the stream has ended"
     assert session.latest is not None
     assert clock.pauses == []
 
@@ -122,7 +122,7 @@ def test_silence_is_said() -> None:
     session = session_of([ScriptedLink([part(0, 2)], clock)], clock)
     assert session.trouble == ""
     clock.now += 3.5
-    assert session.trouble == "nothing has come for 3 s"
+    assert session.trouble == "NO READING FOR 3 s"
 
 
 def version_of_tomorrow() -> bytes:

@@ -187,9 +187,9 @@ class RemoteSession:
         silent = now - self._heard_at
         if self._broken:
             again = "" if retry_at is None else f"; again in {max(0.0, retry_at - now):.0f} s"
-            return f"{self._broken}{again}; the last reading is {_ago(silent)} old"
+            return f"NO READING FOR {_ago(silent)}: {self._broken}{again}"
         if silent > max(_SILENCE * self._seconds, _SILENCE):
-            return f"nothing has come for {_ago(silent)}"
+            return f"NO READING FOR {_ago(silent)}"
         return ""
 
     @property

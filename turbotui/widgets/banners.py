@@ -18,7 +18,7 @@ def far_banner(kind: HostKind, machine: str, way: str, trouble: str, width: int)
     who = machine if kind is HostKind.REAL else f"{kind.value} {machine}"
     words: tuple[str, ...]
     if trouble:
-        words = (f"NOT CONNECTED to {who}: {trouble}", f"NOT CONNECTED: {trouble}", trouble)
+        words = (f"{who}: {trouble}", trouble)
     else:
         unreal = "" if kind is HostKind.REAL else ": no number on this screen was measured"
         if kind is HostKind.RECORDED:

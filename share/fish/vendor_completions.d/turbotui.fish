@@ -16,6 +16,8 @@ complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l profile -r -
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l spy -r -d 'event sets by CPU (see turbotui spy), followed when it changes'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l drop-privileges -d 'give root up for good once the counters are open'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l connect -r -d 'show what the collector behind this socket reads (turbotui collect --socket PATH)'
+complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l host -r -d 'show another machine: ssh starts turbotui collect there, without asking for passwords'
+complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l remote -r -d 'with --host: how turbotui is called there, as "sudo -n turbotui"'
 complete -c turbotui -n 'not __fish_seen_subcommand_from $verbs' -l theme -r -d 'colours: calm, contrast, or ansi for 16-colour terminals'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat doctor info uncore roofline roofs tasks spy score machines diff export columns events replay gather collect view' -a stat -d 'turbostat'\''s drop-in: the table as text, by intervals or over a command'
 complete -c turbotui -n '__fish_seen_subcommand_from stat' -s a -l add -r -d 'add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64, cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name; or any event, a formula over events, or a set of them: see below'

@@ -32,6 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="give root up for good once the counters are open")
     parser.add_argument("--connect", metavar="PATH",
                         help="show what the collector behind this socket reads (turbotui collect --socket PATH)")
+    parser.add_argument("--host", metavar="USER@NODE",
+                        help="show another machine: ssh starts turbotui collect there, without asking for passwords")
+    parser.add_argument("--remote", metavar="COMMAND",
+                        help='with --host: how turbotui is called there, as "sudo -n turbotui"')
     parser.add_argument("--theme", metavar="NAME", help="colours: calm, contrast, or ansi for 16-colour terminals")
 
 
@@ -82,19 +86,28 @@ def _way(arguments: argparse.Namespace) -> Way | None:
     Raises:
         UsageError: what is asked for beside it is the collector's.
     """
-    if arguments.connect is None:
+    option = "--connect" if arguments.connect is not None else "--host"
+    if arguments.remote is not None and arguments.host is None:
+        raise UsageError("--remote is for --host: it says how turbotui is called there")
+    if arguments.connect is None and arguments.host is None:
         return None
-    given = [name for name, value, usual in (
-        ("--machine", arguments.machine, None), ("--sysroot", arguments.sysroot, "/"), ("--cpu", arguments.cpu, None),
-        ("--interval", arguments.interval, None), ("--TCC", arguments.tcc, None), ("--add", arguments.add, []),
-        ("--show, --hide or --enable", arguments.choices, []), ("--spy", arguments.spy, None),
-        ("--profile", arguments.profile, None), ("--events", arguments.events, ""),
-    ) if value != usual]
+    if arguments.connect is not None and arguments.host is not None:
+        raise UsageError("--host and --connect name two collectors: give one of them")
+    handed_on = {"--machine": arguments.machine, "--cpu": arguments.cpu, "--interval": arguments.interval,
+                 "--TCC": arguments.tcc, "--sysroot": None if arguments.sysroot == "/" else arguments.sysroot}
+    own = {"--add": arguments.add, "--show, --hide or --enable": arguments.choices, "--spy": arguments.spy,
+           "--profile": arguments.profile, "--events": arguments.events,
+           "--drop-privileges": arguments.drop_privileges}
+    given = [name for name, value in ((own | handed_on) if arguments.host is None else own).items() if value]
     if given:
-        raise UsageError(f"{given[0]} is not for --connect: give it to the collector (turbotui collect)")
+        raise UsageError(f"{given[0]} is not for {option}: give it to the collector (turbotui collect)")
     from turbotui.remote.links import SocketWay  # noqa: PLC0415 - --help stays fast
+    from turbotui.remote.ssh import SshWay  # noqa: PLC0415 - as above
 
-    return SocketWay(arguments.connect)
+    if arguments.host is None:
+        return SocketWay(arguments.connect)
+    options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
+    return SshWay(arguments.host, options, remote=arguments.remote or "turbotui")
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:
