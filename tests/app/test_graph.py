@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 from driving import dashboard, table, text_of
-from fakes import FakeSession
+from fakes import FakeSession, build_topology
 from replay import Recording, ReplayedSession, recording
 from textual.pilot import Pilot
 from timelines import FramesTimeline
@@ -19,6 +19,7 @@ from turbotui.app.graph import Graph, GraphLines
 from turbotui.app.graph_cells import kept_values
 from turbotui.app.past import PastEvent, TimeCursor
 from turbotui.app.row_picker import RowPicker
+from turbotui.machine.topology import topology_of
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import RowId, cpu_row
@@ -257,6 +258,25 @@ async def test_the_keys_and_every_line_fit(recorded: Recording, size: tuple[int,
         assert len(keys) + 6 <= window.outer_size.width
         for word in ("← →", "]", "C columns", "Enter", "e explain", "Esc close"):
             assert word in keys
+
+
+async def test_a_row_that_has_gone_keeps_its_name_and_its_past() -> None:
+    session = FakeSession(build_topology(1, 4, 1))
+    async with dashboard(session, ticks=8) as (app, pilot):
+        table(app).select(cpu_row(2))
+        await pilot.press("g")
+        await pilot.pause()
+        session.topology = session.script.topology = topology_of(
+            [place for cpu, place in session.topology.places.items() if cpu != 2])
+        session.script.totals.clear()
+        session.tick(2)
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.press("left", "left", "left")
+        await pilot.pause()
+        lines = app.screen.query_one(GraphLines).text.split("\n")
+        assert "cpu 2" in lines[0]
+        assert "over 7 intervals" in lines[0]
 
 
 def test_values_of_a_ring_have_the_times_of_their_intervals() -> None:

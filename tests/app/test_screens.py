@@ -91,6 +91,13 @@ def test_themes(snap_compare: SnapCompare, theme: str) -> None:
     assert snap_compare(app, terminal_size=(120, 36), run_before=at_a_fixed_place(session, ("down",)))
 
 
+def test_a_graph_of_tagged_rows_in_sixteen_colours(snap_compare: SnapCompare) -> None:
+    session = FakeSession()
+    app: App[int] = TurbotuiApp(session, theme="ansi")
+    keys = ("down", "v", "v", "g", "left", "left", "left", "left")
+    assert snap_compare(app, terminal_size=(120, 36), run_before=at_a_fixed_place(session, keys))
+
+
 def test_a_guest(snap_compare: SnapCompare) -> None:
     session = FakeSession(build_topology(1, 2, 1), signals=GUEST_SIGNALS, kind=HostKind.REAL, name="guest")
     app: App[int] = TurbotuiApp(session)

@@ -66,6 +66,12 @@ def test_it_begins_around_a_moment_of_the_past_and_forgets_what_is_gone() -> Non
     assert cursor.here == 6000
 
 
+def test_a_moment_that_is_not_kept_is_the_nearest() -> None:
+    cursor = GraphCursor(range(1010, 2010, 10), 10, 50, at=500)
+    assert (cursor.here, cursor.span.first) == (1010, cursor.whole.first)
+    assert GraphCursor(range(1010, 2010, 10), 10, 50, at=9000).here == 2000
+
+
 def test_pages_are_what_is_seen_and_a_click_finds_its_interval() -> None:
     cursor = GraphCursor(range(10, 10_010, 10), 10, 100)
     cursor.page(-1)

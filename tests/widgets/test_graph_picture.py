@@ -90,6 +90,13 @@ def test_rows_have_colours_names_and_values_and_extremes_are_somebodys() -> None
     assert drawn == {StyleRole.LANE_0, StyleRole.LANE_1, StyleRole.CELL}
 
 
+def test_long_names_do_not_push_numbers_out() -> None:
+    curves = [of(*[1.0] * 10, name="a name of many words " * 2, role=StyleRole.LANE_0),
+              of(*[90.0] * 10, name="another one", role=StyleRole.LANE_1)]
+    lines = texts(GraphPainter().lines(picture(CurvePanel(LOAD, curves, 100.0)), 80, 20))
+    assert any(line.rstrip().endswith("min 1.0  mean 45.5  max 90.0 %") for line in lines[:4])
+
+
 def test_panels_have_their_own_scale_and_one_axis() -> None:
     lines = texts(GraphPainter().lines(picture(ONE, CurvePanel(CLOCK, [of(*[3100.0] * 10)])), 80, 24))
     first = next(line for line in lines if "100 %┤" in line)

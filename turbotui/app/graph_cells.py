@@ -39,12 +39,14 @@ class CellCurve:
     Attributes:
         cell: whose.
         role: its colour.
+        name: of the row, also when that has gone.
         timed: oldest first; another object whenever they change.
     """
 
     def __init__(self, cell: OneCell, role: StyleRole) -> None:
         self.cell = cell
         self.role = role
+        self.name = cell.name
         self.timed: tuple[TimedValue, ...] = ()
         self._read: dict[int, TimedValue] = {}
         self._kept: list[TimedValue] = []
@@ -184,6 +186,6 @@ class GraphCells:
         found: list[CurvePanel] = []
         for panel in self._panels:
             several = len(self.rows) > 1
-            curves = [Curve(one.cell.name, one.role if several else StyleRole.SPARK, one.timed) for one in panel]
+            curves = [Curve(one.name, one.role if several else StyleRole.SPARK, one.timed) for one in panel]
             found.append(CurvePanel(panel[0].cell.column, curves, panel[0].cell.top))
         return found

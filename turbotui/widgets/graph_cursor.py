@@ -41,9 +41,9 @@ class GraphCursor:
         self._interval = max(1, interval)
         self._places = max(_LEAST, places)
         self._fit = _Fit.RECENT
-        self.at = at
+        self.at = None if at is None else min(max(at, moments[0]), moments[-1])
         length = self._length()
-        end = self.here if at is None else at + length // 2
+        end = self.here if at is None else self.here + length // 2
         self.span = TimeSpan(end - length, end).holding(self.here, self.whole)
 
     @property

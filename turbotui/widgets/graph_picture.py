@@ -205,7 +205,9 @@ def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | N
         mark = [] if alone else [(f"  {_MARK} ", curve.role)]
         name = f" · {curve.name}  " if alone else f"{curve.name} "
         words.append([*mark, (name, StyleRole.PLAIN), (value, StyleRole.SUMMARY)])
-    stats = _stats(panel, extents)
+    stats = _stats(panel, extents, owners=len(panel.curves) > 1)
+    if len(stats) >= width:
+        stats = _stats(panel, extents, owners=False)
     lines = _wrapped(words, width)
     used = sum(len(text) for text, _ in lines[-1])
     if used + 2 + len(stats) <= width:
@@ -227,8 +229,8 @@ def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
     return said(column, one.value)
 
 
-def _stats(panel: CurvePanel, extents: Sequence[Extent | None]) -> str:
-    """Least, mean and greatest of all curves of a panel, and whose they are."""
+def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool) -> str:
+    """Least, mean and greatest of all curves of a panel, and whose they are, if that is to be said."""
     known = [(one, curve.name) for one, curve in zip(extents, panel.curves, strict=True) if one is not None]
     if not known:
         return "nothing is known of this time"
@@ -236,9 +238,9 @@ def _stats(panel: CurvePanel, extents: Sequence[Extent | None]) -> str:
     high, high_of = max((one.high, name) for one, name in known)
     count = max(one.count for one, _ in known)
     mean = sum(one.mean * one.count for one, _ in known) / sum(one.count for one, _ in known)
-    column, many = panel.column, len(panel.curves) > 1
+    column = panel.column
     texts = [said(column, value).removesuffix(f" {column.unit}") for value in (low, mean)]
-    who = (f" ({low_of})", f" ({high_of})") if many else ("", "")
+    who = (f" ({low_of})", f" ({high_of})") if owners else ("", "")
     return (f"over {count:,} interval{'s' * (count != 1)}:  min {texts[0]}{who[0]}  mean {texts[1]}  "
             f"max {said(column, high)}{who[1]}")
 
