@@ -114,8 +114,8 @@ def _run(words: list[str]) -> int:
 def _dispatch(command: Command, words: list[str]) -> int:
     module = importlib.import_module(command.module)
     if command.reads_words:
-        own: int = module.main(words)
-        return own
+        ended: int = module.main(words)
+        return ended
     width = max(len(item.name) for item in COMMANDS)
     listing = "\n".join(f"  {item.name:<{width}}  {item.summary}" for item in COMMANDS if item.name)
     parser = Parser(
@@ -128,9 +128,18 @@ def _dispatch(command: Command, words: list[str]) -> int:
     if not command.name:
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
     module.add_arguments(parser)
+    own, rest = _parted(words) if command.runs else (words, [])
     try:
-        arguments = parser.parse_args(words)
+        arguments = parser.parse_args(own)
     except SystemExit:  # --help and --version are printed, and what cannot be written is still to show
         return 0
+    if command.runs:
+        arguments.command = rest
     status: int = module.run(arguments)
     return status
+
+
+def _parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words before --, and those behind it."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1:]

@@ -17,12 +17,14 @@ class Command:
         module: the verb's module.
         summary: the verb's line in --help.
         reads_words: whether the module has `main`.
+        runs: whether words after -- are a command that it runs; its arguments have them as `command`.
     """
 
     name: str
     module: str
     summary: str
     reads_words: bool = False
+    runs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,11 @@ class HostKind(Enum):
     SIMULATED = "SIMULATED"
     RECORDED = "RECORDED"
 
+    @property
+    def measured(self) -> str:
+        """What nothing of such a machine was: "measured" at all, or "measured now"."""
+        return "measured now" if self is HostKind.RECORDED else "measured"
+
 
 class HostError(OSError):
     """A refused or failed access: errno, what was attempted, and on what."""

@@ -206,6 +206,26 @@ def open_recording(path: str) -> int:
             os.close(descriptor)  # it was renamed in between
 
 
+def rename_recording(path: str, to: str) -> None:
+    """Give a recording another name in its folder.
+
+    Raises:
+        OSError: it cannot be renamed.
+    """
+    with as_invoking_user(os.environ):
+        os.replace(original(path), original(to))
+
+
+def remove_recording(path: str) -> None:
+    """Remove a recording; one that is gone is no failure.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
+        os.unlink(original(path))
+
+
 @contextlib.contextmanager
 def _locked(path: str) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -9,6 +9,7 @@ The format is that of docs/specs/journal.md 1 to 8. Nothing here knows a feature
 
 from __future__ import annotations
 
+from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.parts import paths_of
 
@@ -20,3 +21,6 @@ def read(path: str) -> Journal:
         RecordingError: it is none, cannot be read, or is of a later version.
     """
     return Journal(paths_of(path))
+
+
+__all__ = ["Journal", "RecordingError", "read"]

@@ -24,12 +24,17 @@ class RecordingFile:
         path: made where it is not there.
         sync_seconds: between two calls of fdatasync(2), on a thread of their own; 0: none but at the end.
 
+    Attributes:
+        size: bytes so far.
+        failed: something could not be written; what is there is whole.
+
     Raises:
         RecordingError: it cannot be opened, or another process records to it.
     """
 
     def __init__(self, path: str, sync_seconds: float = SYNC_SECONDS) -> None:
         self.path = path
+        self.failed = False
         try:
             self._descriptor = open_recording(path)
         except BlockingIOError as error:
@@ -61,6 +66,7 @@ class RecordingFile:
             while done < len(data):
                 done += os.write(self._descriptor, data[done:])
         except OSError as error:
+            self.failed = True
             with contextlib.suppress(OSError):  # then a torn record stands at the end, which readers know
                 os.ftruncate(self._descriptor, self.size)
             why = "the disk is full" if error.errno in _FULL else error.strerror

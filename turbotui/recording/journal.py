@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind
-from turbotui.recording.journal_file import JournalFile, KeyEntry
+from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
@@ -25,6 +26,8 @@ from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
+
+_NEAR: Final = 1 << 20  # bytes before a damaged layout in which its other copy is
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +143,23 @@ class RecordingPart:
         behind = index[-1].key if index else 0
         found += [one for one in self.file.records(behind) if isinstance(one, Record)]
         for record in found:
-            if record.kind in (RecordKind.GAP, RecordKind.EVENT, RecordKind.FILES):
+            if record.kind in NOTED:
                 for item in reader.one(record):
                     if isinstance(item, Gap | Event | KeptAnswers):
                         yield item
 
     def _layout(self, entry: KeyEntry) -> Record | None:
-        """The layout of a key tick: the copy that its index names, else the nearest one that is whole."""
-        others = sorted({one.layout for one in self.file.index()}, key=lambda offset: abs(offset - entry.layout))
-        for offset in (entry.layout, *others):
-            record = self.file.record_at(offset)
-            if record is not None and record.kind == RecordKind.LAYOUT and offset < entry.key:
-                return record
-        return None
+        """The layout of a key tick: the copy that its index names, the one beside it, or an earlier one that is whole.
+
+        One of another session does no harm: ticks name theirs.
+        """
+        record = self.file.record_at(entry.layout)
+        if record is not None and record.kind == RecordKind.LAYOUT:
+            return record
+        near = [one for one in self.file.records(max(0, entry.layout - _NEAR), entry.key) if isinstance(one, Record)]
+        others = sorted({one.layout for one in self.file.index() if one.layout < entry.layout}, reverse=True)
+        known = (*reversed(near), *filter(None, map(self.file.record_at, others)))
+        return next((one for one in known if one.kind == RecordKind.LAYOUT), None)
 
     def _noted(self, item: Item) -> Item:
         if isinstance(item, Missing):
@@ -214,6 +221,11 @@ class Journal:
     def catalog(self) -> Catalog:
         """The columns that this version makes of the signals of the newest tick."""
         return catalog_for(self.capabilities.signals)
+
+    @property
+    def signals(self) -> frozenset[SignalId]:
+        """The signals that were read at the first or at the newest tick."""
+        return frozenset(self._first.snapshot.values) | frozenset(self._newest().snapshot.values)
 
     @property
     def kept(self) -> KeptAnswers:
@@ -287,8 +299,14 @@ class Journal:
 
     def frame_at(self, wall_ns: int) -> Frame | None:
         """The frame that was the newest at a wall clock; None before the first tick."""
+        found = self._last_frame(wall_ns, wall_ns)
+        if found is not None and found.older is None:  # a key tick: the one before it is in the minute before
+            found = self._last_frame(found.newer.wall_ns, wall_ns)
+        return found
+
+    def _last_frame(self, start_ns: int, end_ns: int) -> Frame | None:
         maker, session, found = FrameMaker(), "", None
-        for tick in self._ticks(wall_ns, wall_ns):
+        for tick in self._ticks(start_ns, end_ns):
             if tick.header.session != session:
                 session, maker = tick.header.session, FrameMaker()
             found = maker.frame(tick.snapshot, tick.capabilities)

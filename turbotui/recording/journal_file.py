@@ -19,6 +19,9 @@ from turbotui.recording.framing import (
 from turbotui.recording.stream_writer import INDEX, OFFSET
 from turbotui.untrusted import original
 
+NOTED: Final = (RecordKind.GAP, RecordKind.EVENT, RecordKind.FILES)
+"""Kinds of records that an index names."""
+
 _CHUNK: Final = 1 << 18
 _TAIL: Final = 1 << 21
 _FIRST_LOOK: Final = 1 << 20
@@ -116,9 +119,11 @@ class JournalFile:
             self._entries += self._forward(self._seen, size)
         return self._entries
 
-    def last_index(self) -> int:
-        """The offset of the last index record, 0 if there is none."""
-        return self._last_index(self.size)[0]
+    def tail(self) -> tuple[int, tuple[int, ...]]:
+        """The offset of the last index record, 0 if there is none, and of what was noted behind it."""
+        last = self._last_index(self.size)[0]
+        behind = (one for one in self.records(last) if isinstance(one, Record))
+        return last, tuple(one.offset for one in behind if one.kind in NOTED)
 
     def _from_the_end(self, size: int) -> list[KeyEntry]:
         """The entries of the chain of index records; where it is broken, those found by reading everything before."""

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from turbotui.machine.gathered.model import Gathered
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.said import Said
+from turbotui.untrusted import decoded
+
+
+def kept_of(gathered: Gathered) -> KeptAnswers:
+    """What a `NotingHost` noted, without the counters that were tried."""
+    words = {
+        (path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
+        if isinstance(answer, bytes)
+    }
+    return KeptAnswers(
+        texts={path: decoded(data) for path, data in gathered.files.items()},
+        folders={**dict.fromkeys(gathered.present, ()), **gathered.folders}, words=words, refused=gathered.errors,
+    )
 
 
 def kept_facts(kept: KeptAnswers) -> dict[str, object]:
@@ -12,7 +26,7 @@ def kept_facts(kept: KeptAnswers) -> dict[str, object]:
     return {
         "texts": dict(kept.texts),
         "folders": {path: list(names) for path, names in kept.folders.items()},
-        "words": [[name, offset, size, data.hex()] for (name, offset, size), data in kept.words.items()],
+        "words": [[name, offset, data.hex()] for (name, offset), data in kept.words.items()],
         "refused": dict(kept.refused),
     }
 
@@ -26,13 +40,13 @@ def kept_from(said: Said) -> KeptAnswers:
     words = {}
     for one in said["words"].items():
         parts = one.items()
-        if len(parts) != 4:
+        if len(parts) != 3:
             raise DamagedError(f"{one.where} of the recording is no reading of a file")
         try:
-            data = bytes.fromhex(parts[3].text())
+            data = bytes.fromhex(parts[2].text())
         except ValueError:
             raise DamagedError(f"{one.where} of the recording holds no bytes") from None
-        words[parts[0].text(), parts[1].integer(), parts[2].integer()] = data
+        words[parts[0].text(), parts[1].integer()] = data
     return KeptAnswers(
         texts={path: text.text() for path, text in said["texts"].entries().items()},
         folders={path: names.texts() for path, names in said["folders"].entries().items()},

@@ -19,6 +19,14 @@ def part_path(path: str, tier: Tier, wall_ns: int) -> str:
     return f"{path}.{tier.name}.{datetime.fromtimestamp(wall_ns / 1e9, UTC).strftime(_TIME)}"
 
 
+def part_time_ns(path: str) -> int:
+    """When a part begins, in ns since 1970; 0 for a path that is of none."""
+    found = _PART.search(path)
+    if found is None:
+        return 0
+    return round(datetime.fromisoformat(found["time"]).timestamp() * 1e6) * 1000
+
+
 def parts_of(path: str) -> dict[str, list[str]]:
     """The parts beside a recording by the name of their tier, oldest first."""
     folder, name = os.path.split(path)

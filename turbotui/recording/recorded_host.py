@@ -16,13 +16,13 @@ class KeptAnswers:
     Attributes:
         texts: path -> content of a file.
         folders: path -> names in it.
-        words: (path or the CPU of a register, offset, size) -> the bytes that were read there.
+        words: (path of a device, offset) -> the bytes that were read there.
         refused: path, or what was attempted -> errno.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    words: Mapping[tuple[str, int, int], bytes] = field(default_factory=dict)
+    words: Mapping[tuple[str, int], bytes] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -87,10 +87,10 @@ class RecordedHost:
         if not 0 <= descriptor < len(self._open):
             raise HostError(errno.EBADF, "read")
         name = self._open[descriptor]
-        found = self._kept.words.get((name, offset, size))
+        found = self._kept.words.get((name, offset))
         if found is None:
             raise self._refusal(f"{name} at {offset:#x}", errno.EIO)
-        return found
+        return found[:size]
 
     def open_msr(self, cpu: int) -> int:
         """See `Host.open_msr`."""
@@ -127,7 +127,7 @@ class RecordedHost:
         return self._wall_ns
 
     def _opened(self, path: str) -> int:
-        if not any(name == path for name, _offset, _size in self._kept.words):
+        if not any(name == path for name, _offset in self._kept.words):
             raise self._refusal(path)
         self._open.append(path)
         return len(self._open) - 1

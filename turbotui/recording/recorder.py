@@ -10,7 +10,7 @@ from turbotui.recording.file_writer import SYNC_SECONDS, RecordingFile
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.kept_files import kept_facts
-from turbotui.recording.machine_facts import header_of
+from turbotui.recording.machine_facts import Header, header_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.said import packed
 from turbotui.recording.stream_writer import Event, Gap, StreamWriter
@@ -28,20 +28,30 @@ class Recorder:
         machine: whose frames are recorded.
         kept: what `info` of the recording is to know of the machine's files.
         tier: which ticks are recorded, and how exactly.
+        header: of the session that it continues in another file; None: it begins one.
         sync_seconds: see `RecordingFile`.
         suspended_ns: see `Changes`.
+
+    Attributes:
+        tier: see above.
+        header: of the session.
+        first_ns: wall clock of the first tick that was written; None before there is one.
 
     Raises:
         RecordingError: the file cannot be written, is written by another process, or is no recording.
     """
 
     def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None, tier: Tier = FULL,
-                 sync_seconds: float = SYNC_SECONDS, suspended_ns: Callable[[], int] | None = None) -> None:
+                 header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
+                 suspended_ns: Callable[[], int] | None = None) -> None:
+        self.tier = tier
+        self.header = header or header_of(machine)
+        self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:
-            last_index = _last_index(path) if self._file.size else 0
-            self._stream = StreamWriter(self._file.write, header_of(machine), tier, offset=self._file.size,
-                                        last_index=last_index)
+            last_index, noted = _tail(path) if self._file.size else (0, ())
+            self._stream = StreamWriter(self._file.write, self.header, tier, offset=self._file.size,
+                                        last_index=last_index, noted=noted)
             if kept is not None:
                 self._stream.files(packed(kept_facts(kept)))
         except BaseException:
@@ -76,6 +86,7 @@ class Recorder:
         encoded = self._encoder.encode(snapshot, frame.capabilities)
         if encoded is not None:
             self._stream.tick(encoded)
+            self.first_ns = encoded.snapshot.wall_ns if self.first_ns is None else self.first_ns
 
     def lost(self, frames: int) -> None:
         """Note that frames before the next one never came here: somebody was too slow.
@@ -99,13 +110,14 @@ class Recorder:
     def close(self) -> None:
         """End the recording; what was recorded is on the disk."""
         try:
-            self._stream.end()
+            if not self._file.failed:
+                self._stream.end()
         finally:
             self._file.close()
 
 
-def _last_index(path: str) -> int:
-    """The last index of a recording that is to be continued.
+def _tail(path: str) -> tuple[int, tuple[int, ...]]:
+    """The last index of a recording that is to be continued, and what was noted behind it.
 
     Raises:
         RecordingError: it is no recording.
@@ -115,6 +127,6 @@ def _last_index(path: str) -> int:
     except RecordingError as error:
         raise RecordingError(f"{path} is there, and is no recording of turbotui: name another file") from error
     try:
-        return file.last_index()
+        return file.tail()
     finally:
         file.close()

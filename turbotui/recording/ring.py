@@ -21,7 +21,7 @@ from turbotui.recording.watching import Changes
 from turbotui.sampling.carrying import FrameMaker
 from turbotui.sampling.frame import Frame
 
-MOST_BYTES: Final = 30 << 20
+MOST_BYTES: Final = 24 << 20
 """Bytes of records: with both encoders and a decoded minute less than 40 MB at 256 CPUs with 43 signals."""
 
 HOUR: Final = 3600.0

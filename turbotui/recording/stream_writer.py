@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -67,10 +67,11 @@ class StreamWriter:
         tier: of its ticks.
         offset: where the first record goes: the length of the file.
         last_index: offset of the last index that is in the file already, 0 if there is none.
+        noted: offsets of what was noted in the file behind that index.
     """
 
     def __init__(self, write: Callable[[bytes], None], header: Header, tier: Tier, *, offset: int = 0,
-                 last_index: int = 0) -> None:
+                 last_index: int = 0, noted: Sequence[int] = ()) -> None:
         self._write = write
         self._header = replace(header, tier=(tier.seconds, tier.significant))
         self._offset = offset
@@ -81,7 +82,7 @@ class StreamWriter:
         self._layout_record = b""
         self._layout_at = 0
         self._keys = 0
-        self._noted: list[int] = []
+        self._noted = list(noted)
         self._put([(RecordKind.HEADER, packed(header_facts(self._header)))])
 
     @property
@@ -121,7 +122,7 @@ class StreamWriter:
 
     def files(self, payload: bytes) -> None:
         """Write what was kept of the machine's files; see `kept_files`."""
-        self._put([(RecordKind.FILES, payload)])
+        self._noted.append(self._put([(RecordKind.FILES, payload)]))
 
     def end(self) -> None:
         """Say that the journal ends here because it was closed."""

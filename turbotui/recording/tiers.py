@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -47,7 +48,7 @@ class EncodedTick:
 
     Attributes:
         snapshot: that was encoded.
-        number: of its layout, which counts up whenever it changes; the first tick of a layout is a key tick.
+        number: of its layout, another one whenever it changes; the first tick of a layout is a key tick.
     """
 
     snapshot: Snapshot
@@ -64,7 +65,7 @@ class SnapshotEncoder:
         self.tier = tier
         self._layout: CpuTableLayout | None = None
         self._encoder: TickEncoder | None = None
-        self._number = -1
+        self._number = int.from_bytes(os.urandom(4), "little")  # layouts of two sessions are not mistaken
         self._since_key = 0
         self._thinning = Thinning(tier.seconds)
 
@@ -81,7 +82,7 @@ class SnapshotEncoder:
         layout, encoder = self._layout, self._encoder
         if layout is None or encoder is None or not layout.fits(snapshot, capabilities):
             layout = self._layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
-            self._number += 1
+            self._number = (self._number + 1) & 0xFFFF_FFFF
             encoder = self._encoder = TickEncoder(self._number, layout.work, self.tier.significant)
             self._since_key = 0
         key = self._since_key % KEY_EVERY == 0

@@ -43,7 +43,7 @@ class Envelope:
         """The mark of a machine that is simulated or recorded, for texts; "" for the real one."""
         if self.kind is HostKind.REAL:
             return ""
-        return f"{self.kind.value} machine {self.machine}: nothing here was measured"
+        return f"{self.kind.value} machine {self.machine}: nothing here was {self.kind.measured}"
 
 
 def envelope_now(host: Host, facts: Mapping[str, Value] | None = None, notes: tuple[str, ...] = ()) -> Envelope:

@@ -46,7 +46,7 @@ class Extremes:
 
     def lines(self) -> Iterator[str]:
         """A line that says over what, a header, and one line for each row and column that was ever known."""
-        label = f", {self._layout.label}: nothing here was measured" if self._layout.label else ""
+        label = f", {self._layout.label}: nothing here was {self._layout.kind.measured}" if self._layout.label else ""
         yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
         rows = [_HEAD, *(
             (self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))

@@ -44,7 +44,7 @@ class TurbostatText:
             yield ""  # docs/specs/turbostat.md 1.3: one empty line an interval
             return
         if layout.label:
-            yield f"# {layout.label}: no number below was measured"
+            yield f"# {layout.label}: no number below was {layout.kind.measured}"
         self._wide = self._wide or any(self._is_large(frame, column) for column in layout.columns)
         if self._header_due():
             yield "\t".join(self._title(column) for column in layout.columns)

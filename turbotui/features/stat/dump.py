@@ -89,7 +89,7 @@ def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
         form: "text" for turbostat's blocks, any other for a line for each value.
     """
     if layout.label:
-        yield f"# {layout.label}: no number below was measured"
+        yield f"# {layout.label}: no number below was {layout.kind.measured}"
     yield from _blocks(frame) if form == "text" else _table(frame)
 
 

@@ -30,7 +30,8 @@ _ONLINE = "/sys/devices/system/cpu/online"
 _SEVERAL = 2
 _NO_CPU_LEFT = 237  # exit status (docs/specs/turbostat.md 1.12)
 _COMMAND_SECONDS = 1e9  # a command's interval ends with the command
-_ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
+ROW_SCOPES = {Rows.ALL: Scope.CPU, Rows.CORES: Scope.CORE, Rows.PACKAGES: Scope.PACKAGE}
+"""The level of the rows that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def open_stat(options: StatOptions, given: Host | None = None) -> Opened:
         session.want(column.id for column in choice.columns)
     layout = Layout(
         columns=choice.columns,
-        rows=_ROW_SCOPES[options.rows],
+        rows=ROW_SCOPES[options.rows],
         summary_only=options.summary_only,
         header_every=options.header_every,
         machine=host.name,

@@ -17,6 +17,7 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
+from turbotui.quantities.moments import parse_duration
 from turbotui.quantities.units import parse_celsius
 from turbotui.tables.formats import NAMES
 
@@ -86,6 +87,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
     Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("replay", "print a recording of turbotui record instead of watching", argument="FILE", own=True),
+    Option("from", "with --replay: begin at 14:03, 2026-11-22 14:03:20, +5m (after its beginning), -1h\n"
+           "(before its end)", argument="TIME", own=True),
+    Option("to", "with --replay: end here, as --from", argument="TIME", own=True),
+    Option("every", "with --replay: intervals of this length: 10s, 5m (default: as recorded)", argument="TIME",
+           own=True),
     Option("drop-privileges", "give root up for good once the counters are open; a command never has it", own=True),
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
@@ -111,6 +118,9 @@ class StatOptions:
         header_every: --header_iterations; None: never again.
         tcc: --TCC in °C; None where not given.
         drop_privileges: give root up once the counters are open.
+        replay: a recording that is printed; "" for none.
+        start, end: what --from and --to say, "" where they say nothing.
+        every: seconds of an interval of a replay; 0: as recorded.
         command: words of the command to run; empty in interval mode.
     """
 
@@ -136,6 +146,10 @@ class StatOptions:
     machine: str | None = None
     sysroot: str = "/"
     drop_privileges: bool = False
+    replay: str = ""
+    start: str = ""
+    end: str = ""
+    every: float = 0.0
     command: tuple[str, ...] = ()
 
 
@@ -154,12 +168,28 @@ def parse_options(words: Sequence[str]) -> StatOptions:
             options = _apply(options, given.option, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
                 return options
+    if options.replay:
+        _check_replay(options)
+    elif options.start or options.end or options.every:
+        raise StatError("--from, --to and --every go with --replay", 1)
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
     if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
         raise StatError("--extremes goes with intervals and with --format text or table: other formats are for "
                         "programs, which can work it out of every interval", 1)
     return options
+
+
+def _check_replay(options: StatOptions) -> None:
+    """Refuse what a recording cannot give."""
+    others = {
+        "--machine": options.machine is not None, "--sysroot": options.sysroot != "/", "--add": bool(options.added),
+        "--cpu": options.cpus is not None, "--TCC": options.tcc is not None, "--Dump": options.task is StatTask.DUMP,
+        "a command": bool(options.command),
+    }
+    found = [name for name, given in others.items() if given]
+    if found:
+        raise StatError(f"--replay prints what was recorded as it was: leave {', '.join(found)} out", 1)
 
 
 def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
@@ -217,6 +247,13 @@ def _interval(text: str) -> float:
     if seconds < SHORTEST:
         raise StatError(f"interval {seconds:f} seconds is too small", 2)
     return seconds
+
+
+def _every(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except UsageError as error:
+        raise StatError(f"--every: {error}", 1) from None
 
 
 def _celsius(text: str) -> int | None:
@@ -298,6 +335,10 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "Summary": lambda options, _text: replace(options, summary_only=True),
     "TCC": lambda options, text: replace(options, tcc=_celsius(text)),
     "version": lambda options, _text: replace(options, task=StatTask.VERSION),
+    "replay": lambda options, text: replace(options, replay=text),
+    "from": lambda options, text: replace(options, start=text),
+    "to": lambda options, text: replace(options, end=text),
+    "every": lambda options, text: replace(options, every=_every(text)),
     "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
     "events": lambda options, text: replace(options, events=text),
     "extremes": lambda options, _text: replace(options, extremes=True),

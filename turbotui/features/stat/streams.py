@@ -9,6 +9,7 @@ from typing import TextIO
 
 from turbotui.errors import TurbotuiError
 from turbotui.features.stat.options import StatError, StatOptions
+from turbotui.machine.machine import Machine
 from turbotui.untrusted import one_line
 
 
@@ -54,6 +55,18 @@ class Streams:
             TurbotuiError: as for `rows`.
         """
         self._write(self._file or sys.stderr, lines)
+
+    def configuration(self, machine: Machine, options: StatOptions) -> None:
+        """Write the configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5).
+
+        Raises:
+            BrokenPipeError: as for `rows`.
+            TurbotuiError: as for `rows`.
+        """
+        from turbotui.features.info.model import configuration  # noqa: PLC0415 - not needed where nobody reads it
+
+        sections = configuration(machine, detailed=options.debug > 0, beyond=False)
+        self.notes(line.text for section in sections for line in section.lines if line.always or not options.quiet)
 
     def _write(self, stream: TextIO | None, lines: Iterable[str]) -> None:
         text = "".join(f"{line}\n" for line in lines)

@@ -48,6 +48,10 @@ def main(words: Sequence[str]) -> int:
         if options.task is StatTask.VERSION:
             streams.notes([f"turbotui version {__version__}"])
             return 0
+        if options.replay:
+            from turbotui.features.stat.replaying import replay  # noqa: PLC0415 - most runs watch a machine
+
+            return replay(options, streams)
         opened = open_stat(options)
         if options.drop_privileges:
             opened.session.give_up_privileges()
@@ -65,16 +69,10 @@ def main(words: Sequence[str]) -> int:
 
 
 def _print_configuration(opened: Opened, options: StatOptions, streams: Streams) -> None:
-    """The configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5)."""
-    from turbotui.features.info.model import configuration  # noqa: PLC0415 - not needed where nobody reads it
-
     label = opened.layout.label
     if label and not options.quiet:
-        streams.notes([f"# {label}: nothing below was measured"])
-    sections = configuration(opened.session.machine, detailed=options.debug > 0, beyond=False)
-    streams.notes(
-        line.text for section in sections for line in section.lines if line.always or not options.quiet
-    )
+        streams.notes([f"# {label}: nothing below was {opened.layout.kind.measured}"])
+    streams.configuration(opened.session.machine, options)
 
 
 def _where_read(opened: Opened) -> Iterator[str]:

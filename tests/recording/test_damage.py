@@ -1,0 +1,248 @@
+# ruff: noqa: S603 - programs are run with words of these tests
+"""Files that were cut off, changed, or are still being written: what is whole is read, and what is not is named."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from made_frames import NOON, SECOND, frames, machine, said, topology_of_cpus
+from patience import PATIENCE
+
+from turbotui import recording
+from turbotui.errors import TurbotuiError
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.tiers import KEY_EVERY
+
+TOPOLOGY = topology_of_cpus(range(2))
+TICKS = KEY_EVERY + 5
+
+
+def written(path: Path, ticks: int = TICKS, first: int = 0) -> Path:
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(ticks, TOPOLOGY, first=first):
+        recorder.take(frame)
+    recorder.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return written(tmp_path_factory.mktemp("whole") / "a.ttj").read_bytes()
+
+
+LIVE = {frame.seq: said(frame)[6:10] for frame in frames(TICKS, TOPOLOGY)}
+"""Values, stamps and differences by the number of the tick."""
+
+
+def right(path: Path) -> tuple[int, int]:
+    """How many frames a file gives, all of them right, and how many parts of it are told to be missing."""
+    try:
+        journal = recording.read(str(path))
+    except RecordingError:
+        return 0, 1
+    with journal:
+        count = 0
+        for frame in journal.frames():
+            values, stamps, wraps, moved = said(frame)[6:10]
+            live = LIVE[frame.seq]
+            assert (values, stamps, wraps) == live[:3]
+            if frame.older is not None and frame.older.seq == frame.seq - 1:
+                assert moved == live[3]
+            count += 1
+        return count, len(journal.check())
+
+
+def test_every_bit_of_a_file_flipped_is_detected_or_harmless(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "flipped.ttj"
+    bits = range(8 * len(whole))
+    chosen = random.Random(5)
+    lost = []
+    for bit in sorted(chosen.sample(bits, 150)):
+        data = bytearray(whole)
+        data[bit >> 3] ^= 1 << (bit & 7)
+        path.write_bytes(data)
+        count, missing = right(path)
+        assert count == TICKS or missing
+        lost.append(TICKS - count)
+    assert max(lost) <= KEY_EVERY  # no layout was lost: each is there twice
+    assert sum(lost) > 0
+
+
+def test_a_file_cut_off_anywhere_gives_every_whole_tick(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "cut.ttj"
+    chosen = random.Random(6)
+    counts = []
+    for size in sorted({*chosen.sample(range(len(whole)), 60), *range(len(whole) - 40, len(whole) + 1)}):
+        path.write_bytes(whole[:size])
+        counts.append(right(path)[0])
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert counts[-1] == TICKS
+
+
+def test_what_is_missing_is_named_with_its_place(whole: bytes, tmp_path: Path) -> None:
+    at = whole.rindex(b"\xabTTJ", 0, len(whole) - 800) + 40
+    (tmp_path / "hole.ttj").write_bytes(whole[: at] + bytes(60) + whole[at + 60 :])
+    with recording.read(str(tmp_path / "hole.ttj")) as journal:
+        assert len(list(journal.frames())) < TICKS
+        found = journal.check()
+    assert found
+    assert all(one.text for one in found)
+    assert any(one.offset <= at <= one.offset + one.length for one in found)
+
+
+def test_a_reader_sees_what_is_appended(tmp_path: Path) -> None:
+    path = tmp_path / "grows.ttj"
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    live = list(frames(KEY_EVERY * 2 + 3, TOPOLOGY))
+    recorder.take(live[0])
+    with recording.read(str(path)) as journal:
+        for number, frame in enumerate(live[1:], 1):
+            recorder.take(frame)
+            if number % 17 == 0 or number > KEY_EVERY * 2:
+                assert journal.last_ns == frame.newer.wall_ns
+                newest = journal.frame_at(frame.newer.wall_ns)
+                assert newest is not None
+                assert said(newest)[6:] == said(frame)[6:]
+        recorder.close()
+        assert [frame.seq for frame in journal.frames()] == list(range(len(live)))
+        assert journal.check() == ()
+
+
+def test_any_moment_is_found(tmp_path: Path) -> None:
+    path = written(tmp_path / "moments.ttj", 5 * KEY_EVERY)
+    with recording.read(str(path)) as journal:
+        assert (journal.first_ns, journal.last_ns) == (NOON, NOON + (5 * KEY_EVERY - 1) * SECOND)
+        for seq in (0, 1, KEY_EVERY - 1, KEY_EVERY, KEY_EVERY + 1, 5 * KEY_EVERY - 1):
+            frame = journal.frame_at(NOON + seq * SECOND + SECOND // 3)
+            assert frame is not None
+            assert frame.seq == seq
+            assert (frame.older is None) is (seq == 0)
+        assert journal.frame_at(NOON - 1) is None
+        some = list(journal.frames(NOON + 70 * SECOND, NOON + 90 * SECOND))
+        assert [frame.seq for frame in some] == list(range(70, 91))
+        assert all(frame.seconds == 1.0 for frame in some)
+        longer = list(journal.frames(NOON + 100 * SECOND, NOON + 160 * SECOND, every=20.0))
+        assert [(frame.seq, frame.seconds) for frame in longer] == [(100, 20.0), (120, 20.0), (140, 20.0), (160, 20.0)]
+
+
+def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path) -> None:
+    path = str(tmp_path / "one.ttj")
+    first = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0)
+    with pytest.raises(RecordingError, match="another process"):
+        Recorder(path, machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(3, TOPOLOGY):
+        first.take(frame)
+    first.close()
+    written(tmp_path / "one.ttj", 3, first=10)
+    with recording.read(path) as journal:
+        found = list(journal.frames())
+        assert [(frame.seq, frame.older is None) for frame in found] == [
+            (0, True), (1, False), (2, False), (10, True), (11, False), (12, False)]
+        assert journal.check() == ()
+
+
+def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Sir\n" * 50, "utf-8")
+    with pytest.raises(RecordingError, match="no recording"):
+        recording.read(str(path))
+    with pytest.raises(RecordingError, match="name another file"):
+        Recorder(str(path), machine(TOPOLOGY))
+    assert path.read_text("utf-8") == "Dear Sir\n" * 50
+
+
+def test_nothing_that_a_file_claims_makes_the_reader_fall_or_fill_the_memory(whole: bytes, tmp_path: Path) -> None:
+    path, chosen = tmp_path / "fuzzed.ttj", random.Random(8)
+    tracemalloc.start()
+    try:
+        for _ in range(60):
+            data = bytearray(whole)
+            for _ in range(chosen.randrange(1, 40)):
+                at = chosen.randrange(len(data))
+                data[at : at + chosen.randrange(9)] = chosen.randbytes(chosen.randrange(9))
+            path.write_bytes(data)
+            right(path)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 << 20
+
+
+def test_a_full_disk_ends_the_recording_and_leaves_it_whole(tmp_path: Path) -> None:
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    words = [str(mount), "-t", "tmpfs", "-o", "size=64k", "small", str(tmp_path)]
+    if os.geteuid() or not mount or not unmount or subprocess.run(words, check=False, capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here: it takes root, and mount of the package mount")
+    try:
+        recorder = Recorder(str(tmp_path / "full.ttj"), machine(TOPOLOGY), sync_seconds=0.0)
+        taken: list[int] = []
+        with pytest.raises(RecordingError, match="the disk is full"):
+            _take_all(recorder, taken)
+        recorder.close()
+        with recording.read(str(tmp_path / "full.ttj")) as journal:
+            assert [frame.seq for frame in journal.frames()] == taken
+            assert journal.check() == ()
+    finally:
+        subprocess.run([str(unmount), str(tmp_path)], check=True)
+
+
+def _take_all(recorder: Recorder, taken: list[int]) -> None:
+    for frame in frames(10_000, TOPOLOGY):
+        recorder.take(frame)
+        taken.append(frame.seq)
+
+
+_WRITER = """
+import sys
+from made_frames import frames, machine, topology_of_cpus
+from turbotui.recording.recorder import Recorder
+topology = topology_of_cpus(range(2))
+for path in sys.stdin:
+    recorder = Recorder(path.strip(), machine(topology), sync_seconds=0.0)
+    for frame in frames(10**9, topology):
+        recorder.take(frame)
+        print(frame.seq, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_killed_writer_has_lost_nothing_that_it_wrote(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "killed.ttj"
+    with subprocess.Popen([sys.executable, "-c", _WRITER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{path}\n")
+        process.stdin.flush()
+        said_last = 0
+        for line in process.stdout:
+            said_last = int(line)
+            if said_last >= 7 * number + 2:
+                process.send_signal(signal.SIGKILL)
+                break
+        process.wait(PATIENCE)
+    with recording.read(str(path)) as journal:
+        found = [frame.seq for frame in journal.frames()]
+        assert found == list(range(len(found)))
+        assert found[-1] >= said_last
+    written(path, 3)  # the lock went with the process
+    with recording.read(str(path)) as journal:
+        assert len(list(journal.frames())) == len(found) + 3
+
+
+def test_a_later_version_is_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.recording.machine_facts.FORMAT", 2)
+    path = written(tmp_path / "later.ttj", 2)
+    monkeypatch.undo()
+    with pytest.raises(TurbotuiError, match="version 2 of the format"):
+        recording.read(str(path))

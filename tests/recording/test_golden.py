@@ -1,0 +1,53 @@
+"""Files of version 1 of the format, as they were written when it was made: every later turbotui reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from turbotui import recording
+from turbotui.machine.host import HostKind
+from turbotui.quantities.scope import Scope
+
+GOLDEN = Path(__file__).parent / "golden"
+NOON = 1_700_000_000_000_000_000
+SECOND = 1_000_000_000
+
+
+def test_a_file_of_version_1_is_read_for_ever() -> None:
+    with recording.read(str(GOLDEN / "version1.ttj")) as journal:
+        frames = list(journal.frames())
+        assert journal.check() == ()
+        assert [frame.seq for frame in frames] == [*range(80), 100, 101, 102]
+        assert journal.header.version == "0.2.0"
+        assert journal.machine.host.kind is HostKind.RECORDED
+        assert journal.machine.host.name == "made (SIMULATED) (RECORDED)"
+        assert journal.machine.model.model == 85
+        assert [(one.kind, one.text) for one in journal.events()] == [
+            ("mark", "a mark, é"), ("topology", "CPUs 3 went")]
+        assert [(one.reason, one.seconds, one.frames) for one in journal.gaps()] == [
+            ("clock", 5.0, 0), ("lost", 0.0, 3)]
+        assert (journal.first_ns, journal.last_ns) == (NOON, NOON + 102 * SECOND)
+    signal = frames[0].capabilities.signals["energy"]
+    assert (signal.scope, signal.width_bits, signal.scale, signal.wrap_seconds) == (Scope.PACKAGE, 32, 0.5, 60.0)
+    last = frames[79].newer
+    assert last.values["work"] == [79_000, 79_079, 79_158]
+    assert last.values["energy"] == [553]
+    assert last.values["heat"] == [-79, 40_004]
+    assert last.values["word"] == ["odd", None, "odd"]
+    assert last.stamps["work"] == [79_000_001_000, 79_000_001_001, 79_000_001_002]
+    assert last.wraps["energy"] == [0]
+    assert (last.wall_ns, last.started_ns) == (NOON + 84 * SECOND, 79 * SECOND)
+    assert frames[79].deltas("work") == [1000, 1001, 1002]
+    assert frames[10].deltas("work") == [1000, 1001, None, 1003]
+    assert frames[70].topology.cpus == (0, 1, 2)
+    assert frames[80].older is None
+
+
+def test_a_tier_of_version_1_is_read_for_ever() -> None:
+    with recording.read(str(GOLDEN / "version1.10s.ttj")) as journal:
+        frames = list(journal.frames())
+        assert journal.check() == ()
+    assert [frame.seq for frame in frames] == list(range(0, 80, 10))
+    assert [frame.seconds for frame in frames[1:]] == [10.0] * 7
+    assert frames[2].newer.values["work"] == [20_000, 20_022, 20_040, 20_062]  # 12 bits of 10,010 and of 10,030
+    assert frames[1].deltas("work") == [10_000, 10_010, None, 10_030]

@@ -1,0 +1,147 @@
+# ruff: noqa: S603 - the program under test is run with words of these tests
+"""`turbotui record`, and `stat --replay` of what it wrote."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jsontables
+import pytest
+from patience import PATIENCE
+from watched_machines import frames_of_machine
+
+from turbotui import recording
+from turbotui.cli import main
+from turbotui.features.info.model import configuration
+from turbotui.features.record.engine import kept_answers
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.rotation import Retention, RotatingRecorder
+
+PROGRAM = (sys.executable, "-m", "turbotui")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("recorded") / "laptop.ttj")
+    machine, live = frames_of_machine("laptop", 5, cpus=frozenset({0, 1, 12}))
+    recorder = Recorder(path, machine, kept=kept_answers(machine))
+    for frame in live:
+        recorder.take(frame)
+    recorder.mark("here")
+    recorder.close()
+    return path
+
+
+def test_a_recording_is_printed_in_every_format_and_says_so(
+    recorded: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    for form in ("text", "table", "csv", "json", "openmetrics"):
+        assert main(["stat", "--replay", recorded, "-q", "--format", form]) == 0
+        assert "RECORDED" in capsys.readouterr().out, form
+    assert main(["stat", "--replay", recorded, "-q", "-S", "-s", "Busy%,PkgWatt", "--format", "json"]) == 0
+    found = jsontables.tables(capsys.readouterr().out)
+    assert len(found) == 5
+    assert {one["kind"] for one in found} == {"RECORDED"}
+    assert all(0 < one["rows"][0]["values"]["Busy%"] <= 100 for one in found)
+
+
+def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["stat", "--replay", recorded, "-q", "-S", "-s", "Busy%", "--format", "json"]
+    assert main([*words, "--from", "+2.5s", "--to", "-0.5s"]) == 0
+    assert len(jsontables.tables(capsys.readouterr().out)) == 2
+    assert main([*words, "--every", "2s"]) == 0
+    assert [one["seconds"] for one in jsontables.tables(capsys.readouterr().out)] == [2.0, 2.0]
+    assert main([*words, "-n", "3"]) == 0
+    assert len(jsontables.tables(capsys.readouterr().out)) == 3
+    assert main([*words, "--from", "noon"]) == 1
+    assert "no time" in capsys.readouterr().err
+    assert main(["stat", "--every", "2s"]) == 1
+    assert "go with --replay" in capsys.readouterr().err
+    assert main([*words, "--machine", "laptop"]) == 1
+    assert "leave --machine out" in capsys.readouterr().err
+
+
+def test_the_configuration_of_a_recording_is_that_of_its_machine(recorded: str) -> None:
+    machine, _live = frames_of_machine("laptop", 1, cpus=frozenset({0, 1, 12}))
+    with recording.read(recorded) as journal:
+        assert configuration(journal.machine) == configuration(machine)
+        assert [event.text for event in journal.events() if event.kind == "mark"] == ["here"]
+
+
+def test_a_command_is_recorded_and_its_status_returned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "run.ttj")
+    assert main(["record", path, "-i", "0.05", "--", "sh", "-c", "sleep 0.3; exit 3"]) == 3
+    assert "readings" in capsys.readouterr().err
+    with recording.read(path) as journal:
+        assert len(list(journal.frames())) >= 3
+
+
+def test_an_interrupted_recording_ends_whole_and_marks_are_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "night.ttj"
+    words = [*PROGRAM, "record", str(path), "--machine", "laptop-old", "-i", "0.05"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        assert process.stderr is not None
+        assert "Ctrl-C" in process.stderr.readline()
+        while not path.exists() or not _readings(path):
+            assert process.poll() is None
+        process.send_signal(signal.SIGUSR1)
+        while not _marks(path):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    assert _marks(path) == 1
+
+
+def _readings(path: Path) -> int:
+    try:
+        with recording.read(str(path)) as journal:
+            return sum(1 for _frame in journal.frames())
+    except recording.RecordingError:
+        return 0
+
+
+def _marks(path: Path) -> int:
+    with recording.read(str(path)) as journal:
+        return sum(event.kind == "mark" for event in journal.events())
+
+
+def test_what_is_old_is_kept_at_lower_resolution_and_removed_at_last(tmp_path: Path) -> None:
+    path = str(tmp_path / "days.ttj")
+    machine, live = frames_of_machine("guest", 240, seconds=2.0, columns=("Busy%",))
+    retention = Retention(seconds=240.0, full_seconds=60.0)
+    recorder = RotatingRecorder(path, machine, retention)
+    largest = 0
+    for frame in live:
+        recorder.take(frame)
+        largest = max(largest, len(list(tmp_path.iterdir())))
+    recorder.close()
+    last = live[-1].newer.wall_ns
+    with recording.read(path) as journal:
+        found = list(journal.frames())
+        tiers = {one.seconds for one in journal.covered()}
+        age = (journal.last_ns - journal.first_ns) / 1e9
+    assert tiers == {0.0, 10.0}
+    assert 240.0 <= age <= 240.0 * (1 + 1 / 3)
+    fine = [frame for frame in found if last - frame.newer.wall_ns <= 58e9]
+    assert len(fine) == 30
+    assert all(frame.seconds == 2.0 for frame in fine)
+    coarse = [frame for frame in found if last - frame.newer.wall_ns > 90e9]
+    assert {frame.seconds for frame in coarse if frame.older is not None} == {10.0}
+    assert len({frame.newer.wall_ns for frame in found}) == len(found)
+    assert largest <= 20
+
+
+def test_no_more_is_kept_than_was_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "little.ttj")
+    machine, live = frames_of_machine("guest", 300, columns=("Busy%",))
+    recorder = RotatingRecorder(path, machine, Retention(most_bytes=400_000, full_seconds=30.0))
+    for frame in live:
+        recorder.take(frame)
+    assert recorder.size <= 400_000 * 1.2
+    recorder.close()
+    with recording.read(path) as journal:
+        assert journal.frame_at(live[-1].newer.wall_ns) is not None

@@ -1,0 +1,11 @@
+"""Recordings: the verb that writes one. What reads them is `turbotui.recording`."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "record",
+    commands=(
+        Command("record", "turbotui.features.record.verb",
+                "write raw readings to a file, to be looked at later", runs=True),
+    ),
+)

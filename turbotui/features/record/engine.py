@@ -1,0 +1,151 @@
+"""Records a session to a file until it ends, or while a command runs."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from turbotui.features.info.model import configuration
+from turbotui.machine.gathered.noting_host import NotingHost
+from turbotui.machine.machine import Machine
+from turbotui.machine.observing import Observation, observe
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.kept_files import kept_of
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.sampling.bus import Every
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.sampled import raise_failure
+from turbotui.sampling.session import Session
+
+_QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
+
+
+class FrameRecorder(Protocol):
+    """Where frames go: `Recorder` or `RotatingRecorder`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+
+    def take(self, frame: Frame) -> None:
+        """Record one."""
+
+    def lost(self, frames: int) -> None:
+        """So many never came."""
+
+    def mark(self, text: str) -> None:
+        """A person marks this moment."""
+
+    def close(self) -> None:
+        """All is on the disk."""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What was recorded.
+
+    Attributes:
+        readings: ticks.
+        first_ns, last_ns: wall clock of the first and the last one.
+        size: bytes of all files.
+        failure: why it ended early; "" if it did not.
+        status: exit status of the command; 0 without one.
+    """
+
+    readings: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    size: int = 0
+    failure: str = ""
+    status: int = 0
+
+
+def kept_answers(machine: Machine) -> KeptAnswers:
+    """What `info` reads of a machine's files and registers, for a recording of it."""
+    host = NotingHost(machine.host)
+    configuration(replace(machine, host=host), detailed=True)
+    return kept_of(host.gathered(""))
+
+
+def open_recorder(path: str, machine: Machine, retention: Retention | None) -> FrameRecorder:
+    """A recorder for a machine.
+
+    Raises:
+        RecordingError: as `Recorder`.
+    """
+    kept = kept_answers(machine)
+    return Recorder(path, machine, kept=kept) if retention is None else RotatingRecorder(path, machine, retention,
+                                                                                         kept=kept)
+
+
+def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
+           command: Sequence[str] = (), take_marks: Callable[[], int] = int) -> Recorded:
+    """Sample a session, which is not started yet, and record every frame of it.
+
+    Args:
+        session: has what it is to read.
+        recorder: is closed at the end.
+        intervals: how many; None until the session is stopped.
+        command: is run meanwhile, and ends the recording; its counters are open before it begins.
+        take_marks: how many marks a person set since it was asked last.
+
+    Raises:
+        TurbotuiError: what ended the sampling, or the command cannot be run.
+    """
+    found = Recorded()
+    with contextlib.ExitStack() as stack:
+        stack.callback(recorder.close)
+        seen = stack.enter_context(observe(command)) if command else None
+        frames: Every[Frame] = Every(_QUEUE)
+        session.start(frames.put, intervals=intervals, on_end=frames.close)
+        stack.callback(session.stop)
+        watcher: threading.Thread | None = None
+        for frame in _with_losses(frames, recorder, found):
+            _take(recorder, frame, found, take_marks)
+            if seen is not None and watcher is None:  # every counter is open
+                seen.run()
+                watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
+                watcher.start()
+            if found.failure and seen is None:
+                session.stop(0.0)
+        if seen is not None and watcher is not None:
+            watcher.join()
+            found.status = seen.commands[0].status or 0
+        raise_failure(session)
+    found.size = recorder.size
+    return found
+
+
+def _stop_behind(seen: Observation, session: Session) -> None:
+    """End the last interval when the command does."""
+    seen.wait()
+    session.stop(0.0)
+
+
+def _with_losses(frames: Every[Frame], recorder: FrameRecorder, found: Recorded) -> Iterator[Frame]:
+    lost = 0
+    for frame in frames:
+        if frames.lost > lost and not found.failure:
+            recorder.lost(frames.lost - lost)
+            lost = frames.lost
+        yield frame
+
+
+def _take(recorder: FrameRecorder, frame: Frame, found: Recorded, take_marks: Callable[[], int]) -> None:
+    if found.failure:
+        return  # a command goes on; what was recorded stays
+    try:
+        for _ in range(take_marks()):
+            recorder.mark("SIGUSR1")
+        recorder.take(frame)
+    except RecordingError as error:
+        found.failure = str(error)
+        return
+    found.first_ns = found.first_ns or frame.newer.wall_ns
+    found.last_ns = frame.newer.wall_ns
+    found.readings += 1

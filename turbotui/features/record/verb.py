@@ -1,0 +1,111 @@
+"""`turbotui record`: raw readings to a file, until it is interrupted, or while a command runs."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from turbotui.commands.arguments import add_watching_arguments
+from turbotui.commands.watching import label, open_session
+from turbotui.errors import UsageError
+from turbotui.features.record.engine import Recorded, open_recorder, record
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.moments import parse_duration, time_of_day
+from turbotui.recording.rotation import Retention
+from turbotui.sampling.session import Session
+from turbotui.untrusted import one_line
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", metavar="FILE",
+                        help="the recording; one that is there is continued. Words after -- are a command: it is "
+                        "recorded while it runs, and its exit status returned")
+    add_watching_arguments(parser, 1.0)
+    parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
+    parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
+                        "last hour, then one in 10 s for a day, then one in 60 s, in files beside FILE")
+    parser.add_argument("--full", metavar="TIME", default="1h",
+                        help="with --keep or --max-size: keep every reading for so long (default 1h)")
+    parser.add_argument("--max-size", metavar="SIZE", help="keep no more than 500M, 2G ... in all these files")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Record; SIGUSR1 marks the moment, SIGINT and SIGTERM end it.
+
+    Raises:
+        UsageError: options that do not go together.
+        RecordingError: the file cannot be written.
+    """
+    if arguments.intervals is not None and arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    if arguments.command and arguments.machine is not None:
+        raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
+    retention = _retention(arguments)
+    session, columns = open_session(arguments)
+    recorder = open_recorder(arguments.file, session.machine, retention)
+    machine = label(session.machine.host) or session.machine.host.name
+    _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
+         + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
+    marks = _Marks()
+    calls = {signal.SIGUSR1: marks.set}
+    if not arguments.command:
+        calls |= dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: session.stop(0.0))
+    with guarded_signals(calls):
+        found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
+                       take_marks=marks.take)
+    _report(found, arguments.file, session)
+    if found.failure and not arguments.command:
+        return 1
+    return found.status
+
+
+class _Marks:
+    """Marks that a signal set, until they are recorded."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def set(self, _number: int) -> None:
+        self._count += 1
+
+    def take(self) -> int:
+        count, self._count = self._count, 0
+        return count
+
+
+def _retention(arguments: argparse.Namespace) -> Retention | None:
+    if arguments.keep is None and arguments.max_size is None:
+        return None
+    keep = float("inf") if arguments.keep is None else parse_duration(arguments.keep)
+    most = 0 if arguments.max_size is None else parse_size(arguments.max_size)
+    return Retention(keep, parse_duration(arguments.full), most)
+
+
+def parse_size(text: str) -> int:
+    """Bytes as people write them: 500M, 2G.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    digits, unit = text.rstrip("KMGTBkmgtb"), text[len(text.rstrip("KMGTBkmgtb")):].upper().removesuffix("B")
+    if not (digits.isascii() and digits.isdecimal() and unit in _UNITS and int(digits)):
+        raise UsageError(f'"{text}" is no size: write 500M or 2G')
+    return int(digits) * _UNITS[unit]
+
+
+def _report(found: Recorded, path: str, session: Session) -> None:
+    if found.failure:
+        _say(found.failure)
+    if found.readings:
+        _say(f"{path}: {found.readings:,} readings of {len(session.machine.topology.cpus)} CPUs from "
+             f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")
+    else:
+        _say(f"{path}: nothing was recorded")
+
+
+def _say(text: str) -> None:
+    print(f"turbotui: {one_line(text)}", file=sys.stderr)

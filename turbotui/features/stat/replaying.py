@@ -1,0 +1,112 @@
+"""`turbotui stat --replay`: the table of a recording, in every format, with the columns of today."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.features.stat.columns import choose
+from turbotui.features.stat.opening import ROW_SCOPES
+from turbotui.features.stat.options import StatError, StatOptions, StatTask
+from turbotui.features.stat.streams import Streams, warn
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.moments import parse_span
+from turbotui.quantities.signals import Behavior
+from turbotui.recording import read
+from turbotui.recording.journal import Journal
+from turbotui.sampling.selection import why_absent
+from turbotui.tables.envelope import timestamp
+from turbotui.tables.extremes import Extremes
+from turbotui.tables.frame_formats import make_frame_format
+from turbotui.tables.layout import Layout
+
+_SEVERAL: Final = 2
+_MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
+
+
+def replay(options: StatOptions, streams: Streams) -> int:
+    """Print a recording; what of it cannot be read is told on stderr.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        StatError: a time or a column that cannot be meant.
+        RecordingError: it is no recording, or cannot be read.
+    """
+    with read(options.replay) as journal:
+        start, end = _times(options, journal)
+        layout = _layout(options, journal)
+        if options.task is StatTask.LIST:
+            streams.rows([",".join(column.id for column in layout.columns)])
+            return 0
+        if not options.quiet:
+            first, last = timestamp(journal.first_ns), timestamp(journal.last_ns)
+            streams.notes([f"# {layout.label}, recorded {first} to {last}: nothing below was measured now"])
+        streams.configuration(journal.machine, options)
+        _print(options, streams, journal, layout, (start, end))
+        for one in journal.missing[:_MOST_TOLD]:
+            warn(f"{options.replay}: {one.text}")
+        if len(journal.missing) > _MOST_TOLD:
+            warn(f"{options.replay}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be read")
+    return 0
+
+
+def _print(options: StatOptions, streams: Streams, journal: Journal, layout: Layout,
+           times: tuple[int | None, int | None]) -> None:
+    shown = make_frame_format(options.format, layout, options.intervals)
+    extremes = Extremes(layout) if options.extremes else None
+    count = 0
+    known = (frame for frame in journal.frames(*times, options.every) if frame.older is not None)
+    for frame in itertools.islice(known, options.intervals):
+        streams.rows(shown.lines(frame))
+        if extremes is not None:
+            extremes.take(frame)
+        count += 1
+    streams.rows(shown.end())
+    if extremes is not None:
+        streams.rows(extremes.lines())
+    if not count:
+        warn(f"{options.replay} has no interval in this time")
+
+
+def _times(options: StatOptions, journal: Journal) -> tuple[int | None, int | None]:
+    """The wall clocks between which intervals end; None where nothing was said."""
+    try:
+        start, end = parse_span(options.start, options.end, journal.first_ns, journal.last_ns)
+    except UsageError as error:
+        raise StatError(str(error), 1) from None
+    return start if options.start else None, end if options.end else None
+
+
+def _layout(options: StatOptions, journal: Journal) -> Layout:
+    machine = journal.machine
+    absent = _absent(journal)
+    choice = choose(journal.catalog, options, absent)
+    if choice.absent:
+        warn(f"not recorded: {', '.join(choice.absent)}")
+    return Layout(
+        columns=choice.columns, rows=ROW_SCOPES[options.rows], summary_only=options.summary_only,
+        header_every=options.header_every, machine=machine.host.name, kind=machine.host.kind,
+    )
+
+
+def _absent(journal: Journal) -> Callable[[CounterColumn], bool]:
+    """Whether a column cannot be had of a recording: not on that machine, or what it needs was not read."""
+    capabilities, topology = journal.capabilities, journal.machine.topology
+    read_signals = journal.signals
+    signals = capabilities.signals
+
+    def absent(column: CounterColumn) -> bool:
+        if column.id == "Node" and topology.nodes_together < _SEVERAL:
+            return True
+        if why_absent(column, capabilities, topology) is not None:
+            return True
+        return any(signals[name].behavior is not Behavior.CONSTANT and name not in read_signals
+                   for name in column.needs)
+
+    return absent
+
+

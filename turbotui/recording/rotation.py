@@ -1,0 +1,192 @@
+"""Recordings that are bounded in time and size: every tick of the last hour, less of what is older, nothing beyond.
+
+All resolutions are written from the beginning, each to files of its own, so that growing old costs nothing but the
+removal of a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.machine import Machine
+from turbotui.machine.own_files import remove_recording, rename_recording
+from turbotui.recording.framing import RecordingError
+from turbotui.recording.journal_file import JournalFile
+from turbotui.recording.parts import part_path, part_time_ns, parts_of
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
+from turbotui.sampling.frame import Frame
+
+DAY: Final = 86_400.0
+_PARTS: Final = 6  # of the time for which a tier is kept: so much more than asked for is there at most
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What is kept of a recording.
+
+    Attributes:
+        seconds: nothing is kept longer.
+        full_seconds: every tick is kept for so long, then one in 10 s for a day, then one in 60 s.
+        most_bytes: of all files together; the oldest of the finest resolution goes first. 0: no limit.
+    """
+
+    seconds: float = float("inf")
+    full_seconds: float = 3600.0
+    most_bytes: int = 0
+
+    def tiers(self) -> Iterator[tuple[Tier, float]]:
+        """The tiers that are written, and for how many seconds each is kept."""
+        yield FULL, min(self.full_seconds, self.seconds)
+        if self.seconds > self.full_seconds:
+            yield TEN_SECONDS, min(DAY, self.seconds)
+        if self.seconds > DAY:
+            yield MINUTE, self.seconds
+
+
+class RotatingRecorder:
+    """Records frames to FILE and, beside it, to the parts of `parts`; removes what is too old or too much.
+
+    Args:
+        path: of FILE; what is there already becomes a part.
+        machine: whose frames are recorded.
+        retention: what is kept.
+        kept: see `Recorder`.
+        suspended_ns: see `Recorder`.
+
+    Raises:
+        RecordingError: as `Recorder`.
+    """
+
+    def __init__(self, path: str, machine: Machine, retention: Retention, *, kept: KeptAnswers | None = None,
+                 suspended_ns: Callable[[], int] | None = None) -> None:
+        self.path = path
+        self._machine = machine
+        self._retention = retention
+        self._kept = kept
+        self._suspended_ns = suspended_ns
+        self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
+        _put_aside(path)
+        self._recorders = {FULL.name: self._open(path, FULL, None)}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(_size(part) for part in (self.path, *self._parts()))
+
+    def take(self, frame: Frame) -> None:
+        """Record a frame, as `Recorder.take`.
+
+        Raises:
+            RecordingError: the disk is full, or a part cannot be made.
+        """
+        wall = frame.newer.wall_ns
+        if len(self._recorders) < len(self._seconds):
+            self._begin_tiers(wall)
+        for name, recorder in list(self._recorders.items()):
+            begun = recorder.first_ns
+            seconds = self._seconds[name] / _PARTS
+            most = self._retention.most_bytes / (2 * _PARTS) if name == FULL.name else 0
+            if begun is not None and (wall - begun >= seconds * 1e9 or (most and recorder.size > most)):
+                self._rotate(recorder, wall)
+        for recorder in self._recorders.values():
+            recorder.take(frame)
+
+    def lost(self, frames: int) -> None:
+        """As `Recorder.lost`."""
+        for recorder in self._recorders.values():
+            recorder.lost(frames)
+
+    def mark(self, text: str) -> None:
+        """As `Recorder.mark`."""
+        for recorder in self._recorders.values():
+            recorder.mark(text)
+
+    def close(self) -> None:
+        """As `Recorder.close`."""
+        for recorder in self._recorders.values():
+            recorder.close()
+
+    def _open(self, path: str, tier: Tier, like: Recorder | None) -> Recorder:
+        header = None if like is None else like.header
+        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=header,
+                        suspended_ns=self._suspended_ns)
+
+    def _begin_tiers(self, wall_ns: int) -> None:
+        first = self._recorders[FULL.name]
+        for tier, _seconds in self._retention.tiers():
+            if tier is not FULL:
+                self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier, first)
+
+    def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
+        """Begin another file of a tier, and remove what is not to be kept any longer."""
+        recorder.close()
+        tier = recorder.tier
+        if tier is FULL:
+            _put_aside(self.path)
+            path = self.path
+        else:
+            path = part_path(self.path, tier, wall_ns)
+        self._recorders[tier.name] = self._open(path, tier, recorder)
+        self._remove_old(wall_ns)
+        self._remove_surplus()
+
+    def _remove_old(self, wall_ns: int) -> None:
+        for name, parts in parts_of(self.path).items():
+            oldest = wall_ns - self._seconds.get(name, 0.0) * 1e9
+            current = self._recorders.get(name)
+            ends = [part_time_ns(part) for part in parts[1:]]
+            if name == FULL.name:
+                ends.append(wall_ns)
+            for part, end in zip(parts, ends, strict=False):
+                if end <= oldest and (current is None or part != current.path):
+                    _remove(part)
+
+    def _remove_surplus(self) -> None:
+        most = self._retention.most_bytes
+        open_now = {recorder.path for recorder in self._recorders.values()}
+        for part in [one for parts in parts_of(self.path).values() for one in parts if one not in open_now]:
+            if not most or self.size <= most:
+                return
+            _remove(part)
+
+    def _parts(self) -> list[str]:
+        return [part for parts in parts_of(self.path).values() for part in parts]
+
+
+def _put_aside(path: str) -> None:
+    """Make a part of the file that is there.
+
+    Raises:
+        RecordingError: it is no recording, or cannot be renamed.
+    """
+    if not _size(path):
+        return
+    file = JournalFile(path)
+    try:
+        index = file.index()
+    finally:
+        file.close()
+    wall = index[0].wall_ns if index else 0
+    try:
+        rename_recording(path, part_path(path, FULL, wall))
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be put aside: {error.strerror}") from error
+
+
+def _remove(path: str) -> None:
+    try:
+        remove_recording(path)
+    except OSError as error:
+        raise RecordingError(f"{path} is too old to be kept, and cannot be removed: {error.strerror}") from error
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
