@@ -14,7 +14,8 @@ COLUMNS: Mapping[str, CounterColumn] = {column.id: column for column in reversed
 
 def side(number: int, values: Mapping[str, Sequence[Value]], *, row: RowId = SYSTEM_ROW, left_out: int = 0,
          circumstances: Mapping[str, str] | None = None) -> Side:
-    facts = SpanFacts("run.ttj", "box", circumstances or {}, 0, 1, 1, 1.0, left_out)
+    facts = SpanFacts(name="run.ttj", machine="box", missing=(), circumstances=circumstances or {}, begin_ns=0,
+                      end_ns=1, intervals=1, seconds=1.0, left_out=left_out)
     series = {}
     for name, known in values.items():
         series[name, row] = Series(COLUMNS[name], row)

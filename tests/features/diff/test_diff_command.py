@@ -154,6 +154,30 @@ def test_what_is_refused_is_one_sentence(words: list[str], said: str, tmp_path: 
     assert error.count("\n") == 1
 
 
+def test_what_drifts_is_shown_and_said_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = recorded(tmp_path, "before"), recorded(tmp_path, "after", "sapphire-2s")
+    assert main(["diff", before, after, "--columns", "PkgWatt,PL1", "--limit", "PkgWatt +5%"]) == 6
+    lines = capsys.readouterr().out.splitlines()
+    watts = next(line for line in lines if line.startswith("PkgWatt"))
+    assert watts.split()[-2:] == ["large", "drifts"]
+    assert "1 of 1 differ by more than chance (p < 0.05 among all of them)" in lines
+    assert any(line.startswith("drifts: ") for line in lines)
+    assert "NOT CHECKED: PkgWatt is " in lines[-1]
+    assert not any("--all" in line for line in lines), "nothing is left to show"
+
+
+def test_what_is_damaged_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = recorded(tmp_path, "run")
+    damaged = tmp_path / "damaged.ttj"
+    data = bytearray(Path(path).read_bytes())
+    data[-300] ^= 0xFF
+    damaged.write_bytes(data)
+    assert main(["diff", path, str(damaged), "--columns", "PL1"]) == 0
+    assert "note: B is damaged: " in capsys.readouterr().out
+    assert main(["export", "--from", str(damaged), "--columns", "PL1"]) == 0
+    assert "damaged.ttj is damaged, and this is not in the table: " in capsys.readouterr().err
+
+
 def test_a_file_with_an_at_sign_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = recorded(tmp_path, "user@node..1", intervals=8)
     assert main(["diff", path, f"{path}@..", "--columns", "PL1", "--all"]) == 0

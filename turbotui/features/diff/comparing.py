@@ -213,6 +213,7 @@ def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tupl
     """What a reader of the comparison has to know beside it, a sentence each."""
     notes = [*_other_circumstances(first.facts.circumstances, second.facts.circumstances)]
     for word, side in (("A", first), ("B", second)):
+        notes += [f"{word} is damaged: {text}" for text in side.facts.missing]
         if side.facts.left_out:
             notes.append(f"{_counted(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
                          "others by more than a quarter")

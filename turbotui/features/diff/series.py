@@ -13,6 +13,7 @@ from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
+from turbotui.untrusted import one_line
 
 Key: TypeAlias = tuple[ColumnId, RowId]
 """A column in a row."""
@@ -28,6 +29,7 @@ class SpanFacts:
     Attributes:
         name: as the person wrote it.
         machine: its name.
+        missing: sentences of what cannot be read of the recording.
         circumstances: by name what two spans should have in common; "" where the recording does not tell.
         begin_ns, end_ns: of its intervals, in ns since 1970.
         intervals: how many were compared.
@@ -37,6 +39,7 @@ class SpanFacts:
 
     name: str
     machine: str
+    missing: tuple[str, ...]
     circumstances: Mapping[str, str]
     begin_ns: int
     end_ns: int
@@ -129,8 +132,11 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         ends += [frame.older.wall_ns, frame.newer.wall_ns]
         for column in columns:
             _take(found, frame, column, rows_of(frame, column, level))
-    facts = SpanFacts(span.name, span.journal.machine.host.name, _circumstances(span), min(ends, default=span.begin_ns),
-                      max(ends, default=span.end_ns), len(lengths), statistics.median(lengths or [usual]), left_out)
+    facts = SpanFacts(
+        name=span.name, machine=span.journal.machine.host.name,
+        missing=tuple(one_line(one.text) for one in span.journal.missing), circumstances=_circumstances(span),
+        begin_ns=min(ends, default=span.begin_ns), end_ns=max(ends, default=span.end_ns), intervals=len(lengths),
+        seconds=statistics.median(lengths or [usual]), left_out=left_out)
     return Side(number, facts, found)
 
 

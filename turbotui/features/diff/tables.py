@@ -20,6 +20,9 @@ from turbotui.tables.text import UNKNOWN
 TABLES: Final = ("diff", "limits")
 """The names of the tables, that of comma-separated values first."""
 
+DRIFTS: Final = "drifts"
+"""Stands for p where a side has too few independent values."""
+
 _LETTERS: Final = ("A", "B")
 _NO_VALUES: Final = Unavailable(Reason.NOT_READ, "there are no values of it")
 _NOT_RELATIVE: Final = Unavailable(Reason.OUT_OF_RANGE, "the median of A is 0")
@@ -125,7 +128,7 @@ def _change(percent: float | None) -> str:
 
 def _p_text(row: ComparedColumn) -> str:
     if row.p is None:
-        return UNKNOWN
+        return UNKNOWN if row.effect is None else DRIFTS
     return "<0.001" if row.p < 0.001 else f"{row.p:.3f}"
 
 

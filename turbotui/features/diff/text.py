@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from turbotui.commands.formats import text_lines
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn
 from turbotui.features.diff.limits import LimitResult
 from turbotui.features.diff.series import Side
-from turbotui.features.diff.tables import span_line, text_table
+from turbotui.features.diff.tables import DRIFTS, span_line, text_table
 from turbotui.tables.envelope import Envelope
-
-_MOST_NAMED: Final = 8  # of what drifts, the greatest effects first; --all has a line for each
 
 
 def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[ComparedColumn],
@@ -34,26 +31,19 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
     differing = [one for one in able if one.differs]
     unable = [one for one in found if one.p is None]
     yield f"{len(differing)} of {len(able)} differ by more than chance (p < {SIGNIFICANT} among all of them)"
-    shown = able if everything else differing
+    drifting = [one for one in unable if one.effect is not None and (everything or one.size == "large")]
+    shown = [*(able if everything else differing), *drifting]
     if shown:
         yield from text_lines(envelope, text_table(shown, verdicts=everything), room=room)
-        yield "medians; IQR: width of the middle half; effect: -1 (all of B lower) to +1 (all higher)"
-    drifting = [one for one in unable if one.effect is not None]
+        yield "A, B: medians; IQR: width of the middle half; effect: -1 all lower, +1 higher"
     if drifting:
-        more = len(drifting) - _MOST_NAMED
-        yield (f"cannot be told, as they drift and so few values count: "
-               f"{', '.join(map(_moved, drifting[:_MOST_NAMED]))}" + (f" and {more} more" if more > 0 else ""))
+        yield (f"{DRIFTS}: so few independent values ({len(drifting)} columns) cannot tell this from chance; "
+               "compare longer or steadier times")
     if everything:
         yield from (f"not compared: {_named(one)}: {one.why.detail}" for one in unable if one.why is not None)
-    elif len(able) > len(differing) or unable:
-        yield f"--all shows the other {len(able) - len(differing)}, and why {len(unable)} could not be compared"
+    elif len(found) > len(shown):
+        yield f"--all shows the other {len(found) - len(shown)}, and why {len(unable)} could not be compared"
     yield from (one.sentence for one in results)
-
-
-def _moved(one: ComparedColumn) -> str:
-    digits = max(one.column.decimals, 0)
-    medians = " to ".join(f"{spread.median:.{digits}f}" for spread in one.spreads if spread is not None)
-    return f"{_named(one)} {medians} {one.column.unit}".rstrip()
 
 
 def _named(one: ComparedColumn) -> str:

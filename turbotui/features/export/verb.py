@@ -63,8 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
             intervals, rows = _parquet(arguments.output, time, columns)
             print(f"{rows:,} rows of {intervals:,} intervals with {len(columns)} columns, RECORDED machine "
                   f"{journal.machine.host.name}: {arguments.output}")
-            return 0
-        _text(form, arguments.output, time, columns)
+        else:
+            _text(form, arguments.output, time, columns)
+        for one in journal.missing:
+            print(f"turbotui: {arguments.file} is damaged, and this is not in the table: {one.text}", file=sys.stderr)
     return 0
 
 
