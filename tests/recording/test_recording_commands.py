@@ -16,10 +16,13 @@ from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.cli import main
+from turbotui.features.doctor.model import diagnose
 from turbotui.features.info.model import configuration
 from turbotui.features.record.engine import kept_answers
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.sources import SOURCES
 
 PROGRAM = (sys.executable, "-m", "turbotui")
 
@@ -70,6 +73,20 @@ def test_the_configuration_of_a_recording_is_that_of_its_machine(recorded: str) 
     with recording.read(recorded) as journal:
         assert configuration(journal.machine) == configuration(machine)
         assert [event.text for event in journal.events() if event.kind == "mark"] == ["here"]
+
+
+def test_info_and_doctor_tell_of_a_recording(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--replay", recorded]) == 0
+    assert "RECORDED" in capsys.readouterr().out
+    assert main(["doctor", "--replay", recorded, "--format", "json"]) == 0
+    found = jsontables.table(capsys.readouterr().out, "sources")
+    assert found["kind"] == "RECORDED"
+    machine, _live = frames_of_machine("laptop", 1, cpus=frozenset({0, 1, 12}))
+    live = diagnose(machine, probe_sources(machine, SOURCES))
+    assert {name: row["state"] for name, row in jsontables.by(found, "source").items()} == {
+        one.id: one.state.value for one in live.sources}
+    assert main(["info", "--replay", recorded, "--machine", "laptop"]) == 2
+    assert "leave --machine" in capsys.readouterr().err
 
 
 def test_a_command_is_recorded_and_its_status_returned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 
 from rich.console import Console
 from rich.table import Table
@@ -11,14 +12,15 @@ from rich.text import Text
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import open_host
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.features.doctor.tables import signal_table, source_table
-from turbotui.machine.machine import read_machine
+from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.remedies import OR
-from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sources import SOURCES
-from turbotui.tables.envelope import envelope_now
+from turbotui.tables.envelope import Envelope
 
 _STYLES = {State.READY: "green", State.PARTIAL: "yellow", State.ABSENT: "red"}
 _MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
@@ -27,17 +29,26 @@ _MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_replay_argument(parser)
     add_format_arguments(parser, ("sources", "signals"))
     parser.add_argument("-v", "--verbose", action="store_true", help="every signal of every source")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report. Nothing is changed on the machine, whatever the remedies say."""
+    if arguments.replay:
+        with open_replay(arguments) as journal:
+            return _tell(arguments, journal.machine, journal.capabilities, journal.header.wall_ns)
     machine = read_machine(open_host(arguments))
-    diagnosis = diagnose(machine, probe_sources(machine, SOURCES))
+    return _tell(arguments, machine, probe_sources(machine, SOURCES), time.time_ns())
+
+
+def _tell(arguments: argparse.Namespace, machine: Machine, capabilities: Capabilities, wall_ns: int) -> int:
+    diagnosis = diagnose(machine, capabilities)
     writer = make_writer(arguments)
     if writer is not None:
-        envelope = envelope_now(machine.host, dict(diagnosis.facts), diagnosis.notes)
+        host = machine.host
+        envelope = Envelope(host.name, host.kind, wall_ns, facts=dict(diagnosis.facts), notes=diagnosis.notes)
         writer.write(envelope, (source_table(diagnosis), signal_table(diagnosis)))
         writer.end()
         return 0

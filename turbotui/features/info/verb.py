@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator, Sequence
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import label, open_host
 from turbotui.features.info.model import Section, configuration
 from turbotui.features.info.tables import configuration_table
-from turbotui.machine.machine import read_machine
-from turbotui.tables.envelope import envelope_now
+from turbotui.machine.host import Host, HostKind
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.tables.envelope import Envelope
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_replay_argument(parser)
     add_format_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="with the source of each line, and more of them")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the configuration."""
-    host = open_host(arguments)
-    sections = configuration(read_machine(host), detailed=arguments.verbose)
-    print_tables(arguments, envelope_now(host), (configuration_table(sections),),
-                 lambda: _text(sections, label(host), sources=arguments.verbose))
+    if arguments.replay:
+        with open_replay(arguments) as journal:
+            return _print(arguments, journal.machine, journal.header.wall_ns)
+    return _print(arguments, read_machine(open_host(arguments)), time.time_ns())
+
+
+def _print(arguments: argparse.Namespace, machine: Machine, wall_ns: int) -> int:
+    host = machine.host
+    sections = configuration(machine, detailed=arguments.verbose)
+    print_tables(arguments, Envelope(host.name, host.kind, wall_ns), (configuration_table(sections),),
+                 lambda: _text(sections, host, sources=arguments.verbose))
     return 0
 
 
-def _text(sections: Sequence[Section], simulated: str, *, sources: bool) -> Iterator[str]:
-    if simulated:
-        yield f"# {simulated}: nothing below was read from hardware"
+def _text(sections: Sequence[Section], host: Host, *, sources: bool) -> Iterator[str]:
+    if label(host):
+        yield f"# {label(host)}: nothing below was read {'now' if host.kind is HostKind.RECORDED else 'from hardware'}"
     for section in sections:
         yield f"{section.title}:"
         for line in section.lines:
