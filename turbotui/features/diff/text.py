@@ -37,8 +37,8 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
         yield from text_lines(envelope, text_table(shown, verdicts=everything), room=room)
         yield "A, B: medians; IQR: width of the middle half; effect: -1 all lower, +1 higher"
     if drifting:
-        yield (f"{DRIFTS}: so few independent values ({len(drifting)} columns) cannot tell this from chance; "
-               "compare longer or steadier times")
+        yield (f"{DRIFTS}: {len(drifting)} differences of so few independent values may be chance; compare longer or "
+               "steadier times")
     if everything:
         yield from (f"not compared: {_named(one)}: {one.why.detail}" for one in unable if one.why is not None)
     elif len(found) > len(shown):
