@@ -12,6 +12,7 @@ from bench.beside_turbostat import text_costs
 from bench.dashboard import PEERS, Cost, cost_of_dashboard, cost_of_program, key_to_paint, start_up
 from bench.events import STRINGS, encoding_seconds
 from bench.model_memory import model_megabytes
+from bench.recording import print_recording
 from bench.roofline import redraw_seconds
 from bench.sampling import register_cost, sample_costs
 from bench.spying import INTERVAL, spy_cost
@@ -49,6 +50,9 @@ def main() -> int:
           f"{spied.reads:.1f} group reads, {spied.span:.2f} ms from first to last")
     print("\nsampling tasks at their switches: ", end="")
     print_costs(rounds=3 if arguments.quick else 7, trips=20_000, seconds=seconds)
+
+    print("\nrecording 256 CPUs x 43 counters of noise (to reach: 2 ms of CPU time a tick, 200 ms to open and jump)")
+    print_recording(ticks=120 if arguments.quick else 600)
 
     print("\nevent strings (CPU time; to reach: 1 s)")
     seconds_of_encoding = min(encoding_seconds() for _ in range(3))
