@@ -91,6 +91,7 @@ MARKS = {"1": r"(?m)^ Package  CPU │|^ +CPU │", "2": r"(?m)^ machine +│", 
 
 ESC = ("Escape",)
 _HELP = "keys and columns"
+_PAST = r"(?m:^ PAST .* ago)"
 
 
 def _later(before: str, after: str) -> bool:
@@ -116,6 +117,16 @@ EVERYWHERE = {
     "reset": Promise("least, greatest and mean start anew"),
     "tcc": Promise("TCC target in °C", undo=ESC),
     "theme": Promise("theme contrast", undo=("T", "T")),
+    "past_back": Promise(_PAST, first=("Enter", "Enter"), now=r"#([3-9]|\d\d)", undo=("BSpace",)),
+    "past_on": Promise(compared=_later, first=(",", ","), now=_PAST, undo=("BSpace",)),
+    "past_far_back": Promise(_PAST, undo=("BSpace",)),
+    "past_far_on": Promise(compared=_later, first=("{",), now=_PAST, gone=_PAST),
+    "past_jump": Promise(r"time \(14:03:20", undo=ESC),
+    "past_event_before": Promise(f"nothing earlier|{_PAST}", undo=("BSpace",)),
+    "past_event_after": Promise(f"nothing later|{_PAST}", undo=("BSpace",)),
+    "past_mark": Promise(r"mark \d+: \( and \) lead back"),
+    "record": Promise("record to", undo=ESC),
+    "past_now": Promise(compared=_later, first=(",",), now=_PAST, gone=_PAST),
     "palette": Promise("Search for commands", undo=ESC),
     "close": Promise(first=("?",), now=_HELP, gone=_HELP),
     "suspend": Promise("Stopped", undo=("fg", "Enter")),

@@ -32,7 +32,9 @@ _NAMES = {"question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_s
           "escape": "Escape", "ctrl+c": "C-c", "up": "Up", "down": "Down", "left": "Left", "right": "Right",
           "shift+left": "S-Left", "shift+right": "S-Right", "shift+up": "S-Up", "shift+down": "S-Down",
           "pageup": "PPage", "pagedown": "NPage", "ctrl+b": "C-b", "ctrl+f": "C-f", "home": "Home", "end": "End",
-          "left_square_bracket": "[", "right_square_bracket": "]"}
+          "left_square_bracket": "[", "right_square_bracket": "]", "comma": ",", "full_stop": ".", "at": "@",
+          "left_curly_bracket": "{", "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")",
+          "backspace": "BSpace", "ctrl+r": "C-r"}
 
 
 def named(key: str) -> str:
