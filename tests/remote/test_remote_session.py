@@ -12,6 +12,7 @@ from watched_machines import frames_of_machine
 from ways import Clock, ScriptedLink, ScriptedWay, stream_of
 
 from turbotui.errors import UsageError
+from turbotui.features.info.model import configuration
 from turbotui.machine.host import HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -58,6 +59,15 @@ def test_it_is_what_the_header_says() -> None:
     assert link.closed
     assert session.trouble == ""
     assert session.interval == 1.0
+
+
+def test_of_files_that_were_not_sent_nothing_is_said() -> None:
+    clock = Clock()
+    session = session_of([ScriptedLink([part(0, 3)], clock)], clock)
+    lines = [line.text for section in configuration(session.machine) for line in section.lines]
+    assert "laptop is read by a collector, which sends no files: run turbotui info there" in lines
+    assert not any("not loaded" in line or "NSFOD" in line for line in lines)
+    assert any(line.startswith("CPUID(1)") for line in lines)
 
 
 def test_it_asks_for_what_is_shown_and_for_nothing_else() -> None:

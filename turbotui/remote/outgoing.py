@@ -8,6 +8,7 @@ from turbotui.machine.machine import Machine
 from turbotui.recording.machine_facts import header_of
 from turbotui.recording.stream_writer import Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder
+from turbotui.recording.watching import Changes
 from turbotui.remote.backlog import Unsent
 
 
@@ -22,13 +23,19 @@ class Outgoing:
     def __init__(self, write: Callable[[bytes], None], machine: Machine) -> None:
         self._encoder = SnapshotEncoder(FULL)
         self._stream = StreamWriter(write, header_of(machine), FULL)
+        self._changes = Changes()
 
-    def send(self, waiting: Unsent) -> None:
-        """Send a snapshot, before it how many were lost."""
-        snapshot = waiting.snapshot
-        if waiting.lost:
-            self._stream.gap(Gap(snapshot.wall_ns, snapshot.started_ns, "lost", frames=waiting.lost))
-        encoded = self._encoder.encode(snapshot, waiting.capabilities)
+    def send(self, unsent: Unsent) -> None:
+        """Send a snapshot, before it what happened since the one before, and how many were lost."""
+        snapshot = unsent.snapshot
+        for change in self._changes.take(snapshot):
+            if isinstance(change, Gap):
+                self._stream.gap(change)
+            else:
+                self._stream.event(change)
+        if unsent.lost:
+            self._stream.gap(Gap(snapshot.wall_ns, snapshot.started_ns, "lost", frames=unsent.lost))
+        encoded = self._encoder.encode(snapshot, unsent.capabilities)
         if encoded is not None:
             self._stream.tick(encoded)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from turbotui import __version__
 from turbotui.features.info import (
@@ -20,6 +21,7 @@ from turbotui.features.info import (
 )
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import Elsewhere
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
@@ -94,6 +96,10 @@ FACTS: tuple[Fact, ...] = (
 """Every line of the header, in turbostat's order."""
 
 
+_OF_FILES: Final = frozenset(("performance", "idle", "uncore"))
+"""Sections that say what is not there, too."""
+
+
 def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = True) -> tuple[Section, ...]:
     """The configuration of a machine by subject, in turbostat's order. What is absent is left out; nothing is fatal.
 
@@ -104,6 +110,11 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
     """
     facts = MachineFacts(machine, detailed=detailed)
     sections: dict[str, list[HeaderLine]] = {}
+    far = machine.host if isinstance(machine.host, Elsewhere) else None
+    if far is not None:
+        sections["files"] = [HeaderLine(f"{far.read_by}, which sends no files: run turbotui info there", "")]
     for fact in (fact for fact in FACTS if beyond or not fact.beyond):
+        if far is not None and fact.section in _OF_FILES:
+            continue  # what is said of a file that is not there would be said of one that was not sent
         sections.setdefault(fact.section, []).extend(fact.lines(facts))
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
