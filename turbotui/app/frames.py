@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.driver import Driver
@@ -24,6 +24,10 @@ from turbotui.sampling.bus import Latest
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 
+if TYPE_CHECKING:  # most people record nothing
+    from turbotui.machine.machine import Machine
+    from turbotui.recording.recorder import FrameRecorder
+
 _FILL_AFTER = 0.1
 """Seconds without a key after which the sparks of a moment are drawn: those of each moment on the way nobody sees."""
 _PART = 0.02
@@ -40,6 +44,7 @@ class FramesApp(App[int]):
     Attributes:
         watched: what every screen shares.
         containment: what failed without ending the program.
+        open_recorder: opens a file to record to; None: a recording of the readings alone.
     """
 
     containment: Containment
@@ -52,6 +57,7 @@ class FramesApp(App[int]):
         self._visited: Visited[WatchScreen] = Visited()
         self._work: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
+        self.open_recorder: Callable[[str, Machine], FrameRecorder] | None = None
         self._is_filled = False  # the history of the past that is shown: with what led to its moment
 
     # Frames as they come
@@ -206,7 +212,8 @@ class FramesApp(App[int]):
         from turbotui.recording.framing import RecordingError  # noqa: PLC0415 - as above
 
         try:
-            self.watched.recorder = LiveRecorder(path.strip(), self.watched.session.machine)
+            machine, opens = self.watched.session.machine, self.open_recorder
+            self.watched.recorder = LiveRecorder(path.strip(), machine, *(() if opens is None else (opens,)))
         except RecordingError as error:
             self._say(str(error))
         else:

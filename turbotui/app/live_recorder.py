@@ -10,7 +10,7 @@ from pathlib import Path
 from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import age
 from turbotui.recording.framing import RecordingError
-from turbotui.recording.recorder import Recorder
+from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.sampling.frame import Frame
 
 
@@ -20,6 +20,7 @@ class LiveRecorder:
     Args:
         path: of the file; one that is there already is continued.
         machine: whose frames come.
+        open_recorder: opens the file.
 
     Attributes:
         failure: why it has ended by itself, "" while it goes on. Screens go on without it.
@@ -28,9 +29,10 @@ class LiveRecorder:
         RecordingError: the file cannot be written, is written by another process, or is no recording.
     """
 
-    def __init__(self, path: str, machine: Machine) -> None:
+    def __init__(self, path: str, machine: Machine,
+                 open_recorder: Callable[[str, Machine], FrameRecorder] = Recorder) -> None:
         self.failure = ""
-        self._recorder: Recorder | None = Recorder(path, machine)
+        self._recorder: FrameRecorder | None = open_recorder(path, machine)
         self._path = path
         self._since = time.monotonic()
         self._writing = threading.Lock()
@@ -43,7 +45,7 @@ class LiveRecorder:
         """Note what a person says of the newest moment."""
         self._do(lambda recorder: recorder.mark(text))
 
-    def _do(self, what: Callable[[Recorder], None]) -> None:
+    def _do(self, what: Callable[[FrameRecorder], None]) -> None:
         with self._writing:
             if self._recorder is None:
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from turbotui.machine.machine import Machine
 from turbotui.recording.file_writer import SYNC_SECONDS, RecordingFile
@@ -18,6 +19,26 @@ from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
 from turbotui.recording.watching import Changes
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
+
+
+class FrameRecorder(Protocol):
+    """Where frames go: `Recorder` or `RotatingRecorder`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+
+    def take(self, frame: Frame) -> None:
+        """Record one."""
+
+    def lost(self, frames: int) -> None:
+        """So many never came."""
+
+    def mark(self, text: str) -> None:
+        """A person marks this moment."""
+
+    def close(self) -> None:
+        """All is on the disk."""
 
 
 class Recorder:

@@ -12,6 +12,8 @@ from turbotui.commands.arguments import add_watching_arguments
 from turbotui.errors import TerminalError, UsageError
 
 if TYPE_CHECKING:
+    from turbotui.machine.machine import Machine
+    from turbotui.recording.recorder import FrameRecorder
     from turbotui.remote.links import Way
     from turbotui.sampling.frame import Frame
     from turbotui.sampling.session import Session
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     app = TurbotuiApp(session, columns, theme=arguments.theme,
                       profile=None if profile is None else (arguments.profile, profile), on_shown=settle,
                       on_rest=collect)
+    app.open_recorder = _open_recorder
     return run_app(app, lambda: session.stop(1.0), lambda: session.failure)
 
 
@@ -108,6 +111,17 @@ def _way(arguments: argparse.Namespace) -> Way | None:
         return SocketWay(arguments.connect)
     options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
     return SshWay(arguments.host, options, remote=arguments.remote or "turbotui")
+
+
+def _open_recorder(path: str, machine: Machine) -> FrameRecorder:
+    """Open a file for Ctrl+R, as `turbotui record` does.
+
+    Raises:
+        RecordingError: it cannot be written, is written by another process, or is no recording.
+    """
+    from turbotui.features.record.engine import open_recorder  # noqa: PLC0415 - most people record nothing
+
+    return open_recorder(path, machine, None)
 
 
 def _profile(arguments: argparse.Namespace) -> Profile | None:

@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from turbotui.features.info.model import configuration
 from turbotui.machine.gathered.noting_host import NotingHost
@@ -15,7 +14,7 @@ from turbotui.machine.observing import Observation, observe
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_files import kept_of
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.recorder import Recorder
+from turbotui.recording.recorder import FrameRecorder, Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.sampling.bus import Every
 from turbotui.sampling.frame import Frame
@@ -23,26 +22,6 @@ from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 
 _QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
-
-
-class FrameRecorder(Protocol):
-    """Where frames go: `Recorder` or `RotatingRecorder`."""
-
-    @property
-    def size(self) -> int:
-        """Bytes so far."""
-
-    def take(self, frame: Frame) -> None:
-        """Record one."""
-
-    def lost(self, frames: int) -> None:
-        """So many never came."""
-
-    def mark(self, text: str) -> None:
-        """A person marks this moment."""
-
-    def close(self) -> None:
-        """All is on the disk."""
 
 
 @dataclass(slots=True)
