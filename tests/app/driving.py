@@ -21,9 +21,7 @@ async def dashboard(session: FakeSession, size: tuple[int, int] = (120, 36), tic
     app = TurbotuiApp(session, **options)  # type: ignore[arg-type]  # the theme is the only option tests give
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        for _ in range(200):  # a busy machine shows the first screen later
-            if session.started:
-                break
+        while not session.started:  # a busy machine shows the first screen later
             await pilot.pause()
         for _ in range(ticks):
             session.tick()

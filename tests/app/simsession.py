@@ -55,6 +55,11 @@ class SimulatedSession:
         self._thread.start()
         self._hand_over()
 
+    @property
+    def started(self) -> bool:
+        """Whether the dashboard has begun to listen."""
+        return self._on_frame is not None
+
     def tick(self, times: int = 1) -> None:
         """Let an interval pass."""
         for _ in range(times):

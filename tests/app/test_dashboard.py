@@ -713,7 +713,8 @@ async def test_the_first_columns_are_those_asked_for() -> None:
     columns = session.catalog.select(["CPU", "Busy%"])
     app = TurbotuiApp(session, columns)
     async with app.run_test(size=(120, 36)) as pilot:
-        await pilot.pause()
+        while not session.started:
+            await pilot.pause()
         session.tick()
         await pilot.pause()
         assert lines(app)[0].split() == ["CPU", "│", "Busy%"]

@@ -59,6 +59,8 @@ def at_a_fixed_place(session: FakeSession, keys: Sequence[str], ticks: int = 12)
     """Run a scripted machine to the same frame every time, then press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
+        while not session.started:  # a busy machine shows the first screen later
+            await pilot.pause()
         await pilot.pause()
         for _ in range(ticks):
             session.tick()

@@ -39,7 +39,8 @@ async def uncore(shape: str = "vera-2s", size: tuple[int, int] = (120, 36),
     session = SimulatedSession(shape)
     app = TurbotuiApp(session)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+        while not session.started:  # a busy machine shows the first screen later
+            await pilot.pause()
         await pilot.press("5")
         await pilot.pause()
         session.tick(ticks)
@@ -426,6 +427,8 @@ async def test_without_rights_the_form_says_that_ports_are_unknown() -> None:
     session = SimulatedSession("vera-2s", prepare=lambda host: host.set_privileges(capabilities=1 << 38, uid=1000))
     app = TurbotuiApp(session)
     async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
         await press(pilot, "5")
         session.tick(2)
         await pilot.pause()
@@ -488,7 +491,8 @@ SIZES = [(80, 24), (120, 36), (200, 60)]
 
 def shown(session: SimulatedSession, keys: Sequence[str]) -> Callable[[Pilot[int]], object]:
     async def run(pilot: Pilot[int]) -> None:
-        await pilot.pause()
+        while not session.started:
+            await pilot.pause()
         await press(pilot, "5")
         session.tick(3)
         await pilot.pause()

@@ -154,6 +154,9 @@ class Running:
     def ended(self) -> Ended:
         """Wait for its end; its output is what has not been taken yet."""
         output, errors = self.process.communicate(timeout=PATIENCE)
+        until = time.monotonic() + PATIENCE
+        while self.tree.open_files and time.monotonic() < until:  # which the kernel tells when it comes to it
+            threading.Event().wait(0.01)
         return Ended(self.process.returncode, output, errors, self.marks, self.fuse.requests,
                      self.supervisor.opened, self.tree.open_files)
 

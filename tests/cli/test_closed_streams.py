@@ -16,7 +16,7 @@ VERBS = [
     ("stat", "-q", *QUICK), ("doctor", "--machine", "guest"), ("info", "--machine", "guest"),
     ("uncore", *QUICK), ("tasks", "--all", *QUICK), ("spy", "--on", "all", "--events", "cycles", *QUICK),
     ("machines",), ("columns", "--machine", "guest"), ("events", "sets", "--machine", "guest"),
-    ("roofline", "--machine", "laptop-old", "--no-plot", "--", "calculix"),
+    ("roofline", "--machine", "laptop-old+calculix", "--no-plot", "-n", "1", "-i", "0.05"),
 ]
 
 

@@ -89,6 +89,11 @@ class ReplayedSession:
     def own_cost(self) -> OwnCost:
         return OwnCost(0.7, 41_000_000, 0.9, 0, 0)
 
+    @property
+    def started(self) -> bool:
+        """Whether the dashboard has begun to listen."""
+        return self._on_frame is not None
+
     def tick(self) -> None:
         self.latest = next(self._frames)
         assert self._on_frame is not None
@@ -101,7 +106,8 @@ async def roofline(session: ReplayedSession, size: tuple[int, int] = (120, 36),
     """The dashboard on its roofline screen after some frames."""
     app = TurbotuiApp(session)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+        while not session.started:  # a busy machine shows the first screen later
+            await pilot.pause()
         await pilot.press("6")
         await pilot.pause()
         for _ in range(ticks):
