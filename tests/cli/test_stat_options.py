@@ -81,7 +81,9 @@ def test_out_takes_everything(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("what was there\n")
     done = stat("--machine", "guest", "-i", "0.05", "-n", "2", "--out", str(file), "--show", "CPU")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (0, "")
+    # a machine that does other things too takes longer than an interval now and then, and that is told of
+    assert [line for line in done.stderr.splitlines() if "deadlines were missed" not in line] == []
     lines = file.read_text().splitlines()
     assert "what was there" not in lines
     assert any(line.startswith("turbotui version") for line in lines)
