@@ -239,7 +239,7 @@ def test_the_journal_has_the_numbers_of_the_machine(tmp_path: Path) -> None:
         for row, value in zip(rows, frames[-1].cells(busy, rows), strict=True):
             why = frames[-1].why(busy, row)
             held_up = why is not None and why.reason in {Reason.LATE, Reason.INTERRUPTED}  # by what else runs here
-            assert held_up or (isinstance(value, float) and 0 <= value <= 100), why
+            assert held_up or (isinstance(value, float) and 0 <= value < 100.001), (value, why)
         assert any(value is not None for frame in frames for value in frame.cells(busy, rows))
 
 
