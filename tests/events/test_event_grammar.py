@@ -46,6 +46,7 @@ def words(event: EncodedEvent) -> tuple[int, ...]:
         ("dTLB-loads", (3, 3)),
         ("branch-loads", (3, 5)),
         ("node-prefetch-misses", (3, 0x10206)),
+        ("node-stores", (3, 0x106)),
         ("L1-dcache", (3, 0)),
         ("l1d-miss", (3, 0x10000)),
         ("LLC-misses-write", (3, 0x10102)),

@@ -396,3 +396,12 @@ def test_the_parts_of_every_row_are_found_at_once() -> None:
     assert _calls(lambda: [topology.parts(row, Scope.CPU) for row in topology.rows(Scope.CORE)]) < 20 * 32
     for core in topology.instances(Scope.CORE):
         assert tuple(topology.cpus[at] for at in topology.parts(core.row, Scope.CPU)) == core.cpus
+
+
+def test_the_seconds_of_a_row_are_the_mean_of_its_instances() -> None:
+    topology = topology_of([place(0, 0, 0), place(1, 0, 1), place(2, 1, 0)])
+    first = snapshot(topology, {"x": [5, 5, 5]}, {"x": [SECOND] * 3})
+    second = snapshot(topology, {"x": [6, 7, 8]}, {"x": [2 * SECOND, 4 * SECOND, 9 * SECOND]}, seq=1)
+    frame = Frame(first, second, capabilities_of(counter("x")))
+    rows = (cpu_row(1), frame.rows(Scope.PACKAGE)[0], SYSTEM_ROW)
+    assert [frame.inputs(row).elapsed("x") for row in rows] == [3.0, 2.0, 4.0]

@@ -188,6 +188,16 @@ def test_c_states_that_all_stand_at_0_while_the_kernel_idled_are_unknown() -> No
     assert "    as read: 10 after 10" in told
 
 
+@pytest.mark.parametrize("state", [2, 3, 6, 7, 8, 9, 10])
+def test_every_c_state_of_a_package_is_unknown_where_those_of_its_cores_are(state: int) -> None:
+    name = f"cstate.pkg.c{state}"
+    idle = [670_000, 800_000, 670_000, 800_000]
+    frame = frame_of({C1: [0, 0, 0, 50], C6: [0, 0], ticks(name, Scope.PACKAGE): [0, 0], IDLE[0]: [0] * 4,
+                      IDLE[1]: idle}, constants=NAMES)
+    assert why(frame, shown(name, Scope.PACKAGE), PACKAGES[0])[0] is Reason.CONTRADICTED
+    assert frame.cell(shown(name, Scope.PACKAGE), PACKAGES[1]) == 0
+
+
 @pytest.mark.parametrize("signals", [
     {C6: [0, 0], C1: [0] * 4, IDLE[0]: [900_000] * 4, IDLE[1]: [0] * 4},  # polling is no C-state
     {C6: [0, 0], C1: [0] * 4, IDLE[1]: [600_000, 0, 0, 600_000]},  # the siblings were never idle together
