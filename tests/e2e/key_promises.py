@@ -118,7 +118,7 @@ EVERYWHERE = {
     "tcc": Promise("TCC target in °C", undo=ESC),
     "theme": Promise("theme contrast", undo=("T", "T")),
     "past_back": Promise(_PAST, first=("Enter", "Enter"), now=r"#([3-9]|\d\d)", undo=("BSpace",)),
-    "past_on": Promise(compared=_later, first=(",", ","), now=_PAST, undo=("BSpace",)),
+    "past_on": Promise(compared=_later, first=("{",), now=_PAST, undo=("BSpace",)),
     "past_far_back": Promise(_PAST, undo=("BSpace",)),
     "past_far_on": Promise(compared=_later, first=("{",), now=_PAST, gone=_PAST),
     "past_jump": Promise(r"time \(14:03:20", undo=ESC),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -118,9 +119,15 @@ def test_baselines_are_kept_and_a_damaged_file_is_said_and_not_overwritten(tmp_p
 def test_a_simulated_machine_gives_the_ratio_that_its_model_knows() -> None:
     host = simulated_host("laptop-old")
     machine = read_machine(host)
-    before = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
-    run, printed = measure(machine, 0.5)
-    after = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+    for _again in range(5):
+        began = time.monotonic()
+        before = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+        run, printed = measure(machine, 0.5)
+        after = {cpu: host.model.truth(cpu) for cpu in machine.topology.cpus}
+        if time.monotonic() - began < 1.15 * run.seconds:
+            break
+    else:
+        pytest.skip("this machine is too busy to look at the model when the sampler does")
     assert len(run.cpus) == len(before)
     assert printed is None
     for one in run.cpus:

@@ -91,7 +91,8 @@ def test_rows_of_a_command_are_what_wait4_tells(words: Sequence[str]) -> None:
     found = rows_by_wait4(done)
     assert found < 1.08
     # where a CPU's idle task leaves without a record, each way out of it is missing, and the rows that lack them say so
-    assert found > (0.9 if any(row.get("estimated") for row in done.tables[0]["tasks"]) else 0.95)
+    # (on a machine that is busy itself, wait4 also has the time in which a host took the CPU from this guest)
+    assert found > 0.9
 
 
 @permitted

