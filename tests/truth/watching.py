@@ -31,12 +31,18 @@ class Watched:
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
-        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 60.0)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 3600.0)
         found: list[Frame] = []
+        opening = True  # on a busy machine counters of 1,024 CPUs are not open in the time of a first tick
 
         class Box:
             @staticmethod
             def put(frame: Frame) -> None:
+                nonlocal opening
+                if opening:  # so a second one, at the same instant, waits for them
+                    opening = False
+                    sampler.end_interval()
+                    return
                 found.append(frame)
                 if len(found) > count:
                     return
@@ -46,5 +52,5 @@ class Watched:
                 sampler.end_interval()
 
         sampler.bus.attach(Box())
-        asyncio.run(sampler.run(count))
+        asyncio.run(sampler.run(count + 1))
         return found[1:]

@@ -163,7 +163,8 @@ def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.
     texts = " ".join(text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text"))
     assert "SIMULATED" in texts
     assert "AVX FMA double" in texts
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}title"))) == len(whole)
+    placed = [row for row in whole if row["AI"] and row["GFLOP/s"]]  # not where readers were held up
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}title"))) == len(placed) >= 1
     before = points.read_bytes()
     assert main(words) == 2
     assert "not written over" in capsys.readouterr().err

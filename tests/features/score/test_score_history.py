@@ -308,9 +308,11 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
         ("laptop-old+calculix", "SIMULATED")}
     runs = by(history, "run")
     assert [one["measured"] for one in runs.values()] == [None, None, 150.0]
-    for one in runs.values():
+    known = [one for one in runs.values() if one["ratio"] is not None]  # not where the reader of a counter was held up
+    assert known
+    for one in known:
         assert one["predicted"] == pytest.approx(113.2 * one["ratio"])
-        assert one["busy CPUs"] == 8
+        assert 6 <= one["busy CPUs"] <= 8  # or it was held up in some intervals
         assert one["busy"] == pytest.approx(96, abs=2)
     lengths = {run: one["length"] for run, one in by(circumstances, "run").items()}
     doubtful = {row["run"] for row in history["rows"] if "too short" in row.get("disputed", {}).get("ratio", "")}
