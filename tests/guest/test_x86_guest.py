@@ -79,9 +79,12 @@ def reports(text: str) -> list[dict[str, list[dict[str, object]]]]:
 
 
 def cpus(report: Mapping[str, list[dict[str, object]]]) -> dict[int, Values]:
+    """The values of each CPU whose reader did not lose the CPU that the emulator gave it."""
     found: dict[int, Values] = {}
     for row in report["rows"]:
-        if row["row"] == "cpu":
+        whys = row.get("why") or {}
+        assert isinstance(whys, dict)
+        if row["row"] == "cpu" and not any(why.startswith("interrupted") for why in whys.values()):
             assert isinstance(row["cpu"], int)
             assert isinstance(row["values"], dict)
             found[row["cpu"]] = row["values"]
@@ -120,13 +123,13 @@ def test_every_cpu_shows_what_its_registers_hold(answers: dict[str, str], source
     cells = Cells()
     for report in reports(answers[sources]):
         rows = cpus(report)
-        assert len(rows) == 4
         for cpu, values in rows.items():
             busy = 100 * (_BUSY + _MORE_BUSY * cpu)
             cells.compare(values["Busy%"], busy)
             cells.compare(values["Bzy_MHz"], _BASE_MHZ * _TURBO)
             cells.compare(values["CPU%c1"] + 100, 200 - 100 * _C6 - busy)
             assert values["SMI"] == 0
+    assert len(cells.errors) >= 3 * 4, "of nearly every CPU in every interval"
     cells.judge()
 
 
@@ -135,7 +138,7 @@ def test_cores_and_packages_show_what_their_registers_hold(answers: dict[str, st
     cells = Cells()
     for report in reports(answers[sources]):
         rows = cpus(report)
-        for first in (0, 2):
+        for first in rows.keys() & {0, 2}:
             values = rows[first]
             clock = values["TSC_MHz"] * 1e6 / _TSC_HZ
             cells.compare(values["CPU%c6"], 100 * _C6)

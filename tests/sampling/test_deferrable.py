@@ -39,7 +39,7 @@ class TwoSteps(FakeReader):
     def capture(self) -> Capture:
         host, seen = self.kept.host, self.kept
         with seen.lock:
-            host.now += 10_000  # a read of some microseconds
+            host.now += 1_000  # a read of a microsecond
             seen.done.append((self.cpu, "capture"))
             seen.captures[self.cpu] += 1
             if self.cpu in seen.leaves and seen.captures[self.cpu] == seen.leaves[self.cpu]:

@@ -29,7 +29,7 @@ class Counting(FakeSource):
 
     def value(self, cpu: int, _name: SignalId) -> Raw:
         with self.lock:
-            self.host.now += 10_000  # a read of some microseconds
+            self.host.now += 1_000  # a read of a microsecond
             return self.reads.count(cpu)
 
 

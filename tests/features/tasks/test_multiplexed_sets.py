@@ -238,7 +238,7 @@ def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, t
     several, known = sums["multiplexed"], sums["exact"]
     assert one.slices >= SLICES
     for name in ("run", "switches"):  # what runs between two slices is lost: more where this test has no CPU
-        assert 0.7 * known[name] < several[name] < 1.05 * known[name], "one set alone would have half of it"
+        assert 0.7 * known[name] < several[name] < 1.1 * known[name], "one set alone would have half of it"
     assert known["faults"] > 1_000
     if everything:
         assert several["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"
