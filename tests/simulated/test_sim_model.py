@@ -18,7 +18,10 @@ from turbotui.simulated.layout import lay_out
 def cumulative(truth: object) -> dict[str, float]:
     instant = {"celsius", "hertz", "idle_seconds", "states", "limit"}
     assert dataclasses.is_dataclass(truth)
-    return {field.name: getattr(truth, field.name) for field in dataclasses.fields(truth) if field.name not in instant}
+    names = {field.name for field in dataclasses.fields(truth)} - instant
+    values = {name: getattr(truth, name) for name in names}
+    stalled = values.pop("stalled", {})
+    return {**values, **{f"stalled {' '.join(name)}": seconds for name, seconds in stalled.items()}}
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -13,16 +13,24 @@ from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import available_columns, signals_of
-from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated import ManualClock, SimulatedHost, Strain, simulated_host
 from turbotui.sources import SOURCES
 
 
 class Watched:
-    """A simulated machine and everything that can be watched of it, every available column wanted."""
+    """A simulated machine and everything that can be watched of it, every available column wanted.
 
-    def __init__(self, shape: str, *, warm_up: float = 20.0) -> None:
+    Args:
+        shape: which machine.
+        warm_up: simulated seconds before it is looked at.
+        strain: what its tasks wait for.
+    """
+
+    def __init__(self, shape: str, *, warm_up: float = 20.0, strain: Strain | None = None) -> None:
         self.clock = ManualClock(0)
         self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        if strain is not None:
+            self.host.strain_by(strain)
         self.clock.advance(warm_up)
         self.machine: Machine = known_machine(self.host)
         self.capabilities: Capabilities = probe_sources(self.machine, SOURCES)

@@ -293,11 +293,12 @@ def bindings_for(where: Where) -> list[BindingType]:
 
 
 CATEGORY_KEYS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("f", "frequency", ("FREQUENCY",)),
+    ("f", "clock", ("FREQUENCY",)),
     ("i", "idle", ("IDLE",)),
     ("p", "power", ("POWER",)),
     ("t", "thermal", ("THERMAL",)),
     ("k", "kernel", ("KERNEL", "INTERRUPT")),
+    ("w", "waits", ("PRESSURE",)),
     ("x", "pmu", ("CACHE", "OTHER")),
     ("u", "uncore", ("uncore.",)),
     ("s", "ids", ("TOPOLOGY",)),

@@ -31,6 +31,7 @@ class Category(Enum):
     THERMAL = "thermal"
     KERNEL = "kernel"
     INTERRUPT = "interrupt"
+    PRESSURE = "pressure"
     CACHE = "cache"
     OTHER = "other"
 

@@ -27,6 +27,7 @@ class Reason(Enum):
     NEVER_RAN = "never scheduled"
     OUT_OF_RANGE = "out of range"
     NOT_READ = "not read"
+    NOT_SET = "not set"
     FAILED = "failed"
 
 

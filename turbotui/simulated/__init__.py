@@ -4,5 +4,8 @@ from turbotui.simulated.clock import ManualClock, RealClock, SimulatedClock
 from turbotui.simulated.host import SimulatedHost, simulated_host
 from turbotui.simulated.shape_table import SHAPES
 from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.strain import Strain
 
-__all__ = ["SHAPES", "MachineShape", "ManualClock", "RealClock", "SimulatedClock", "SimulatedHost", "simulated_host"]
+__all__ = [
+    "SHAPES", "MachineShape", "ManualClock", "RealClock", "SimulatedClock", "SimulatedHost", "Strain", "simulated_host",
+]

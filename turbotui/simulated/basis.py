@@ -71,7 +71,22 @@ PKG_INTEGRALS: Final = 25
 
 # Integrals of the whole machine.
 SYS_JOULES: Final = 0
-SYS_INTEGRALS: Final = 1
+SYS_STRAIN: Final = 1  # from here on what `strain.Strain.rates` gives, in its order
+SYS_WAITED: Final = 1  # seconds that tasks waited on the run queue of each CPU
+SYS_STALLED_CPU: Final = 2  # seconds of pressure: some tasks waited, or all of them (FULL)
+SYS_STALLED_MEMORY: Final = 3
+SYS_STALLED_MEMORY_FULL: Final = 4
+SYS_STALLED_IO: Final = 5
+SYS_STALLED_IO_FULL: Final = 6
+SYS_STALLED_IRQ: Final = 7
+SYS_SWAPPED_IN: Final = 8  # pages
+SYS_SWAPPED_OUT: Final = 9
+SYS_MAJOR_FAULTS: Final = 10
+SYS_DIRECT_RECLAIMS: Final = 11
+SYS_OOM_KILLS: Final = 12
+SYS_PERIODS: Final = 13  # of the own control group's quota
+SYS_THROTTLED: Final = 14
+SYS_INTEGRALS: Final = 15
 
 
 class Basis:

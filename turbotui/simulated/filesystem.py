@@ -13,6 +13,7 @@ from turbotui.simulated.pmu import SimulatedPmu
 from turbotui.simulated.pmu_files import devices
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
+from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.tree import File, Folder, Node, folder, place
 
 
@@ -24,6 +25,8 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
     place(children, "/sys/devices/system/cpu", cpus)
     place(children, "/sys/devices/system/node", folder(nodes(model)))
     place(children, "/sys/bus/event_source/devices", folder(sources))
+    for name, node in StrainFiles(model).groups().items():
+        place(children, f"/sys/fs/cgroup/{name}", node)
     for name, node in below_devices.items():
         place(children, f"/sys/devices/{name}", node)
     for path, found in (

@@ -22,6 +22,7 @@ from turbotui.simulated.pmus import machine_pmus
 from turbotui.simulated.registers import encoded, register_map
 from turbotui.simulated.shape_table import SHAPES
 from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.strain import Strain
 from turbotui.simulated.tasks import SimulatedTasks
 from turbotui.simulated.threads import Threads
 from turbotui.simulated.tree import Device, File, Folder, find
@@ -337,6 +338,10 @@ class SimulatedHost:
             node = self._cpu_root.children[f"cpu{cpu}"]
             if isinstance(node, Folder):
                 node.forget()
+
+    def strain_by(self, strain: Strain) -> None:
+        """Make the machine's tasks wait so from now on, instead of as they did."""
+        self._model.strain_by(strain)
 
     def set_privileges(
         self,

@@ -15,6 +15,7 @@ from turbotui.simulated.clock import RealClock, SimulatedClock
 from turbotui.simulated.layout import lay_out
 from turbotui.simulated.load import LEVELS, SimulatedLoad
 from turbotui.simulated.shapes import MachineShape
+from turbotui.simulated.strain import Strain
 from turbotui.simulated.tables import SMT_SHARE, core_table
 from turbotui.simulated.workloads import WORKLOADS
 
@@ -65,6 +66,7 @@ class Model:
         self.lock = threading.RLock()
         self.steps = 0
         self.plugs = 0  # how often a CPU came or went
+        self.strain = Strain()
         self._clock = clock
         self._zero_ns = clock.now_ns()
         # On a clock moved by hand the date is always the same; else the machine is up since a while before now.
@@ -305,7 +307,14 @@ class Model:
     def _rate_system(self, now: float) -> None:
         packages = sum(one.rate[b.PKG_JOULES] + one.rate[b.PKG_RAM_JOULES] for one in self.package)
         # 0.92: what the voltage regulators and the power supply let through.
-        self.system.turn(now, [packages / 0.92 + self.shape.power.platform])
+        self.system.turn(now, [packages / 0.92 + self.shape.power.platform, *self.strain.rates()])
+
+    def strain_by(self, strain: Strain) -> None:
+        """Make tasks wait so from now on."""
+        with self.lock:
+            now = self.now()
+            self.strain = strain
+            self._rate_system(now)
 
     def core_celsius(self, core: int, now: float) -> float:
         """The temperature of one core."""

@@ -1,4 +1,4 @@
-"""/proc: stat, interrupts, softirqs, cpuinfo and the small ones."""
+"""/proc: stat, interrupts, softirqs, cpuinfo and the small ones, with those of `strain_files`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from turbotui.simulated.kernel_counts import DEVICE, FORKS, INTERRUPTS, SOFTIRQS
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
+from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.tree import File, Node, fixed, folder
 
 _JIFFIES = 100
@@ -36,9 +37,8 @@ class ProcFiles:
             "interrupts": File(self._interrupts),
             "softirqs": File(self._softirqs),
             "cpuinfo": File(self._cpuinfo),
-            "loadavg": File(self._loadavg),
+            **StrainFiles(self._model).proc(),
             "uptime": File(self._uptime),
-            "meminfo": File(self._meminfo),
             "version": fixed(f"Linux version {shape.kernel} (turbotui@simulated) #1 SMP PREEMPT_DYNAMIC"),
             "cmdline": fixed("BOOT_IMAGE=/vmlinuz root=/dev/nvme0n1p2 ro quiet"),
             "sys": folder(
@@ -87,8 +87,8 @@ class ProcFiles:
         lines.append(f"ctxt {int(switches)}")
         lines.append(f"btime {model.boot_ns // 10**9}")
         lines.append(f"processes {int(forks) + 4096}")
-        lines.append(f"procs_running {running}")
-        lines.append("procs_blocked 0")
+        lines.append(f"procs_running {running + round(model.strain.waiting * len(model.cpu))}")
+        lines.append(f"procs_blocked {model.strain.blocked}")
         lines.append(f"softirq {sum(softirqs.values())} {' '.join(map(str, softirqs.values()))}")
         return "\n".join(lines) + "\n"
 
@@ -188,21 +188,9 @@ class ProcFiles:
             "address sizes\t: 52 bits physical, 57 bits virtual\npower management:\n"
         )
 
-    def _busy(self) -> float:
-        return sum(sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in self._model.cpu)
-
-    def _loadavg(self, _now: float) -> str:
-        busy = self._busy()
-        return f"{busy:.2f} {busy:.2f} {busy:.2f} {int(busy) + 1}/{len(self._model.cpu) * 12} 4711\n"
-
     def _uptime(self, now: float) -> str:
         idle = sum(one.value(self._stat[3], now) + one.at(b.CPU_IOWAIT, now) for one in self._model.cpu)
         return f"{self._model.uptime + now:.2f} {idle:.2f}\n"
-
-    def _meminfo(self, _now: float) -> str:
-        total = self._shape.memory_gib << 20
-        return f"MemTotal:       {total} kB\nMemFree:        {total // 2} kB\nMemAvailable:   {total * 3 // 4} kB\n"
-
 
 _X86_ROWS = (
     ("NMI", "Non-maskable interrupts"),

@@ -10,6 +10,8 @@ from turbotui.simulated.events_common import APERF, c0_seconds, counts
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES
 from turbotui.simulated.model import Model
 from turbotui.simulated.registers import core_c1_seconds
+from turbotui.simulated.strain import DELAY, PRESSURES
+from turbotui.simulated.strain_files import StrainFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,12 @@ class PackageTruth:
 
 @dataclass(frozen=True, slots=True)
 class SystemTruth:
-    """The whole machine, cumulative."""
+    """The whole machine, cumulative.
+
+    Attributes:
+        stalled: seconds of pressure by file and line of /proc/pressure.
+        waited_seconds: of tasks on run queues, of all CPUs.
+    """
 
     seconds: float
     platform_joules: float
@@ -101,6 +108,8 @@ class SystemTruth:
     instructions: float
     switches: float
     interrupts: float
+    stalled: Mapping[tuple[str, str], float]
+    waited_seconds: float
 
 
 class Truth:
@@ -108,6 +117,7 @@ class Truth:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._waits = StrainFiles(model)
         self._counts = [counts(kind) for kind in model.shape.core_types]
 
     @property
@@ -202,4 +212,6 @@ class Truth:
                     one.value(DEVICE, now) + sum(one.value(form, now) for form in INTERRUPTS.values())
                     for one in model.cpu
                 ),
+                stalled={name: self._waits.stalled(*name, now) for name in PRESSURES},
+                waited_seconds=sum(one.value(DELAY, now) + model.system.at(b.SYS_WAITED, now) for one in model.cpu),
             )

@@ -17,6 +17,7 @@ from turbotui.sources.hsmp import Hsmp
 from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
+from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_hardware import PerfHardware
 from turbotui.sources.perf_l2 import PerfL2
@@ -27,6 +28,10 @@ from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.pmt import Pmt
 from turbotui.sources.powercap import Powercap
 from turbotui.sources.proc_interrupts import ProcInterrupts
+from turbotui.sources.proc_loadavg import ProcLoadavg
+from turbotui.sources.proc_memory import ProcMeminfo, ProcVmstat
+from turbotui.sources.proc_pressure import ProcPressure
+from turbotui.sources.proc_schedstat import ProcSchedstat
 from turbotui.sources.proc_softirqs import ProcSoftirqs
 from turbotui.sources.proc_stat import ProcStat
 from turbotui.sources.roofline import PerfRoofline
@@ -64,5 +69,11 @@ SOURCES: tuple[Source, ...] = (
     ProcStat(),
     ProcInterrupts(),
     ProcSoftirqs(),
+    ProcSchedstat(),
+    ProcPressure(),
+    ProcLoadavg(),
+    ProcVmstat(),
+    ProcMeminfo(),
+    OwnCgroup(),
     ClockEnd(),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from turbotui.machine.host import Host, HostError, is_bare_copy
+from turbotui.machine.host import NOT_GATHERED, Host, HostError, is_bare_copy
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _REASONS = {
@@ -27,4 +27,6 @@ def proc_unreadable(error: HostError, host: Host) -> Unavailable:
     """The reason why a file of /proc could not be read: it is mounted on a running machine, and copied or not else."""
     if is_bare_copy(host) and error.errno == errno.ENOENT:
         return Unavailable(Reason.RECORDED, f"{error.what}: not among the files that were copied")
+    if error.errno == NOT_GATHERED:
+        return Unavailable(Reason.RECORDED, f"{error.what}: not among what was gathered", "gather the machine again")
     return unreadable(error, "mount -t proc proc /proc")

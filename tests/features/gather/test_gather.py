@@ -265,6 +265,8 @@ def test_serial_numbers_in_registers_stay_out() -> None:
         ("at 00:1B:44:11:3A:B7 now", "at 00:00:00:00:00:00 now"),
         ("00-1b-44-11-3a-b7", "00:00:00:00:00:00"),
         ("::1 fe80::1", "::1 ::"),
+        ("0::/pods/" + "0a1b2c3d" * 8, "0::/pods/" + "0" * 64),
+        ("a-pod0a1b2c3d_1111_2222_3333_0123456789ab.slice", "a-pod00000000_0000_0000_0000_000000000000.slice"),
         ("by joe@build.example.org", "by scrubbed@scrubbed"),
         ("/home/joe/.venv/bin/python", "/home/scrubbed/.venv/bin/python"),
         ("Alice's alice_box ALICE-2 malice", "scrubbed's scrubbed_box scrubbed-2 malice"),

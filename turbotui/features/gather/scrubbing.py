@@ -31,6 +31,9 @@ _PATTERNS: Final = tuple((re.compile(pattern), put) for pattern, put in (
     (rf"{_START}{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}{_END}",
      "00000000-0000-0000-0000-000000000000"),
     (rf"{_START}{_HEX}{{32}}{_END}", "0" * 32),
+    (rf"{_START}{_HEX}{{64}}{_END}", "0" * 64),  # a container, in the names of control groups
+    (rf"(?<=pod){_HEX}{{8}}_{_HEX}{{4}}_{_HEX}{{4}}_{_HEX}{{4}}_{_HEX}{{12}}{_END}",
+     "00000000_0000_0000_0000_000000000000"),
     (rf"{_START}(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}(?![0-9a-zA-Z:])", "00:00:00:00:00:00"),
     (rf"(?<=enx){_HEX}{{12}}{_END}", "0" * 12),
     (r"(?<![0-9a-zA-Z:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![0-9a-zA-Z:])", "::"),
@@ -40,7 +43,7 @@ _PATTERNS: Final = tuple((re.compile(pattern), put) for pattern, put in (
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*", f"{SCRUBBED}@{SCRUBBED}"),
 ))  # fmt: skip
 _BOOT_WORDS = re.compile(
-    r"(?:nomodule|nosmt|quiet|tsc|clocksource|idle|mitigations|maxcpus|nr_cpus|possible_cpus|isolcpus|nohz|nohz_full"
+    r"(?:nomodule|nosmt|quiet|psi|tsc|clocksource|idle|mitigations|maxcpus|nr_cpus|possible_cpus|isolcpus|nohz|nohz_full"
     r"|rcu_nocbs|nmi_watchdog|nowatchdog|cpuidle\.\w+|cpufreq\.\w+|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate"
     r"|amd_prefcore|acpi|noapic|nolapic|nox2apic|lockdown|pcie_aspm|msr\.\w+|\w*(?:modprobe|module)[._-]?blacklist"
     r"|initcall_blacklist)(?:=[\w,.:+-]*)?\Z"

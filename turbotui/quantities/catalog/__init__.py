@@ -20,6 +20,7 @@ from turbotui.quantities.catalog import (
     kernel,
     limits,
     power,
+    pressure,
     roofline,
     thermal,
     topology,
@@ -36,6 +37,7 @@ _BEFORE_CPUIDLE = (
     *interrupts.COLUMNS,
     *frequency.CACHE_COLUMNS[2:],
     *kernel.COLUMNS,
+    *pressure.COLUMNS,
 )
 _AFTER_CPUIDLE = (
     *idle.CORE_COLUMNS,

@@ -1,0 +1,277 @@
+"""Control groups: where they are mounted, which one a process is in, and what the kernel counts for each.
+
+Version 2: kernel Documentation/admin-guide/cgroup-v2.rst; version 1: Documentation/admin-guide/cgroup-v1 and
+Documentation/scheduler/sched-bwc.rst. A machine may have both at once ("hybrid"). Names of groups are whatever those
+who made them wrote; they come visible out of the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from turbotui.machine.host import Host, HostError
+
+MOUNTS: Final = "/proc/self/mountinfo"
+OWN: Final = "/proc/self/cgroup"
+MOST_GROUPS: Final = 4_096
+"""Groups that one walk looks at; a machine with more is said to have more."""
+_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
+_PRESSURES: Final = ("cpu", "memory", "io")
+_TOTAL: Final = re.compile(r"^(some|full) .*\btotal=(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """One mounted tree of groups.
+
+    Attributes:
+        version: 1 or 2.
+        mount: the directory where it is mounted.
+        root: which of its groups is mounted there, "/" for all of them.
+        controllers: of version 1, such as "cpu" and "cpuacct".
+    """
+
+    version: int
+    mount: str
+    root: str = "/"
+    controllers: frozenset[str] = frozenset()
+
+    def directory(self, group: str) -> str:
+        """The directory of a group that is named as /proc/PID/cgroup names it, whether or not it can be seen here."""
+        if self.root != "/" and (group == self.root or group.startswith(f"{self.root}/")):
+            group = group[len(self.root):]
+        return f"{self.mount}/{group.strip('/')}".rstrip("/")
+
+    def name(self, directory: str) -> str:
+        """The name of a group by its directory: "/" for the one that is mounted."""
+        return directory[len(self.mount):] or "/"
+
+    def upwards(self, directory: str) -> Iterator[str]:
+        """The directory and those above it, up to the mount."""
+        while directory.startswith(f"{self.mount}/"):
+            yield directory
+            directory = directory.rpartition("/")[0]
+        yield self.mount
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """What the kernel counts of a group's CPU time since the group was made; None: not of this group.
+
+    Attributes:
+        used_ns: CPU time, all CPUs together.
+        periods: in which the group wanted to run while it had a quota.
+        throttled: periods in which the quota was used up.
+        throttled_ns: for which its CPUs stood still then, all CPUs together.
+        quota: CPUs that it may use at most; None: as many as there are.
+    """
+
+    used_ns: int | None = None
+    periods: int | None = None
+    throttled: int | None = None
+    throttled_ns: int | None = None
+    quota: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUse:
+    """A group and what was read of it.
+
+    Attributes:
+        name: below the mount: "/system.slice/db.service".
+        cpu: its CPU time.
+        stalls: microseconds of pressure by file and line ("cpu.some", "memory.full"); empty where there is none.
+    """
+
+    name: str
+    cpu: CpuUse
+    stalls: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups that a walk found, those nearer to the root first.
+
+    Attributes:
+        hierarchy: in which they are.
+        directories: of the groups, the mount itself first.
+        complete: whether there are no more than these.
+    """
+
+    hierarchy: Hierarchy
+    directories: tuple[str, ...]
+    complete: bool
+
+
+def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
+    """The trees of groups that are mounted (proc_pid_mountinfo(5)), none where that cannot be read."""
+    try:
+        lines = host.read_text(MOUNTS).splitlines()
+    except HostError:
+        return ()
+    found = []
+    for line in lines:
+        place, separator, kind = line.partition(" - ")
+        before, behind = place.split(" "), kind.split(" ")
+        if not separator or len(before) < 5 or len(behind) < 3 or behind[0] not in ("cgroup", "cgroup2"):
+            continue
+        version = 2 if behind[0] == "cgroup2" else 1
+        names = frozenset(behind[2].split(",")) - {"rw", "ro"} if version == 1 else frozenset()
+        found.append(Hierarchy(version, _unescaped(before[4]), _unescaped(before[3]), names))
+    return tuple(found)
+
+
+def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
+    """The tree whose groups have quotas of CPU time: that of version 1's controller, else version 2's."""
+    all_of_them = tuple(trees)
+    old = next((tree for tree in all_of_them if "cpu" in tree.controllers), None)
+    return old or for_pressure(all_of_them)
+
+
+def for_pressure(trees: Iterable[Hierarchy]) -> Hierarchy | None:
+    """The tree whose groups have pressure files: version 2's."""
+    return next((tree for tree in trees if tree.version == 2), None)
+
+
+def for_accounting(trees: Iterable[Hierarchy]) -> Hierarchy | None:
+    """The tree of version 1 in which CPU time is counted; None where there is none."""
+    return next((tree for tree in trees if "cpuacct" in tree.controllers), None)
+
+
+def own_group(host: Host, tree: Hierarchy) -> str | None:
+    """The directory of the group that this process is in; None where that cannot be told, or cannot be seen here.
+
+    cgroups(7): lines "number:controllers:path", with number 0 and no controllers for version 2.
+    """
+    try:
+        lines = host.read_text(OWN).splitlines()
+    except HostError:
+        return None
+    for line in lines:
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        mine = number == "0" and not controllers if tree.version == 2 else bool(
+            frozenset(controllers.split(",")) & tree.controllers)
+        if mine and "/.." not in path:  # outside of the namespace of groups
+            directory = tree.directory(path)
+            return directory if host.exists(directory) else None
+    return None
+
+
+def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy | None = None) -> CpuUse:
+    """CPU time, throttling and quota of a group; what cannot be read is None.
+
+    Args:
+        host: the machine.
+        tree: where the group is.
+        directory: of the group.
+        accounting: version 1's tree of the controller cpuacct, where CPU time is counted.
+    """
+    stat = _numbers(host, f"{directory}/cpu.stat")
+    if tree.version == 2:
+        return CpuUse(
+            _times(stat.get("usage_usec"), 1_000), stat.get("nr_periods"), stat.get("nr_throttled"),
+            _times(stat.get("throttled_usec"), 1_000), _quota(host, f"{directory}/cpu.max"),
+        )
+    used = None
+    if accounting is not None:
+        used = _whole(_text(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))
+    allowed = _whole(_text(host, f"{directory}/cpu.cfs_quota_us"))
+    period = _whole(_text(host, f"{directory}/cpu.cfs_period_us"))
+    quota = allowed / period if allowed is not None and period and allowed > 0 else None  # -1: none
+    return CpuUse(used, stat.get("nr_periods"), stat.get("nr_throttled"), stat.get("throttled_time"), quota)
+
+
+def stalls(host: Host, directory: str) -> Mapping[str, int]:
+    """Microseconds for which tasks of a group of version 2 waited, by file and line; empty where nothing says so."""
+    return {
+        f"{name}.{line}": int(total)
+        for name in _PRESSURES for line, total in _TOTAL.findall(_text(host, f"{directory}/{name}.pressure"))
+    }
+
+
+def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
+    """Walk a tree, a level at a time, until so many groups are found.
+
+    A name that begins as the files of controllers do is taken for one of them: groups shall not be named so
+    (cgroup-v2.rst, "Avoid Name Collisions"), unless it ends as units of systemd do.
+    """
+    found: list[str] = []
+    waiting = deque([tree.mount])
+    while waiting and len(found) < most:
+        directory = waiting.popleft()
+        try:
+            names = host.list_dir(directory)
+        except HostError:  # it is gone, or it is a file
+            continue
+        found.append(directory)
+        waiting.extend(f"{directory}/{name}" for name in names if not _FILE.match(name))
+    return Groups(tree, tuple(found), not waiting)
+
+
+def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None, *,
+                pressure: bool = True) -> tuple[GroupUse, ...]:
+    """What the kernel counts for each group of a walk; a group that is gone has nothing but None.
+
+    Args:
+        host: the machine.
+        groups: that were found.
+        accounting: as of `cpu_use`.
+        pressure: whether pressure is read too: three more files of each group.
+    """
+    tree = groups.hierarchy
+    return tuple(
+        GroupUse(tree.name(one), cpu_use(host, tree, one, accounting),
+                 stalls(host, one) if pressure and tree.version == 2 else {})
+        for one in groups.directories
+    )
+
+
+# Files of groups are named after their controller (cgroup-v2.rst, "Core Interface Files" and "Controllers"); what is
+# not matched here and is a file costs a refused attempt to list it.
+_FILE: Final = re.compile(
+    r"(?!.*\.(?:slice|scope|service|mount|socket|swap)\Z)(?:cgroup|cpu|cpuset|cpuacct|memory|io|irq|pids|hugetlb|rdma|misc"
+    r"|blkio|devices|freezer|net_cls|net_prio|perf_event|dmem|debug)\.|(?:tasks|notify_on_release|release_agent)\Z"
+)
+
+
+def _text(host: Host, path: str) -> str:
+    """The text of a file; "" where it cannot be read."""
+    try:
+        return host.read_text(path)
+    except HostError:
+        return ""
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _numbers(host: Host, path: str) -> Mapping[str, int]:
+    """Lines of a name and a number."""
+    words = (line.split(" ") for line in _text(host, path).split("\n"))
+    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+
+
+def _quota(host: Host, path: str) -> float | None:
+    """CPUs by cpu.max, "200000 100000": microseconds in each period; "max" and no file are none."""
+    words = _text(host, path).split()
+    if len(words) != 2 or not all(word.isdecimal() for word in words) or words[1] == "0":
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def _times(value: int | None, factor: int) -> int | None:
+    return None if value is None else value * factor
+
+
+def _unescaped(path: str) -> str:
+    r"""A path of mountinfo, in which blanks stand as "\040"."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), path)

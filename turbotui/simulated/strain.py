@@ -1,0 +1,73 @@
+"""Strain: what can be laid on a simulated machine so that its tasks wait, and what the kernel then counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.basis import Form, form_of, scaled
+from turbotui.simulated.kernel_counts import IOWAIT
+from turbotui.simulated.workloads import WORKLOADS
+
+PERIODS_PER_SECOND: Final = 10.0
+"""The kernel's default period of quotas is 100 ms (Documentation/scheduler/sched-bwc.rst)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strain:
+    """What tasks of a machine wait for beyond what their work brings along.
+
+    Attributes:
+        waiting: tasks that wait on the run queue of each CPU, on average.
+        blocked: tasks that wait for storage.
+        memory_some, memory_full, io_some, io_full, irq_full: shares of time, below 0.95.
+        swapped_in, swapped_out: pages per second.
+        major_faults, direct_reclaims, oom_kills: per second.
+        available: share of memory that can still be had.
+        swap_free: share of swap space.
+        quota: CPUs that the own control group may use; None: no limit.
+        throttled: share of the quota's periods in which it was used up.
+    """
+
+    waiting: float = 0.0
+    blocked: int = 0
+    memory_some: float = 0.0
+    memory_full: float = 0.0
+    io_some: float = 0.0
+    io_full: float = 0.0
+    irq_full: float = 0.0
+    swapped_in: float = 0.0
+    swapped_out: float = 0.0
+    major_faults: float = 0.0
+    direct_reclaims: float = 0.0
+    oom_kills: float = 0.0
+    available: float = 0.75
+    swap_free: float = 1.0
+    quota: float | None = None
+    throttled: float = 0.0
+
+    def rates(self) -> list[float]:
+        """Rates of the integrals of the whole machine from `SYS_STRAIN` on."""
+        return [
+            self.waiting, min(0.95, self.waiting), self.memory_some, self.memory_full, self.io_some, self.io_full,
+            self.irq_full, self.swapped_in, self.swapped_out, self.major_faults, self.direct_reclaims, self.oom_kills,
+            0.0 if self.quota is None else PERIODS_PER_SECOND, self.throttled * PERIODS_PER_SECOND,
+        ]  # fmt: skip
+
+
+DELAY: Final[Form] = form_of({b.CPU_BUSY + kind: wait for kind, wait in enumerate((0.002, 0.003, 0.02, 0.03))})
+"""Seconds that tasks wait on the run queue for each second of each kind of work, without any strain."""
+_HELD_UP: Final[Form] = form_of(
+    {b.CPU_BUSY + kind: 0.5 * (work.irq + work.softirq) for kind, work in enumerate(WORKLOADS)})
+
+PRESSURES: Final[Mapping[tuple[str, str], tuple[Form, int]]] = {
+    ("cpu", "some"): (DELAY, b.SYS_STALLED_CPU),
+    ("memory", "some"): ((), b.SYS_STALLED_MEMORY),
+    ("memory", "full"): ((), b.SYS_STALLED_MEMORY_FULL),
+    ("io", "some"): (scaled(IOWAIT, 0.4), b.SYS_STALLED_IO),
+    ("io", "full"): (scaled(IOWAIT, 0.1), b.SYS_STALLED_IO_FULL),
+    ("irq", "full"): (_HELD_UP, b.SYS_STALLED_IRQ),
+}
+"""Pressure by file and line: the mean of a form over all CPUs, and the integral of strain that is added."""

@@ -1,0 +1,150 @@
+"""Files of tasks that wait: /proc/pressure, schedstat, vmstat, meminfo, loadavg, and those of control groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from turbotui.simulated import basis as b
+from turbotui.simulated.kernel_counts import BUSY, MAJOR_FAULTS, SWITCHES
+from turbotui.simulated.model import Model
+from turbotui.simulated.strain import DELAY, PRESSURES
+from turbotui.simulated.tree import File, Node, fixed, folder
+
+_MICRO: Final = 1e6
+_NANO: Final = 1e9
+_SWAP_GIB: Final = 8
+_PERIOD_US: Final = 100_000
+
+SLICE: Final = "user.slice/user-1000.slice"
+"""The control group above the program's own, which has the quota."""
+OWN_GROUP: Final = f"{SLICE}/session-2.scope"
+GROUPS: Final[tuple[tuple[str, float], ...]] = (
+    ("init.scope", 0.0),
+    ("system.slice", 0.35),
+    ("system.slice/db.service", 0.25),
+    ("system.slice/web.service", 0.1),
+    ("user.slice", 0.6),
+    (SLICE, 0.6),
+    (OWN_GROUP, 0.55),
+)
+"""Control groups and the share of the machine's CPU time that they use, with all below them."""
+
+
+class StrainFiles:
+    """What the kernel says of waiting tasks, all of it from the model's integrals."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def proc(self) -> dict[str, Node]:
+        """What is below /proc."""
+        resources = dict.fromkeys(resource for resource, _ in PRESSURES)
+        return {
+            "pressure": folder({resource: File(self._pressure(resource)) for resource in resources}),
+            "schedstat": File(self._schedstat),
+            "vmstat": File(self._vmstat),
+            "meminfo": File(self._meminfo),
+            "loadavg": File(self._loadavg),
+            "self": folder({
+                "cgroup": fixed(f"0::/{OWN_GROUP}"),
+                "mountinfo": fixed("30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"),
+            }),
+        }
+
+    def groups(self) -> Mapping[str, Node]:
+        """What is below /sys/fs/cgroup, by path."""
+        found: dict[str, Node] = {"cgroup.controllers": fixed("cpuset cpu io memory pids"),
+                                  "cpu.stat": File(self._usage(1.0))}
+        for path, share in GROUPS:
+            found[f"{path}/cpu.stat"] = File(self._group_stat(share, limited=path == SLICE))
+            found[f"{path}/cpu.max"] = File(self._quota if path == SLICE else lambda _now: f"max {_PERIOD_US}\n")
+            for resource in ("cpu", "memory", "io"):
+                found[f"{path}/{resource}.pressure"] = File(self._pressure(resource))
+        return found
+
+    def stalled(self, resource: str, line: str, now: float) -> float:
+        """Seconds of pressure."""
+        form, index = PRESSURES[resource, line]
+        cpus = self._model.cpu
+        own = sum([one.value(form, now) for one in cpus]) / len(cpus) if form else 0.0
+        return own + self._model.system.at(index, now)
+
+    def _pressure(self, resource: str) -> Callable[[float], str]:
+        """Kernel Documentation/accounting/psi.rst; the averages are those of this instant."""
+        lines = [line for line in ("some", "full") if (resource, line) in PRESSURES]
+
+        def content(now: float) -> str:
+            text = ""
+            for line in lines:
+                share = 100.0 * min(1.0, self._model.system.rate[PRESSURES[resource, line][1]])
+                averages = " ".join(f"avg{seconds}={share:.2f}" for seconds in (10, 60, 300))
+                text += f"{line} {averages} total={int(self.stalled(resource, line, now) * _MICRO)}\n"
+            if resource == "cpu":
+                text += "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+            return text
+
+        return content
+
+    def _schedstat(self, now: float) -> str:
+        """Kernel Documentation/scheduler/sched-stats.rst, version 17."""
+        lines = ["version 17", f"timestamp {int(now * 250) + 4_294_667_296}"]
+        strained = self._model.system.at(b.SYS_WAITED, now)
+        for cpu, one in enumerate(self._model.cpu):
+            if self._model.online[cpu]:
+                ran, slices = one.value(BUSY, now), int(one.value(SWITCHES, now))
+                waited = one.value(DELAY, now) + strained
+                lines.append(f"cpu{cpu} 0 0 0 0 0 0 {int(ran * _NANO)} {int(waited * _NANO)} {slices}")
+                lines.append(f"domain0 PKG {1 << min(cpu, 31):08x} 0 0 0 0 0 0 0 0")
+        return "\n".join(lines) + "\n"
+
+    def _vmstat(self, now: float) -> str:
+        system = self._model.system
+        major = sum([one.value(MAJOR_FAULTS, now) for one in self._model.cpu]) + system.at(b.SYS_MAJOR_FAULTS, now)
+        values = {
+            "nr_free_pages": self._model.shape.memory_gib << 17,
+            "pswpin": system.at(b.SYS_SWAPPED_IN, now),
+            "pswpout": system.at(b.SYS_SWAPPED_OUT, now),
+            "allocstall_dma": 0,
+            "allocstall_normal": system.at(b.SYS_DIRECT_RECLAIMS, now),
+            "allocstall_movable": 0,
+            "pgmajfault": major,
+            "oom_kill": system.at(b.SYS_OOM_KILLS, now),
+        }
+        return "".join(f"{name} {int(value)}\n" for name, value in values.items())
+
+    def _meminfo(self, _now: float) -> str:
+        total, swap = self._model.shape.memory_gib << 20, _SWAP_GIB << 20
+        strain = self._model.strain
+        rows = {"MemTotal": total, "MemFree": int(total * strain.available * 2 / 3),
+                "MemAvailable": int(total * strain.available), "SwapTotal": swap,
+                "SwapFree": int(swap * strain.swap_free)}
+        return "".join(f"{name + ':':<16}{value} kB\n" for name, value in rows.items())
+
+    def _loadavg(self, _now: float) -> str:
+        cpus, strain = self._model.cpu, self._model.strain
+        busy = sum([sum(one.rate[b.CPU_BUSY : b.CPU_BUSY + b.KINDS]) for one in cpus])
+        load = busy + strain.waiting * len(cpus) + strain.blocked
+        return f"{load:.2f} {load:.2f} {load:.2f} {int(load) + 1}/{len(cpus) * 12 + int(load)} 4711\n"
+
+    def _usage(self, share: float) -> Callable[[float], str]:
+        def content(now: float) -> str:
+            used = share * sum([one.value(BUSY, now) for one in self._model.cpu])
+            return f"usage_usec {int(used * _MICRO)}\nuser_usec {int(used * _MICRO)}\nsystem_usec 0\n"
+
+        return content
+
+    def _group_stat(self, share: float, *, limited: bool) -> Callable[[float], str]:
+        usage = self._usage(share)
+
+        def content(now: float) -> str:
+            system = self._model.system
+            periods = int(system.at(b.SYS_PERIODS, now)) if limited else 0
+            throttled = int(system.at(b.SYS_THROTTLED, now)) if limited else 0
+            return f"{usage(now)}nr_periods {periods}\nnr_throttled {throttled}\nthrottled_usec {throttled * 50_000}\n"
+
+        return content
+
+    def _quota(self, _now: float) -> str:
+        quota = self._model.strain.quota
+        return f"{'max' if quota is None else round(quota * _PERIOD_US)} {_PERIOD_US}\n"

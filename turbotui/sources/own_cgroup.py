@@ -1,0 +1,212 @@
+"""The control group that turbotui runs in and those above it: the tightest quota of CPU time, and pressure.
+
+In a container or a job of a batch system what runs beside turbotui has the same limits. Which groups those are is found
+when the machine is probed; which of them is the tightest, at every tick. Counters are added up here, so that they go on
+when another group becomes the tightest. Documents: kernel Documentation/admin-guide/cgroup-v2.rst, and for version 1
+Documentation/scheduler/sched-bwc.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.cgroups import (
+    CpuUse,
+    Hierarchy,
+    cpu_use,
+    for_accounting,
+    for_cpu_time,
+    for_pressure,
+    hierarchies,
+    own_group,
+    stalls,
+)
+from turbotui.machine.host import Host, is_bare_copy
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import SharedSource
+from turbotui.sources.proc_pressure import why_no_pressure
+from turbotui.sources.source import Probe, SharedReader
+
+_DOCUMENT: Final = "kernel Documentation/admin-guide/cgroup-v2.rst"
+_QUOTA: Final = "cgroup.quota"
+_MILLIONTH: Final = 1e-6
+# Signal, unit, scale, what is read
+_COUNTERS: Final[tuple[tuple[SignalId, Unit, float, str], ...]] = (
+    ("cgroup.used", Unit.SECOND, 1e-9, "CPU time"),
+    ("cgroup.periods", Unit.COUNT, 1.0, "nr_periods"),
+    ("cgroup.throttled", Unit.COUNT, 1.0, "nr_throttled"),
+    ("cgroup.throttled_time", Unit.SECOND, 1e-9, "throttled time"),
+)
+_STALLS: Final[Mapping[SignalId, str]] = {
+    f"cgroup.psi.{line}": line for line in ("cpu.some", "memory.some", "memory.full", "io.some", "io.full")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where this process is.
+
+    Attributes:
+        tree: of CPU time.
+        chain: directories there, from the own group up to the mount.
+        accounting: version 1's tree in which CPU time is counted.
+        pressure: the directory of the own group of version 2; "" where there is none.
+    """
+
+    tree: Hierarchy
+    chain: tuple[str, ...]
+    accounting: Hierarchy | None
+    pressure: str
+
+
+class OwnCgroup(SharedSource):
+    """The `Source` of the groups that this process is in."""
+
+    id = "own-cgroup"
+    title = "own control group"
+    gives = "quota of CPU time of the group that turbotui is in, time throttled by it, and the group's pressure"
+    counts_from_open = True
+
+    def probe(self, machine: Machine) -> Probe:
+        """Find the groups, and see whether one has a quota and what is counted for them."""
+        host = machine.host
+        ids = (*(signal for signal, *_ in _COUNTERS), _QUOTA, *_STALLS)
+        place = _place_of(host)
+        if place is None:
+            return Probe(dict.fromkeys(ids, _why_no_group(host)))
+        signals = dict(_quota_signals(host, place))
+        waits = stalls(host, place.pressure) if place.pressure else {}
+        for signal, line in _STALLS.items():
+            if line in waits:
+                signals[signal] = Signal(
+                    signal, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
+                    origin=f"{place.pressure}/{line.partition('.')[0]}.pressure {line.partition('.')[2]}",
+                    document="kernel Documentation/accounting/psi.rst", scale=_MILLIONTH,
+                )  # fmt: skip
+            elif place.pressure:
+                signals[signal] = why_no_pressure(host, f"{place.pressure}/*.pressure cannot be read")
+            else:
+                signals[signal] = Unavailable(
+                    Reason.NO_DRIVER, "there is no control group of version 2, and only those have pressure",
+                    "mount -t cgroup2, or boot with systemd.unified_cgroup_hierarchy=1")
+        return Probe(signals)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """None: the files are opened anew at every tick."""
+        return 0
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Read the wanted signals of the groups as they are now."""
+        return OwnCgroupReader(machine.host, _place_of(machine.host), wanted)
+
+
+class OwnCgroupReader:
+    """Reads the groups from this process's own up to the mount, and its pressure."""
+
+    def __init__(self, host: Host, place: _Place | None, wanted: frozenset[SignalId]) -> None:
+        self._host = host
+        self._place = place
+        self._counters = tuple(signal for signal, *_ in _COUNTERS if signal in wanted)
+        self._quota = (_QUOTA,) if _QUOTA in wanted else ()
+        self._stalls = tuple(signal for signal in _STALLS if signal in wanted)
+        self._before: dict[str, CpuUse] = {}
+        self._totals: dict[SignalId, int] = {}
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """The wanted counters, the quota, the pressure."""
+        return (*self._counters, *self._quota, *self._stalls)
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        """One value of each signal: that of the tightest group, or of the own group."""
+        found: dict[SignalId, int] = {}
+        if self._place is not None and (self._counters or self._quota):
+            found |= self._cpu(self._place)
+        if self._place is not None and self._place.pressure and self._stalls:
+            waits = stalls(self._host, self._place.pressure)
+            found |= {signal: waits[line] for signal, line in _STALLS.items() if line in waits}
+        return [(found.get(signal),) for signal in self.signals]
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _cpu(self, place: _Place) -> dict[SignalId, int]:
+        uses = _uses(self._host, place)
+        group = _tightest(uses)
+        if group is None:
+            return {}
+        found = {}
+        before, now = _counts(self._before.get(group, uses[group])), _counts(uses[group])
+        for signal, value in now.items():
+            grown = value - before.get(signal, value)
+            found[signal] = self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
+        self._before = uses
+        quota = uses[group].quota
+        if quota is not None:
+            found[_QUOTA] = round(quota / _MILLIONTH)
+        return found
+
+
+def _place_of(host: Host) -> _Place | None:
+    """Where this process is; None where no group of it can be seen."""
+    trees = hierarchies(host)
+    tree = for_cpu_time(trees)
+    own = None if tree is None else own_group(host, tree)
+    if tree is None or own is None:
+        return None
+    pressures = for_pressure(trees)
+    return _Place(tree, tuple(tree.upwards(own)), for_accounting(trees),
+                  (own_group(host, pressures) or "") if pressures is not None else "")
+
+
+def _uses(host: Host, place: _Place) -> dict[str, CpuUse]:
+    return {one: cpu_use(host, place.tree, one, place.accounting) for one in place.chain}
+
+
+def _tightest(uses: Mapping[str, CpuUse]) -> str | None:
+    """The group with the least quota; the own one where none has any; None where there is no group."""
+    limited = {group: use.quota for group, use in uses.items() if use.quota is not None}
+    return min(limited, key=limited.__getitem__) if limited else next(iter(uses), None)
+
+
+def _counts(use: CpuUse) -> dict[SignalId, int]:
+    values = (use.used_ns, use.periods, use.throttled, use.throttled_ns)
+    return {signal: value for (signal, *_), value in zip(_COUNTERS, values, strict=True) if value is not None}
+
+
+def _quota_signals(host: Host, place: _Place) -> Mapping[SignalId, Signal | Unavailable]:
+    """The signals of CPU time: of a quota only where there is one."""
+    uses = _uses(host, place)
+    group = _tightest(uses) or place.chain[0]
+    known = _counts(uses[group])
+    limited = uses[group].quota is not None
+    own = place.tree.name(place.chain[0])
+    unlimited = Unavailable(
+        Reason.NOT_SET, f"neither the control group {own} of turbotui nor one above it has a quota of CPU time")
+    uncounted = Unavailable(Reason.NO_DRIVER, f"{group}: the kernel does not count it for this group")
+    origin = f"{group}/cpu.stat"
+    signals: dict[SignalId, Signal | Unavailable] = {
+        signal: Signal(signal, Scope.SYSTEM, unit, Behavior.COUNTER, Reduce.SUM, origin=f"{origin}: {what}",
+                       document=_DOCUMENT, scale=scale)
+        if signal in known and (limited or signal == "cgroup.used") else unlimited if not limited else uncounted
+        for signal, unit, scale, what in _COUNTERS
+    }
+    signals[_QUOTA] = unlimited if not limited else Signal(
+        _QUOTA, Scope.SYSTEM, Unit.COUNT, Behavior.GAUGE, Reduce.SUM, origin=f"{group}: quota / period",
+        document=_DOCUMENT, scale=_MILLIONTH)
+    if "cgroup.used" not in known:
+        signals["cgroup.used"] = uncounted
+    return signals
+
+
+def _why_no_group(host: Host) -> Unavailable:
+    what = "no control group of this process can be seen below the mounts of /proc/self/mountinfo"
+    if is_bare_copy(host):
+        return Unavailable(Reason.RECORDED, what)
+    return Unavailable(Reason.NO_DRIVER, what, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")

@@ -1,0 +1,73 @@
+"""/proc/vmstat and /proc/meminfo: what the machine does for want of memory, and how much it has left.
+
+Counters of /proc/vmstat are the events of include/linux/vm_event_item.h; meminfo is described in kernel
+Documentation/filesystems/proc.rst, "meminfo".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.quantities.signals import Behavior
+from turbotui.quantities.units import Unit
+from turbotui.sources.system_files import SystemFact, SystemFiles, named_numbers
+
+VMSTAT: Final = "/proc/vmstat"
+MEMINFO: Final = "/proc/meminfo"
+_EVENTS: Final = "kernel include/linux/vm_event_item.h"
+_MEMINFO_DOCUMENT: Final = "kernel Documentation/filesystems/proc.rst, meminfo"
+_KIB: Final = 1024.0
+_STALLS: Final = r"allocstall\w*"
+_OF_INTEREST: Final = re.compile(rf"^(pswpin|pswpout|pgmajfault|{_STALLS}|oom_kill) (\d+)$", re.MULTILINE)
+"""The file has 190 lines, of which these are read."""
+_SWAP: Final = "it needs a kernel with CONFIG_SWAP=y"
+
+
+def _event(signal: str, pattern: str, since: str = "") -> SystemFact:
+    return SystemFact(signal, VMSTAT, pattern, Unit.COUNT, Behavior.COUNTER, _EVENTS, since=since)
+
+
+def _size(signal: str, pattern: str, since: str = "") -> SystemFact:
+    return SystemFact(signal, MEMINFO, pattern, Unit.BYTE, Behavior.GAUGE, _MEMINFO_DOCUMENT, _KIB, since)
+
+
+class ProcVmstat(SystemFiles):
+    """The `Source` of /proc/vmstat."""
+
+    id = "proc-vmstat"
+    title = VMSTAT
+    gives = "pages swapped in and out, major faults, direct reclaim, processes killed for want of memory"
+    facts = (
+        _event("vm.swap_in", "pswpin", _SWAP),
+        _event("vm.swap_out", "pswpout", _SWAP),
+        _event("vm.major_faults", "pgmajfault"),
+        # one for each zone since Linux 4.9: allocstall_dma32, allocstall_normal, allocstall_movable
+        _event("vm.direct_reclaims", _STALLS),
+        _event("vm.oom_kills", "oom_kill", "it needs Linux 4.13 or later"),
+    )
+
+    @staticmethod
+    def parse(text: str) -> Mapping[str, int]:
+        """The counters of interest by their names."""
+        return {name: int(number) for name, number in _OF_INTEREST.findall(text)}
+
+
+class ProcMeminfo(SystemFiles):
+    """The `Source` of /proc/meminfo."""
+
+    id = "proc-meminfo"
+    title = MEMINFO
+    gives = "memory that programs can still have, and free swap space"
+    facts = (
+        _size("mem.total", "MemTotal"),
+        _size("mem.available", "MemAvailable", "it needs Linux 3.14 or later"),
+        _size("swap.total", "SwapTotal"),
+        _size("swap.free", "SwapFree"),
+    )
+
+    @staticmethod
+    def parse(text: str) -> Mapping[str, int]:
+        """KiB by their names."""
+        return named_numbers(text)

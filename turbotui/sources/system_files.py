@@ -1,0 +1,139 @@
+"""Files of /proc that hold a few numbers of the whole machine: what a source of them has in common.
+
+A source names its facts, one for each number, and how the text of its files becomes numbers by name.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from turbotui.machine.host import Host, HostError
+from turbotui.machine.machine import Machine
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
+from turbotui.sources.kinds import SharedSource
+from turbotui.sources.source import Probe, SharedReader
+from turbotui.sources.unreadable import proc_unreadable
+
+Parse: TypeAlias = Callable[[str], Mapping[str, int]]
+"""Makes the numbers of a file's text, by their names; what is none is left out."""
+
+_NAMED = re.compile(r"^([^\s:]+):?[ \t]+(\d+)", re.MULTILINE)
+
+
+def named_numbers(text: str) -> Mapping[str, int]:
+    """Lines of a name and a number: "pswpin 12", "MemTotal:  8052316 kB"."""
+    return {name: int(number) for name, number in _NAMED.findall(text)}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFact:
+    """One number of the whole machine and where it stands.
+
+    Attributes:
+        signal: its id.
+        path: of its file.
+        pattern: of its names in the file, matched whole; several are added up.
+        unit: of the signal.
+        behavior: of the signal.
+        document: where its meaning is written down.
+        scale: from the file's unit.
+        since: the Linux release that brought it, or what else it needs, as a remedy.
+    """
+
+    signal: SignalId
+    path: str
+    pattern: str
+    unit: Unit
+    behavior: Behavior
+    document: str
+    scale: float = 1.0
+    since: str = ""
+
+    def value(self, numbers: Mapping[str, int]) -> int | None:
+        """The number among those of the file; None where none has its name."""
+        if self.pattern in numbers:
+            return numbers[self.pattern]
+        found = [number for name, number in numbers.items() if re.fullmatch(self.pattern, name)]
+        return sum(found) if found else None
+
+    def offered(self) -> Signal:
+        """The signal on a machine that has the number."""
+        return Signal(
+            self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
+            origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale,
+        )  # fmt: skip
+
+
+class SystemFiles(SharedSource, ABC):
+    """Base of sources whose numbers are of the whole machine, each read anew at every tick."""
+
+    counts_from_open = False  # the kernel's own totals since boot
+    facts: ClassVar[tuple[SystemFact, ...]]
+
+    @staticmethod
+    @abstractmethod
+    def parse(text: str) -> Mapping[str, int]:
+        """The numbers of one of the source's files by their names."""
+
+    def why_unreadable(self, error: HostError, path: str, machine: Machine) -> Unavailable:  # noqa: ARG002 - for others
+        """Why a file cannot be read."""
+        return proc_unreadable(error, machine.host)
+
+    def probe(self, machine: Machine) -> Probe:
+        """Read each file once and see which numbers this kernel gives."""
+        signals: dict[SignalId, Signal | Unavailable] = {}
+        for path in dict.fromkeys(fact.path for fact in self.facts):
+            mine = [fact for fact in self.facts if fact.path == path]
+            try:
+                numbers = self.parse(machine.host.read_text(path))
+            except HostError as error:
+                signals |= dict.fromkeys((fact.signal for fact in mine), self.why_unreadable(error, path, machine))
+                continue
+            for fact in mine:
+                signals[fact.signal] = fact.offered() if fact.value(numbers) is not None else Unavailable(
+                    Reason.NO_DRIVER, f"{path}: this kernel has no {fact.pattern}", fact.since)
+        return Probe(signals)
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
+        """None: the files are opened anew at every tick."""
+        return 0
+
+    def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
+        """Read the wanted numbers."""
+        return SystemFilesReader(machine.host, [fact for fact in self.facts if fact.signal in wanted], self.parse)
+
+
+class SystemFilesReader:
+    """Reads each file once for all the numbers that are wanted of it; what cannot be read is None."""
+
+    def __init__(self, host: Host, facts: Sequence[SystemFact], parse: Parse) -> None:
+        self._host = host
+        self._facts = tuple(facts)
+        self._paths = tuple(dict.fromkeys(fact.path for fact in facts))
+        self._parse = parse
+
+    @property
+    def signals(self) -> tuple[SignalId, ...]:
+        """The wanted signals in the order of the facts."""
+        return tuple(fact.signal for fact in self._facts)
+
+    def read(self) -> Sequence[Sequence[Raw]]:
+        """One value of each signal: the machine's."""
+        numbers = {path: self._numbers(path) for path in self._paths}
+        return [(fact.value(numbers[fact.path]),) for fact in self._facts]
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _numbers(self, path: str) -> Mapping[str, int]:
+        try:
+            return self._parse(self._host.read_text(path))
+        except HostError:
+            return {}
