@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 from watching import Watched
 
-from turbotui.features.power.limit_history import KEPT, LimitHistory, LimitVerdict, general
-from turbotui.features.power.limit_sentences import sentence
-from turbotui.features.power.limits import COLUMNS, STAND_INS, Holder, LimitState, Sure
+from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict, general
+from turbotui.diagnosis.limit_sentences import sentence
+from turbotui.diagnosis.limits import COLUMNS, STAND_INS, Holder, LimitState, Sure
 from turbotui.quantities.scope import Scope
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import SHAPES

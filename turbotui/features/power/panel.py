@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short, well_known
+from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
 from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, domain_lines
-from turbotui.features.power.limit_history import LimitVerdict
-from turbotui.features.power.limit_sentences import mark, name_of, sentence, short, well_known
-from turbotui.features.power.limits import AT_CLOCK, WORDS, LimitState
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.widgets.bars import BarMark, bar, labels

@@ -14,11 +14,11 @@ from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import FrameCell
 from turbotui.app.watch import Watch
-from turbotui.features.power import limits
+from turbotui.diagnosis import limits
+from turbotui.diagnosis.limit_history import LimitHistory, LimitVerdict
+from turbotui.diagnosis.limit_sentences import headline, how_known
+from turbotui.diagnosis.limits import LimitState
 from turbotui.features.power.domains import PowerSource, machine_panel
-from turbotui.features.power.limit_history import LimitHistory, LimitVerdict
-from turbotui.features.power.limit_sentences import headline, how_known
-from turbotui.features.power.limits import LimitState
 from turbotui.features.power.panel import package_panel
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope

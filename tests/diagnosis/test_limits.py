@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.features.power.limit_history import LimitVerdict
-from turbotui.features.power.limit_sentences import headline, how_known, mark, sentence
-from turbotui.features.power.limits import WORDS, Facts, Hold, Holder, LimitState, Sure, holds_of, prefers_less
+from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.diagnosis.limit_sentences import headline, how_known, mark, sentence
+from turbotui.diagnosis.limits import WORDS, Facts, Hold, Holder, LimitState, Sure, holds_of, prefers_less
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from turbotui.features.power.limits import (
+from turbotui.diagnosis.limits import (
     AT_CLOCK,
     POWER_HOLDERS,
     Facts,

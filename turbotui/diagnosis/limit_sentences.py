@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turbotui.features.power.limit_history import LimitVerdict
-from turbotui.features.power.limits import AT_CLOCK, POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
+from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.diagnosis.limits import AT_CLOCK, POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
 
 
 def headline(verdicts: Sequence[LimitVerdict]) -> str:
