@@ -52,6 +52,17 @@ def sentence(verdict: LimitVerdict) -> str:
     return text
 
 
+def holding(verdict: LimitVerdict, hold: Hold) -> str:
+    """One of the things that hold a package back, as a sentence without the time: "package 0 is held at ... by ..."."""
+    facts, possible = verdict.facts, verdict.facts.possible_mhz
+    slower = facts.mhz is not None and possible is not None and facts.mhz < AT_CLOCK * possible
+    of = f" of {possible:,.0f}" if slower else ""
+    at = "" if facts.mhz is None else f" at {facts.mhz:,.0f}{of} MHz"
+    by = _by(verdict) if hold.holder is Holder.PREFERENCE else hold.holder.value
+    reached = _reached(facts, hold)
+    return f"{name_of(verdict)} is held{at} by {by}" + (f" ({reached})" if reached else "")
+
+
 def _by(verdict: LimitVerdict) -> str:
     if verdict.setting is not None:
         column, value = verdict.setting

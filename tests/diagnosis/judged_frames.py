@@ -1,0 +1,60 @@
+"""Moments whose numbers a test makes, on the topology of a simulated machine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from watched_machines import frames_of_machine
+
+from turbotui.diagnosis.rules import JudgedFrame
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
+
+
+@functools.cache
+def frames(shape: str, intervals: int = 1) -> tuple[Frame, ...]:
+    """Frames of a machine of which little is read; the first one has no interval."""
+    return tuple(frames_of_machine(shape, intervals, columns=("Load%",))[1])
+
+
+@dataclass(frozen=True)
+class MadeFrame(JudgedFrame):
+    """Columns by their numbers: of the whole machine, and of each CPU.
+
+    Attributes:
+        whole: of the whole machine.
+        cpus: by the number of the CPU.
+        words: texts by the number of the CPU.
+    """
+
+    whole: Mapping[ColumnId, float] = field(default_factory=dict)
+    cpus: Mapping[ColumnId, Mapping[int, float]] = field(default_factory=dict)
+    words: Mapping[ColumnId, Mapping[int, str]] = field(default_factory=dict)
+
+    def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:
+        for name in names:
+            found = self.whole.get(name) if row == SYSTEM_ROW else self.cpus.get(name, {}).get(row.key[0])
+            if found is not None:
+                return found
+        return None
+
+    def numbers(self, *names: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, float]:
+        found = next((self.cpus[name] for name in names if name in self.cpus), {})
+        return {cpu_row(cpu): number for cpu, number in found.items()}
+
+    def texts(self, name: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, str]:
+        return {cpu_row(cpu): text for cpu, text in self.words.get(name, {}).items()}
+
+
+def made(shape: str = "guest", *, whole: Mapping[ColumnId, float] | None = None,
+         cpus: Mapping[ColumnId, Mapping[int, float]] | None = None,
+         words: Mapping[ColumnId, Mapping[int, str]] | None = None, busiest: tuple[str, float] | None = None,
+         ) -> MadeFrame:
+    """A moment with these numbers, and no others."""
+    frame = frames(shape)[-1]
+    return MadeFrame(frame, catalog_for(frame.capabilities.signals), busiest=busiest, whole=whole or {},
+                      cpus=cpus or {}, words=words or {})

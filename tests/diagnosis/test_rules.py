@@ -1,0 +1,93 @@
+"""Rules on numbers made by hand: from which number on a cause is there, what it costs, and what is said."""
+
+from __future__ import annotations
+
+import pytest
+from judged_frames import MadeFrame, made
+
+from turbotui.diagnosis.rule_table import RULES
+from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
+from turbotui.quantities.catalog import STATIC_COLUMNS
+
+BY_ID = {rule.id: rule for rule in RULES}
+
+
+def found(rule: str, moment: MadeFrame) -> Observed:
+    answer = BY_ID[rule].judge(moment)
+    assert isinstance(answer, Observed), answer
+    return answer
+
+
+def test_every_rule_has_its_own_word_and_reads_columns_that_there_are() -> None:
+    assert len(BY_ID) == len(RULES)
+    known = {column.id for column in STATIC_COLUMNS}
+    assert {name for rule in RULES for name in rule.columns} <= known
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_that_knows_nothing_says_so(rule: object) -> None:
+    assert rule in RULES
+    moment = made()  # of a machine of one kind of cores
+    answers = {one.id: one.judge(moment) for one in RULES if one is rule}
+    assert set(answers.values()) == {NoFinding.CLEAR if "slow-cores" in answers else NoFinding.UNKNOWN}
+
+
+def test_steal_is_told_as_a_share_of_what_the_machine_wants() -> None:
+    steal = found("steal", made(whole={"steal%": 10.0, "Load%": 40.0}))
+    assert steal.lost == pytest.approx(0.25)
+    assert steal.sure is Certainty.CERTAIN
+    assert "25 % of the CPU time" in steal.sentence
+    assert BY_ID["steal"].judge(made(whole={"steal%": 1.5, "Load%": 60.0})) is NoFinding.CLEAR
+
+
+def test_idle_time_with_a_waiting_task_counts_where_little_else_is_done() -> None:
+    assert found("iowait", made(whole={"iowait%": 12.0, "Load%": 4.0})).lost == pytest.approx(0.75)
+    assert BY_ID["iowait"].judge(made(whole={"iowait%": 4.0, "Load%": 90.0})) is NoFinding.CLEAR
+
+
+def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
+    rates = {0: 900.0, 1: 64_000.0, 2: 800.0, 3: 700.0}
+    storm = found("interrupts", made(whole={"Load%": 20.0}, cpus={"IRQ/s": rates, "Timer/s": {1: 63_000.0},
+                                                                 "Dev/s": {1: 400.0}}))
+    assert storm.sentence.startswith("CPU 1 takes 64,000 interrupts a second")
+    assert "local timer interrupts (63,000/s)" in storm.sentence
+    assert BY_ID["interrupts"].judge(made(cpus={"IRQ/s": {0: 3000.0}})) is NoFinding.CLEAR
+
+
+def test_time_in_soft_interrupts_of_one_cpu_is_told() -> None:
+    soft = found("softirqs", made(whole={"irq%": 9.0, "Load%": 30.0},
+                                  cpus={"irq%": {0: 33.0, 1: 1.0}, "NetRx/s": {0: 9000.0}}))
+    assert soft.lost == pytest.approx(0.3)
+    assert "network receive" in soft.sentence
+
+
+def test_one_saturated_cpu_while_others_idle() -> None:
+    alone = found("one-cpu", made(cpus={"Busy%": {0: 1.0, 1: 99.5, 2: 2.0, 3: 0.0}}))
+    assert alone.sentence.startswith("CPU 1 is 100 % busy while the other 3 are 1 % busy")
+    assert alone.lost == pytest.approx(0.25, abs=0.02)
+    assert BY_ID["one-cpu"].judge(made(cpus={"Busy%": dict.fromkeys(range(4), 99.0)})) is NoFinding.CLEAR
+
+
+def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
+    wandering = {"Busy%": {0: 60.0, 1: 45.0, 2: 0.0, 3: 0.0}}
+    assert BY_ID["one-cpu"].judge(made(cpus=wandering)) is NoFinding.CLEAR
+    thread = found("one-cpu", made(cpus=wandering, busiest=("python3 4711", 0.99)))
+    assert thread.sure is Certainty.CERTAIN
+    assert "python3 4711, uses 99 % of a CPU" in thread.sentence
+
+
+def test_a_full_package_beside_an_idle_one() -> None:
+    busy = {cpu: 97.0 if cpu % 112 < 56 else 10.0 for cpu in range(224)}
+    full = found("one-group", made("sapphire-2s", cpus={"Busy%": busy}))
+    assert full.sentence == "Package 0 is full, 97 % busy, while the other package is 10 % busy"
+    assert BY_ID["one-group"].judge(made("sapphire-2s", cpus={"Busy%": dict.fromkeys(busy, 97.0)})) is NoFinding.CLEAR
+
+
+def test_efficiency_cores_that_work_while_performance_cores_idle() -> None:
+    types = {cpu: "P" if cpu < 12 else "E" for cpu in range(22)}
+    busy = {cpu: 2.0 if cpu < 12 else 95.0 for cpu in range(22)}
+    tops = {cpu: 4800.0 if cpu < 12 else 3800.0 for cpu in range(22)}
+    chosen = found("slow-cores", made("laptop", cpus={"Busy%": busy, "TopMHz": tops}, words={"Type": types}))
+    assert "10 efficiency cores work (3,800 of 4,800 MHz at most)" in chosen.sentence
+    swapped = {cpu: 97.0 - percent for cpu, percent in busy.items()}
+    assert BY_ID["slow-cores"].judge(made("laptop", cpus={"Busy%": swapped}, words={"Type": types})) is NoFinding.CLEAR

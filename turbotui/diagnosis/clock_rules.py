@@ -1,0 +1,135 @@
+"""Rules on the clock: what holds packages back, clocks below the base, and time that firmware takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from turbotui.diagnosis import limits
+from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.diagnosis.limit_sentences import holding
+from turbotui.diagnosis.limits import POWER_HOLDERS, Facts, Hold, Holder, LimitState, Sure
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, opening
+from turbotui.quantities.columns import ColumnId
+
+_LEAST: Final = 0.01  # share of the work: below, nobody would notice
+_UNKNOWN_LOSS: Final = 0.1  # of a package's work, where its clock cannot be read
+_WORKING: Final = 20.0  # percent busy from which a package's clock matters
+_HARD: Final = 50.0  # percent busy from which a package would run above its base clock
+_BELOW_BASE: Final = 0.95
+_SMI: Final = 20.0  # a second, on one CPU
+_SMI_SECONDS: Final = 100e-6  # all CPUs stand still meanwhile; firmware takes tens to hundreds of microseconds
+
+_SURE: Final[Mapping[Sure, Certainty]] = {
+    Sure.COUNTED: Certainty.CERTAIN, Sure.STATE: Certainty.CERTAIN, Sure.SETTING: Certainty.CERTAIN,
+    Sure.EVENTS: Certainty.LIKELY, Sure.LOG: Certainty.LIKELY, Sure.INFERRED: Certainty.POSSIBLE,
+}  # fmt: skip
+
+
+def _holds(verdict: LimitVerdict) -> tuple[Hold, ...]:
+    if verdict.state is not LimitState.HELD or verdict.hold is None:
+        return ()
+    return (verdict.hold, *verdict.others)
+
+
+def _lost(facts: Facts) -> float:
+    """Share of a package's work that its clock costs, against what all cores together could run at."""
+    everyone, single = facts.number("TurboAll"), facts.number("Turbo1") or facts.top_mhz
+    if facts.loaded_share is not None:
+        shared = everyone / single if everyone and single else 1.0
+        return max(0.0, 1.0 - facts.loaded_share / min(1.0, shared))
+    possible = facts.possible_mhz
+    if facts.mhz is None or not possible:
+        return _UNKNOWN_LOSS
+    return max(0.0, 1.0 - facts.mhz / possible)
+
+
+def _weight(moment: JudgedFrame, facts: Facts) -> float:
+    """Share of the machine's work that is a package's."""
+    total = sum(verdict.facts.busy or 0.0 for verdict in moment.limits)
+    return (facts.busy or 0.0) / total if total else 1.0 / max(1, len(moment.limits))
+
+
+def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
+    """A rule's judgement: whether one of these holds a package back."""
+
+    def judge(moment: JudgedFrame) -> Observed | NoFinding:
+        known = [verdict for verdict in moment.limits if verdict.state is not LimitState.UNTOLD]
+        found = [(verdict, hold) for verdict in known for hold in _holds(verdict) if hold.holder in holders
+                 and (verdict.facts.busy is None or verdict.facts.busy >= _WORKING)]
+        if not found:
+            return NoFinding.CLEAR if known else NoFinding.UNKNOWN
+        parts = {verdict.row: _weight(moment, verdict.facts) * _lost(verdict.facts) * hold.share
+                 for verdict, hold in found}
+        worst, hold = max(found, key=lambda pair: parts[pair[0].row])
+        lost = sum(parts.values())
+        if lost < _LEAST and hold.sure is Sure.INFERRED:
+            return NoFinding.CLEAR
+        more = len(parts) - 1
+        also = f"; {more} more {'is' if more == 1 else 'are'}" if more else ""
+        return Observed(max(_LEAST, min(1.0, lost)), opening(holding(worst, hold)) + also, _SURE[hold.sure], worst.row)
+
+    return judge
+
+
+def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
+    if any(_holds(verdict) for verdict in moment.limits):
+        return NoFinding.CLEAR  # the finding that names the holder says it
+    known = [verdict.facts for verdict in moment.limits
+             if verdict.facts.mhz is not None and verdict.facts.base_mhz and verdict.facts.busy is not None]
+    if not known:
+        return NoFinding.UNKNOWN
+    for facts in known:
+        mhz, base, busy = facts.mhz or 0.0, facts.base_mhz or 1.0, facts.busy or 0.0
+        fastest = mhz if facts.fastest is None else max(mhz, facts.fastest[0])
+        if busy >= _HARD and fastest < _BELOW_BASE * base:
+            lost = _weight(moment, facts) * (1.0 - mhz / base)
+            text = (f"Package {facts.row.key[0]} runs at {mhz:,.0f} MHz, below its base clock of {base:,.0f}, while "
+                    f"{busy:.0f} % busy, and nothing readable says why")
+            return Observed(lost, text, Certainty.LIKELY, facts.row)
+    return NoFinding.CLEAR
+
+
+def _firmware(moment: JudgedFrame) -> Observed | NoFinding:
+    counts, seconds = moment.numbers("SMI"), moment.frame.seconds
+    if not counts or not seconds:
+        return NoFinding.UNKNOWN
+    rate = max(counts.values()) / seconds
+    if rate < _SMI:
+        return NoFinding.CLEAR
+    return Observed(min(1.0, rate * _SMI_SECONDS), f"Firmware interrupts every CPU {rate:,.0f} times a second (SMI)",
+                    Certainty.POSSIBLE)
+
+
+_CLOCKS: Final[tuple[tuple[ColumnId, ...], ...]] = (("Busy%", "Load%"), ("Bzy_MHz", "CurMHz"))
+_SOURCE: Final = "clocks and their limits (perf msr, MSRs, cpufreq)"
+
+
+def _rule(name: str, cause: str, holders: tuple[Holder, ...], remedy: str,
+          *needs: tuple[ColumnId, ...]) -> SlownessRule:
+    named = {one for group in (*_CLOCKS, *needs) for one in group}
+    wants = tuple(one for one in limits.COLUMNS if one not in named)
+    return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(*holders), _SOURCE, "4", remedy, Whose.CPU, wants)
+
+
+RULES: Final[tuple[SlownessRule, ...]] = (
+    _rule("power-limit", "a power limit", tuple(POWER_HOLDERS),
+          "turbotui info shows the limits, powercap-info -p intel-rapl their zones. Fewer busy cores or narrower "
+          "vectors leave more for each", ("PKG_%", "Throttle", "PkgWatt")),
+    _rule("heat", "heat", (Holder.PROCHOT, Holder.HEAT, Holder.REGULATOR),
+          "Look at fans, filters and air: sensors shows them, ipmitool sensor on servers",
+          ("PkgThr%", "PkgThr", "Throttle", "PkgTmp", "CoreTmp")),
+    _rule("current-limit", "a limit of current", (Holder.CURRENT,),
+          "The board's regulators give no more: firmware settings (TDC, EDC) or fewer busy cores help", ("Throttle",)),
+    _rule("firmware-limit", "a limit that the processor does not name", (Holder.OTHER,),
+          "Firmware or the board asks for less: look at its power and thermal profiles", ("Throttle",)),
+    _rule("governor", "a clock that settings keep down", (Holder.POLICY, Holder.PREFERENCE),
+          "cpupower frequency-set -g performance, or -u for the highest clock; on a laptop powerprofilesctl set "
+          "performance",
+          ("MaxMHz", "Governor", "EPP")),
+    SlownessRule("below-base", "clocks below the base clock", (*_CLOCKS, ("BaseMHz",)), _below_base,
+         _SOURCE, "4",
+         "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason", Whose.CPU),
+    SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",
+         "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer"),
+)  # fmt: skip

@@ -1,0 +1,168 @@
+"""The diagnosis of a machine: frames go in, one after the other; what is in the way of the work comes out, ranked.
+
+Whoever shows it wants the columns of `MachineDiagnosis.wanted`, pushes each frame, also while nobody looks, and asks
+for `verdict()`; where that is None, `quiet()` is the sentence.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.limit_history import KEPT, LimitHistory
+from turbotui.diagnosis.rule_table import RULES
+from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessRule
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import CounterColumn
+from turbotui.sampling.frame import Frame
+
+_IDLE = 3.0
+"""Percent busy below which a machine is said to be idle."""
+
+
+@dataclass(slots=True)
+class _Past:
+    """What a rule said, interval by interval.
+
+    Attributes:
+        intervals: seconds, and whether it held.
+        run: seconds for which it has held without a break.
+        answer: of the newest interval.
+    """
+
+    intervals: deque[tuple[float, bool]]
+    run: float = 0.0
+    answer: Observed | NoFinding = NoFinding.UNKNOWN
+
+    def take(self, seconds: float, answer: Observed | NoFinding) -> None:
+        """Take in one more interval."""
+        holds = isinstance(answer, Observed)
+        self.answer = answer
+        self.run = self.run + seconds if holds else 0.0
+        self.intervals.append((seconds, holds))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """What the memory of the machine moves, where its controllers are counted.
+
+    Attributes:
+        peak: bytes per second at most.
+        rate: bytes per second in a frame; None where the frame has no such readings.
+    """
+
+    peak: float
+    rate: Callable[[Frame], float | None] = field(compare=False)
+
+
+class MachineDiagnosis:
+    """Rules over the frames of one machine, and what they said of the last minute. Lives on one thread.
+
+    Args:
+        catalog: of the machine.
+        rules: the causes to look for.
+        kept: intervals of which the share of the time is told.
+
+    Attributes:
+        memory: what judges the memory's bandwidth; None: nobody counts it.
+        busiest: the thread with the most CPU time and its share of one CPU, where somebody looked.
+    """
+
+    def __init__(self, catalog: Catalog, rules: Sequence[SlownessRule] = RULES, kept: int = KEPT) -> None:
+        self._catalog = catalog
+        self._rules = rules
+        self._kept = kept
+        self._limits = LimitHistory(catalog, kept)
+        self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
+        self._moment: JudgedFrame | None = None
+        self.memory: MemoryUse | None = None
+        self.busiest: tuple[str, float] | None = None
+
+    def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True) -> tuple[CounterColumn, ...]:
+        """The columns that have to be read.
+
+        Args:
+            can: whether a column can be had on this machine now.
+            costly: with what takes files of every CPU, and with what only makes sentences better. False: for a line
+                that is shown at every tick.
+        """
+        found: dict[str, CounterColumn] = {}
+        for rule in self._rules:
+            if rule.costly and not costly:
+                continue
+            for group in (*rule.needs, *((name,) for name in rule.wants if costly)):
+                column = next((known for name in group if (known := self._catalog.get(name)) and can(known)), None)
+                if column is not None:
+                    found[column.id] = column
+        return tuple(found.values())
+
+    def push(self, frame: Frame) -> None:
+        """Take in a frame; the same one again, and one without an interval, change nothing."""
+        if frame.seconds is None or (self._moment is not None and self._moment.frame is frame):
+            return
+        before = None if self._moment is None else self._moment.frame.seq
+        if before is not None and not before < frame.seq <= before + self._kept:
+            self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
+        self._limits.push(frame)
+        memory = self.memory
+        self._moment = moment = JudgedFrame(
+            frame, self._catalog, self._limits.verdicts(),
+            memory_peak=None if memory is None else memory.peak,
+            memory_rate=None if memory is None else memory.rate(frame),
+            busiest=self.busiest,
+        )  # fmt: skip
+        for rule in self._rules:
+            self._past[rule.id].take(frame.seconds, rule.judge(moment))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is in the way now, the worst first."""
+        found = (self._finding(rule, self._past[rule.id]) for rule in self._rules)
+        return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.score))
+
+    def _finding(self, rule: SlownessRule, past: _Past) -> Finding | None:
+        if not isinstance(past.answer, Observed):
+            return None
+        window = sum(seconds for seconds, _ in past.intervals)
+        held = sum(seconds for seconds, holds in past.intervals if holds)
+        return Finding(rule, past.answer, past.run, held / window if window else 1.0, window, past.answer.who)
+
+    def verdict(self) -> Finding | None:
+        """The worst of what is in the way now; None where nothing is."""
+        return next(iter(self.findings()), None)
+
+    def unjudged(self) -> tuple[SlownessRule, ...]:
+        """Causes that nothing can be said of: what they read is not known here."""
+        return tuple(rule for rule in self._rules if self._past[rule.id].answer is NoFinding.UNKNOWN)
+
+    def quiet(self) -> str:
+        """A sentence for a machine of which nothing is found."""
+        moment = self._moment
+        if moment is None:
+            return "Waiting for the first interval"
+        busy = moment.load
+        if busy is None:
+            return "Nothing is seen to be in the way, and how busy the CPUs are is not known in this interval"
+        facts = [f"{busy:.0f} % busy" if busy >= _IDLE else f"it is idle, {busy:.1f} % busy"]
+        celsius, hottest = moment.number("PkgTmp", "CoreTmp"), moment.number("TjMax")
+        if celsius is not None:
+            facts.append(f"{celsius:.0f} °C" + ("" if hottest is None else f" of {hottest:.0f}"))
+        return f"Nothing is in the way: {', '.join(facts)}"
+
+    def not_judged(self) -> str:
+        """One line about causes that could not be judged; "" where all could."""
+        rules = self.unjudged()
+        if not rules:
+            return ""
+        sources = list(dict.fromkeys(rule.source for rule in rules))
+        causes = f"{len(rules)} of {len(self._rules)} causes"
+        return f"{causes} could not be judged: {', '.join(sources)} cannot be read here (key 9, turbotui doctor)"
+
+
+def verdict(frames: Iterable[Frame], catalog: Catalog) -> Finding | None:
+    """The worst of what is in the way at the end of some frames, oldest first; None where nothing is."""
+    diagnosis = MachineDiagnosis(catalog)
+    for frame in frames:
+        diagnosis.push(frame)
+    return diagnosis.verdict()

@@ -1,0 +1,69 @@
+"""Findings: causes that rules found, with the time for which they have held, ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turbotui.diagnosis.rules import WEIGHTS, Observed, SlownessRule
+
+_WHOLE = 0.995
+"""Share of the time from which a cause was there all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause that is there now.
+
+    Attributes:
+        rule: the cause.
+        observed: what is so now.
+        seconds: for which it has been so without a break, up to now.
+        share: of the last `window` seconds in which it was so, 0 to 1.
+        window: seconds that were watched.
+        who: tasks or groups that have to do with it, most of it first; as they may reach a terminal.
+    """
+
+    rule: SlownessRule
+    observed: Observed
+    seconds: float
+    share: float
+    window: float
+    who: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """Rank: the share of the wanted work that is lost, less where it is not sure."""
+        return self.observed.lost * WEIGHTS[self.observed.sure]
+
+    @property
+    def sentence(self) -> str:
+        """What is so, with the number."""
+        return self.observed.sentence
+
+    @property
+    def remedy(self) -> str:
+        """What a person can do about it."""
+        return self.observed.remedy or self.rule.remedy
+
+    @property
+    def since(self) -> str:
+        """For how long: "for 40 s", "92 % of the last 40 s"."""
+        if not self.window:
+            return "now"
+        if self.share >= _WHOLE:
+            return f"for {_span(self.seconds)}"
+        return f"{100 * self.share:.0f} % of the last {_span(self.window)}"
+
+    @property
+    def line(self) -> str:
+        """One line: the sentence, for how long, and who."""
+        whose = f". Most of it: {self.who[0]}" if self.who else ""
+        return f"{self.sentence} ({self.since}){whose}"
+
+
+def _span(seconds: float) -> str:
+    if seconds >= 7200:
+        return f"{seconds / 3600:.0f} h"
+    if seconds >= 120:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 9.5 else f"{seconds:.1f} s"

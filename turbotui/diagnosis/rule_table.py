@@ -1,0 +1,20 @@
+"""Every rule. To add a cause, add one `SlownessRule(...)` to a module of rules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.diagnosis import clock_rules, spread_rules, time_rules
+from turbotui.diagnosis.rules import SlownessRule
+
+RULES: Final[tuple[SlownessRule, ...]] = (
+    time_rules.STEAL,
+    time_rules.IOWAIT,
+    time_rules.INTERRUPTS,
+    time_rules.SOFTIRQS,
+    spread_rules.ONE_CPU,
+    spread_rules.ONE_GROUP,
+    spread_rules.SLOW_CORES,
+    *clock_rules.RULES,
+)
+"""In the order in which findings of the same weight stand."""

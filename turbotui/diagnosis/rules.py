@@ -1,0 +1,186 @@
+"""What a rule is: a cause of slowness, when it holds in an interval, how sure that is, and how a person is told.
+
+Findings of different kinds are compared by one number: the share of the wanted work that is lost. Of what tasks would
+have got done in the interval on the same machine with nothing in their way, it is the part that they did not get done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+from turbotui.diagnosis.limit_history import LimitVerdict
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.tables.row_names import row_name
+
+
+class Certainty(Enum):
+    """How sure it is that the cause is there, and costs what the finding says."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+WEIGHTS: Final[Mapping[Certainty, float]] = {
+    Certainty.CERTAIN: 1.0, Certainty.LIKELY: 0.8, Certainty.POSSIBLE: 0.5,
+}  # fmt: skip
+"""Factors by which findings are ranked: a guess goes behind what was counted, unless it would cost twice as much."""
+
+
+class Whose(Enum):
+    """By what the tasks are found that have to do with a cause."""
+
+    CPU = "CPU time"
+    THREAD = "one thread's CPU time"
+    WAIT = "waits for a CPU"
+    IO = "waits for input and output"
+    FAULTS = "major page faults"
+    NOBODY = "not a task's doing"
+
+
+class NoFinding(Enum):
+    """What a rule says where it has nothing to report."""
+
+    CLEAR = "not so"
+    UNKNOWN = "what it reads is not known here"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A cause that is there in an interval.
+
+    Attributes:
+        lost: share of the wanted work that it takes, 0 to 1.
+        sentence: with the number; begins with a capital letter, and has no full stop.
+        sure: how sure that is.
+        row: where; the whole machine where it is everywhere.
+        remedy: what a person can do, where it is more than the rule's own.
+        who: names of groups or devices that the readings themselves give.
+    """
+
+    lost: float
+    sentence: str
+    sure: Certainty
+    row: RowId = SYSTEM_ROW
+    remedy: str = ""
+    who: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SlownessRule:
+    """A cause of slowness.
+
+    Attributes:
+        id: one word, as machine formats have it.
+        cause: a noun phrase for people.
+        needs: the columns that it reads; of each group one has to be known.
+        judge: what is so in an interval.
+        source: where these readings come from, in a word, for the line that says what could not be judged.
+        screen: key of the screen that leads on.
+        remedy: what a person can do; command lines are for them to run, never run here.
+        whose: by what the tasks are found that have to do with it.
+        wants: columns that make the sentence better.
+        costly: whether reading it takes files of every CPU, so that it is only read where somebody asks.
+    """
+
+    id: str
+    cause: str
+    needs: tuple[tuple[ColumnId, ...], ...]
+    judge: Callable[[JudgedFrame], Observed | NoFinding]
+    source: str
+    screen: str
+    remedy: str
+    whose: Whose = Whose.NOBODY
+    wants: tuple[ColumnId, ...] = ()
+    costly: bool = False
+
+    @property
+    def columns(self) -> tuple[ColumnId, ...]:
+        """Every column that it reads."""
+        return (*(name for group in self.needs for name in group), *self.wants)
+
+
+@dataclass(frozen=True)
+class JudgedFrame:
+    """One interval as rules see it.
+
+    Attributes:
+        frame: of the interval.
+        catalog: of the machine.
+        limits: what holds each package back, with the past that was seen.
+        memory_peak: bytes per second that the memory of the machine can move at most; None where it is not known.
+        memory_rate: bytes per second that it moved in the interval; None likewise.
+        busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.
+    """
+
+    frame: Frame
+    catalog: Catalog
+    limits: Sequence[LimitVerdict] = ()
+    memory_peak: float | None = None
+    memory_rate: float | None = None
+    busiest: tuple[str, float] | None = None
+    _numbers: dict[tuple[ColumnId, Scope], Mapping[RowId, float]] = field(default_factory=dict, repr=False)
+
+    def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:
+        """The first of these columns that has a number in a row."""
+        for name in names:
+            column = self.catalog.get(name)
+            value = None if column is None else self.frame.cell(column, row)
+            if isinstance(value, int | float):
+                return value
+        return None
+
+    def numbers(self, *names: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, float]:
+        """The first of these columns that is known in any row of a level, as far as it is known."""
+        for name in names:
+            found = self._numbers.get((name, scope))
+            if found is None:
+                found = self._numbers[name, scope] = self._read(name, scope)
+            if found:
+                return found
+        return {}
+
+    def _read(self, name: ColumnId, scope: Scope) -> Mapping[RowId, float]:
+        column = self.catalog.get(name)
+        if column is None or not self.frame.can(column):
+            return {}
+        rows = self.frame.rows(scope)
+        cells = self.frame.cells(column, rows)
+        return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, int | float)}
+
+    def texts(self, name: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, str]:
+        """The words of a column in the rows of a level, as far as they are known."""
+        column = self.catalog.get(name)
+        if column is None or not self.frame.can(column):
+            return {}
+        rows = self.frame.rows(scope)
+        cells = self.frame.cells(column, rows)
+        return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, str)}
+
+    @cached_property
+    def busy(self) -> Mapping[RowId, float]:
+        """Percent of the interval in which each CPU worked, as far as it is known."""
+        return self.numbers("Busy%", "Load%")
+
+    @cached_property
+    def load(self) -> float | None:
+        """Percent of the interval in which the CPUs worked, or wanted to, as the kernel accounts for it."""
+        return self.number("Load%", "Busy%")
+
+
+def name_of(moment: JudgedFrame, row: RowId) -> str:
+    """A row within a sentence: "CPU 3", "package 0"."""
+    name = row_name(moment.frame.topology, row)
+    return f"CPU{name[3:]}" if row.scope is Scope.CPU else name
+
+
+def opening(text: str) -> str:
+    """A text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]

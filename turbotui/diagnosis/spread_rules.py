@@ -1,0 +1,123 @@
+"""Rules on how the work is spread: one CPU, one cache or node saturated while others idle, slow cores before fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
+from turbotui.quantities.scope import RowId, Scope
+
+_SATURATED: Final = 96.0  # percent busy: the rest is interrupts' and the clock's coarseness
+_OTHERS: Final = 60.0  # mean percent busy of the other CPUs: above, the machine as a whole is what is short
+_FEW: Final = 8  # one in so many CPUs saturated: more are a group, or work that is spread
+_UNUSED: Final = 0.25  # of idle CPUs' time counts as lost: who could use it is not known
+_FULL: Final = 90.0  # mean percent busy of a group of CPUs
+_SPARE: Final = 40.0  # the same of the other groups together
+_IDLE_FAST: Final = 25.0  # mean percent busy of the fast cores
+_WORKING_SLOW: Final = 60.0  # percent busy of slow cores that have something to do
+
+
+def _single(moment: JudgedFrame) -> Observed | NoFinding:
+    busy = moment.busy
+    if not busy:
+        return NoFinding.UNKNOWN
+    if len(busy) < 2:
+        return NoFinding.CLEAR
+    full = [row for row, percent in busy.items() if percent >= _SATURATED]
+    rest = [percent for percent in busy.values() if percent < _SATURATED]
+    others = sum(rest) / len(rest) if rest else 100.0
+    named = moment.busiest if moment.busiest is not None and moment.busiest[1] >= _SATURATED / 100 else None
+    if (not full and named is None) or len(full) > max(1, len(busy) // _FEW) or others > _OTHERS:
+        return NoFinding.CLEAR
+    lost = _UNUSED * max(1, len(full)) * 100.0 / max(sum(busy.values()), 100.0) * (1.0 - others / 100.0)
+    rest_words = f"while the other {len(rest)} are {others:.0f} % busy"
+    if named is not None:
+        text = f"One thread, {named[0]}, uses {100 * named[1]:.0f} % of a CPU: it can be no faster than one CPU"
+        return Observed(min(1.0, lost), f"{text}, {rest_words}", Certainty.CERTAIN, full[0] if full else _any(busy))
+    if len(full) == 1:
+        text = (f"{opening(name_of(moment, full[0]))} is {busy[full[0]]:.0f} % busy {rest_words}: one thread, or work "
+                "bound to it")
+    else:
+        text = f"{len(full)} CPUs are saturated {rest_words}: as many threads, or work bound to them"
+    return Observed(min(1.0, lost), text, Certainty.LIKELY, full[0])
+
+
+def _any(busy: Mapping[RowId, float]) -> RowId:
+    return max(busy, key=lambda row: busy[row])
+
+
+def _groups(moment: JudgedFrame) -> Observed | NoFinding:
+    busy = moment.busy
+    if not busy:
+        return NoFinding.UNKNOWN
+    topology = moment.frame.topology
+    rows = moment.frame.rows(Scope.CPU)
+    for scope in (Scope.PACKAGE, Scope.NODE, Scope.L3):
+        members = [(row, [busy[rows[at]] for at in topology.parts(row, Scope.CPU) if rows[at] in busy])
+                   for row in moment.frame.rows(scope)]
+        found = _lopsided([(row, cpus) for row, cpus in members if cpus])
+        if found is not None:
+            row, mean, others, share = found
+            count = len(members) - 1
+            rest = f"the other {scope.value} is" if count == 1 else f"the other {count} of its kind are"
+            return Observed(
+                _UNUSED * share * (1.0 - others / 100.0),
+                f"{opening(name_of(moment, row))} is full, {mean:.0f} % busy, while {rest} {others:.0f} % busy",
+                Certainty.LIKELY, row,
+            )  # fmt: skip
+    return NoFinding.CLEAR
+
+
+def _lopsided(groups: Sequence[tuple[RowId, Sequence[float]]]) -> tuple[RowId, float, float, float] | None:
+    """The fullest group of CPUs, its mean, that of the others, its share of the work; None where none stands out."""
+    if len(groups) < 2:
+        return None
+    row, cpus = max(groups, key=lambda group: sum(group[1]) / len(group[1]))
+    rest = [percent for other, parts in groups if other != row for percent in parts]
+    mean, others = sum(cpus) / len(cpus), sum(rest) / len(rest)
+    if len(cpus) < 2 or mean < _FULL or others > _SPARE:
+        return None
+    return row, mean, others, sum(cpus) / (sum(cpus) + sum(rest))
+
+
+def _slow_cores(moment: JudgedFrame) -> Observed | NoFinding:
+    if len(moment.frame.topology.core_types) < 2:
+        return NoFinding.CLEAR
+    busy, types = moment.busy, moment.texts("Type")
+    if not busy or not types:
+        return NoFinding.UNKNOWN
+    fast = [percent for row, percent in busy.items() if types.get(row) in ("P", "big")]
+    slow = {row: percent for row, percent in busy.items() if types.get(row) in ("E", "LP", "little")}
+    working = [percent for percent in slow.values() if percent >= _WORKING_SLOW]
+    if not fast or not working or sum(fast) / len(fast) > _IDLE_FAST:
+        return NoFinding.CLEAR
+    tops = moment.numbers("TopMHz")
+    best = max((tops[row] for row in busy if types.get(row) in ("P", "big") and row in tops), default=None)
+    here = max((tops[row] for row in slow if row in tops), default=None)
+    slower = 0.3 if best is None or here is None else max(0.1, 1.0 - here / best)
+    share = sum(working) / max(sum(busy.values()), 1.0)
+    clocks = "" if best is None or here is None else f" ({here:,.0f} of {best:,.0f} MHz at most)"
+    return Observed(
+        slower * share,
+        f"{len(working)} efficiency core{'s' * (len(working) != 1)} work{'s' * (len(working) == 1)}{clocks} while the "
+        f"performance cores are {sum(fast) / len(fast):.0f} % busy",
+        Certainty.LIKELY, max(slow, key=lambda row: slow[row]),
+    )  # fmt: skip
+
+
+ONE_CPU: Final = SlownessRule(
+    "one-cpu", "one saturated CPU or thread", (("Busy%", "Load%"),), _single, "/proc/stat", "7",
+    "top -H shows the thread; taskset -pc PID shows whether it is bound. One thread gets faster by a higher clock only",
+    Whose.THREAD,
+)  # fmt: skip
+ONE_GROUP: Final = SlownessRule(
+    "one-group", "one package, node or cache is full while others idle", (("Busy%", "Load%"),), _groups, "/proc/stat",
+    "2", "taskset -pc PID, numactl --show and the group's cpuset say what binds the work: numactl --interleave=all "
+    "COMMAND or a wider cpuset spreads it", Whose.CPU,
+)  # fmt: skip
+SLOW_CORES: Final = SlownessRule(
+    "slow-cores", "efficiency cores chosen while performance cores idle", (("Busy%", "Load%"), ("Type",)), _slow_cores,
+    "kinds of core", "1", "taskset -pc PID shows whether it is bound there; cpupower frequency-info shows the "
+    "preference; a uclamp.min or a lower nice value asks for faster cores", Whose.CPU, wants=("TopMHz",),
+)  # fmt: skip

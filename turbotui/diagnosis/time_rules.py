@@ -1,0 +1,116 @@
+"""Rules on where the kernel booked the CPUs' time: taken by the hypervisor, by interrupts, spent waiting for a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of, opening
+from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import RowId
+
+_STEAL: Final = 2.0  # percent of the time
+_STEAL_LOST: Final = 0.03
+_WAITING: Final = 5.0  # percent of the time of all CPUs
+_WAITING_CPUS: Final = 0.4  # CPUs' worth of time, where little else is done
+_IO_LOST: Final = 0.1
+_IO_MOSTLY: Final = 0.3
+_STORM: Final = 20_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 2 to 10 % of it
+_INTERRUPT_SECONDS: Final = 2e-6  # an interrupt with its handler, and what it cools in the caches
+_IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
+_IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's
+
+_KINDS: Final[Mapping[ColumnId, str]] = {
+    "Timer/s": "local timer interrupts", "Dev/s": "interrupts of devices", "Resch/s": "rescheduling interrupts",
+    "Call/s": "function calls from other CPUs", "TLB/s": "TLB shootdowns", "Therm/s": "thermal interrupts",
+}  # fmt: skip
+_SOFT_KINDS: Final[Mapping[ColumnId, str]] = {
+    "NetRx/s": "network receive", "NetTx/s": "network send", "Block/s": "block devices",
+    "Sched/s": "balancing of tasks", "RCU/s": "RCU",
+}  # fmt: skip
+
+
+def _steal(moment: JudgedFrame) -> Observed | NoFinding:
+    steal, load = moment.number("steal%"), moment.number("Load%")
+    if steal is None or load is None:
+        return NoFinding.UNKNOWN
+    lost = steal / load if load else 0.0
+    if steal < _STEAL or lost < _STEAL_LOST:
+        return NoFinding.CLEAR
+    return Observed(lost, f"The hypervisor gives {100 * lost:.0f} % of the CPU time that this machine wants to others: "
+                          f"{steal:.1f} % steal", Certainty.CERTAIN)
+
+
+def _iowait(moment: JudgedFrame) -> Observed | NoFinding:
+    waits, load = moment.number("iowait%"), moment.number("Load%")
+    if waits is None or load is None:
+        return NoFinding.UNKNOWN
+    cpus = waits / 100.0 * len(moment.frame.topology.cpus)
+    lost = waits / (waits + load) if waits + load else 0.0
+    if not ((waits >= _WAITING and lost >= _IO_LOST) or (cpus >= _WAITING_CPUS and lost >= _IO_MOSTLY)):
+        return NoFinding.CLEAR
+    return Observed(lost, f"{waits:.1f} % of the CPUs' time is spent idle with a task waiting for a disk (iowait), "
+                          f"{cpus:.1f} CPUs' worth", Certainty.LIKELY)
+
+
+def _most(moment: JudgedFrame, kinds: Mapping[ColumnId, str], row: RowId) -> str:
+    """The kind of interrupt that a row takes most of, with its rate; "" where none is known."""
+    rates = [(rate, words) for name, words in kinds.items() if (rate := moment.number(name, row=row)) is not None]
+    rate, words = max(rates, default=(0.0, ""))
+    return f"most are {words} ({rate:,.0f}/s)" if rate else ""
+
+
+def _hottest(found: Mapping[RowId, float]) -> tuple[RowId, float]:
+    row = max(found, key=lambda one: found[one])
+    return row, found[row]
+
+
+def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
+    rates = moment.numbers("IRQ/s")
+    if not rates:
+        return NoFinding.UNKNOWN
+    row, rate = _hottest(rates)
+    if rate < _STORM:
+        return NoFinding.CLEAR
+    total = sum(rates.values())
+    wanted = (moment.load or 100.0) / 100.0 * len(rates)
+    lost = min(1.0, total * _INTERRUPT_SECONDS / wanted) if wanted else 0.0
+    sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
+    most = _most(moment, _KINDS, row)
+    return Observed(max(lost, 0.02), f"{sentence}; {most}" if most else sentence, Certainty.LIKELY, row)
+
+
+def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
+    everywhere, load = moment.number("irq%"), moment.load
+    single = moment.numbers("irq%")
+    if everywhere is None or load is None or not single:
+        return NoFinding.UNKNOWN
+    row, percent = _hottest(single)
+    if everywhere < _IRQ_EVERYWHERE and percent < _IRQ_ONE_CPU:
+        return NoFinding.CLEAR
+    lost = everywhere / load if load else 0.0
+    most = _most(moment, _SOFT_KINDS, row)
+    sentence = (f"Interrupts and soft interrupts take {everywhere:.1f} % of the CPUs' time, {percent:.0f} % of "
+                f"{name_of(moment, row)}")
+    return Observed(min(1.0, lost), f"{sentence}; {most}" if most else sentence, Certainty.CERTAIN, row)
+
+
+STEAL: Final = SlownessRule(
+    "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "/proc/stat", "1",
+    "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
+    "turbotui stat --show CPU,Load%,steal% shows each CPU", Whose.CPU,
+)  # fmt: skip
+IOWAIT: Final = SlownessRule(
+    "iowait", "idle time while tasks wait for a disk", (("iowait%",), ("Load%",)), _iowait, "/proc/stat", "1",
+    "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
+)  # fmt: skip
+INTERRUPTS: Final = SlownessRule(
+    "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",
+    "watch -d cat /proc/interrupts names the line; of timers, strace -c -f -p PID shows who arms them", Whose.CPU,
+    wants=tuple(_KINDS),
+)  # fmt: skip
+SOFTIRQS: Final = SlownessRule(
+    "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "/proc/stat", "1",
+    "Spread the queues of the device over more CPUs: ethtool -l DEVICE, cat /proc/irq/*/smp_affinity_list", Whose.CPU,
+    wants=tuple(_SOFT_KINDS),
+)  # fmt: skip
