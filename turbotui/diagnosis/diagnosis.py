@@ -30,16 +30,20 @@ class _Past:
         intervals: seconds, and whether it held.
         run: seconds for which it has held without a break.
         answer: of the newest interval.
+        last: what was so when it held last.
     """
 
     intervals: deque[tuple[float, bool]]
     run: float = 0.0
     answer: Observed | NoFinding = NoFinding.UNKNOWN
+    last: Observed | None = None
 
     def take(self, seconds: float, answer: Observed | NoFinding) -> None:
         """Take in one more interval."""
         holds = isinstance(answer, Observed)
         self.answer = answer
+        if isinstance(answer, Observed):
+            self.last = answer
         self.run = self.run + seconds if holds else 0.0
         self.intervals.append((seconds, holds))
 
@@ -116,17 +120,22 @@ class MachineDiagnosis:
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What is in the way now, the worst first."""
-        found = (self._finding(rule, self._past[rule.id]) for rule in self._rules)
+    def findings(self, over: float | None = None) -> tuple[Finding, ...]:
+        """What is in the way now, the worst first.
+
+        Args:
+            over: also what is not so in the newest interval, but was for this share of the time that was watched.
+        """
+        found = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
         return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.score))
 
-    def _finding(self, rule: SlownessRule, past: _Past) -> Finding | None:
-        if not isinstance(past.answer, Observed):
-            return None
+    def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
+        observed = past.last
         window = sum(seconds for seconds, _ in past.intervals)
-        held = sum(seconds for seconds, holds in past.intervals if holds)
-        return Finding(rule, past.answer, past.run, held / window if window else 1.0, window, past.answer.who)
+        share = sum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
+        if observed is None or (past.answer is not observed and (over is None or share < over)):
+            return None
+        return Finding(rule, observed, past.run, share, window, observed.who)
 
     def verdict(self) -> Finding | None:
         """The worst of what is in the way now; None where nothing is."""

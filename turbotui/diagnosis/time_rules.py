@@ -12,7 +12,7 @@ from turbotui.quantities.scope import RowId
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
 _WAITING: Final = 5.0  # percent of the time of all CPUs
-_WAITING_CPUS: Final = 0.4  # CPUs' worth of time, where little else is done
+_WAITING_CPUS: Final = 0.7  # CPUs' worth of time, where little else is done
 _IO_LOST: Final = 0.1
 _IO_MOSTLY: Final = 0.3
 _STORM: Final = 20_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 2 to 10 % of it

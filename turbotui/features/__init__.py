@@ -29,12 +29,14 @@ from turbotui.features import (
     stat,
     tasks,
     uncore,
+    why,
 )
 
 FEATURES: Final[tuple[Feature, ...]] = (
     dashboard.FEATURE,
     cpus.FEATURE,
     stat.FEATURE,
+    why.FEATURE,
     record.FEATURE,
     doctor.FEATURE,
     info.FEATURE,

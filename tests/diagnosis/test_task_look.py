@@ -1,0 +1,118 @@
+"""Who has to do with a finding, by the files of /proc: names, control groups, threads."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, SlownessRule, Whose
+from turbotui.diagnosis.task_look import TaskLook
+from turbotui.machine.host import HostError, HostKind
+from turbotui.simulated import SimulatedHost, simulated_host
+
+
+class ProcessesHost:
+    """Processes by the text of their files below /proc, and the clock of a simulated machine that stands still."""
+
+    kind = HostKind.REAL
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+        self.seconds = 0.0
+
+    def now_ns(self) -> int:
+        return round(self.seconds * 1e9)
+
+    def read_text(self, path: str) -> str:
+        if path not in self.files:
+            raise HostError(errno.ENOENT, path)
+        return self.files[path]
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        found = {one[len(path) + 1:].partition("/")[0] for one in self.files if one.startswith(f"{path}/")}
+        if not found:
+            raise HostError(errno.ENOENT, path)
+        return tuple(sorted(found))
+
+
+class LookedAt(TaskLook):
+    """A look at processes that a test has made."""
+
+    def __init__(self) -> None:
+        self.made = ProcessesHost()
+        super().__init__(self.made)  # type: ignore[arg-type]  # what it asks for is there
+
+    def process(self, pid: int, name: str, *, ran: float, faults: int = 0, state: str = "S", unit: str = "",
+                threads: Mapping[int, float] | None = None) -> None:
+        """Set the counts of a process: seconds of CPU time, faults, and seconds of each thread."""
+        self.made.files[f"/proc/{pid}/stat"] = _stat(pid, name, ran, faults, state)
+        self.made.files[f"/proc/{pid}/cgroup"] = f"0::/system.slice/{unit}\n"
+        for tid, seconds in (threads or {pid: ran}).items():
+            self.made.files[f"/proc/{pid}/task/{tid}/stat"] = _stat(tid, name, seconds, faults, state)
+
+    def look_at(self, seconds: float) -> None:
+        self.made.seconds = seconds
+        self.look()
+
+
+def _stat(pid: int, name: str, ran: float, faults: int, state: str) -> str:
+    """proc_pid_stat(5): utime is field 14, majflt 12, delayacct_blkio_ticks 42."""
+    words = ["0"] * 49
+    words[0], words[9], words[11] = state, str(faults), str(round(ran * 100))
+    return f"{pid} ({name}) {' '.join(words)}\n"
+
+
+def finding(whose: Whose) -> Finding:
+    rule = SlownessRule("a", "a", (), lambda _: NoFinding.CLEAR, "a", "1", "", whose)
+    return Finding(rule, Observed(0.5, "It is so", Certainty.CERTAIN), 1.0, 1.0, 1.0)
+
+
+def test_processes_of_one_name_are_told_together_the_busiest_name_first() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 2.0):
+        look.process(10, "stress", ran=seconds, unit="burn.scope")
+        look.process(11, "stress", ran=seconds * 0.5, unit="burn.scope")
+        look.process(20, "db) 1", ran=seconds * 0.25, unit="db.service")
+        look.look_at(100.0 + seconds)
+    who = look.name(finding(Whose.CPU)).who
+    assert who == ("2 x stress (burn.scope, 150 % CPU)", "db) 1 20 (db.service, 25 % CPU)")
+
+
+def test_the_busiest_thread_is_known_from_the_third_look_on() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0, 2.0):
+        look.process(10, "make", ran=seconds * 1.2, threads={10: seconds * 0.2, 12: seconds})
+        look.look_at(100.0 + seconds)
+    assert look.busiest is not None
+    assert look.busiest[0] == "make 12"
+    assert round(look.busiest[1], 2) == 1.0
+
+
+def test_faults_and_waits_are_told_of_those_who_have_them() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0):
+        look.process(10, "busy", ran=seconds)
+        look.process(11, "swapper", ran=0.0, faults=round(800 * seconds), unit="hog.scope")
+        look.process(12, "reader", ran=0.0, state="D")
+        look.look_at(100.0 + seconds)
+    assert look.name(finding(Whose.FAULTS)).who == ("swapper 11 (hog.scope, 800 major faults/s)",)
+    assert look.name(finding(Whose.IO)).who == ("reader 12 (waits for storage)",)
+    assert look.name(finding(Whose.NOBODY)).who == ()
+
+
+def test_a_name_that_a_task_chose_reaches_no_terminal_raw() -> None:
+    look = LookedAt()
+    for seconds in (0.0, 1.0):
+        look.process(10, "\x1b[2Jboo", ran=seconds)
+        look.look_at(100.0 + seconds)
+    assert "\x1b" not in look.name(finding(Whose.CPU)).who[0]
+
+
+def test_a_machine_without_processes_names_nobody() -> None:
+    host: SimulatedHost = simulated_host("guest")
+    look = TaskLook(host)
+    look.look()
+    look.look()
+    assert look.busiest is None
+    assert look.name(finding(Whose.CPU)).who == ()

@@ -1,0 +1,68 @@
+"""`turbotui why`: the verdict first, exit statuses, formats, recordings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from watched_machines import frames_of_machine
+
+from turbotui.cli import main
+from turbotui.recording.recorder import Recorder
+
+QUICK = ("-i", "0.1", "-n", "2")
+COLUMNS = ("Load%", "Busy%", "Bzy_MHz", "steal%", "iowait%", "irq%", "IRQ/s")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A minute of a laptop, on which one thread wanders from CPU to CPU."""
+    machine, frames = frames_of_machine("laptop-old", 30, seconds=2.0, columns=COLUMNS)
+    path = str(tmp_path_factory.mktemp("why") / "run.ttj")
+    recorder = Recorder(path, machine, sync_seconds=0.0)
+    for frame in frames:
+        recorder.take(frame)
+    recorder.close()
+    return path
+
+
+def test_a_simulated_machine_says_so_before_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", "guest", *QUICK]) in (0, 7)
+    assert capsys.readouterr().out.startswith("# SIMULATED machine guest: nothing below was measured\n")
+
+
+def test_the_status_says_whether_something_is_in_the_way(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["why", "--replay", recording, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["table"] == "findings"
+    assert found["kind"] == "RECORDED"
+    assert status == (7 if found["rows"] else 0)
+    if found["rows"]:
+        assert found["facts"]["verdict"] == found["rows"][0]["values"]["sentence"]
+
+
+def test_a_span_of_a_recording_is_judged_as_a_whole(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["why", "--replay", recording, "--from=-40s", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["seconds"] == pytest.approx(40.0, abs=2.1)
+    assert all(row["values"]["watched"] == pytest.approx(40.0, abs=2.1) for row in found["rows"])
+
+
+def test_what_was_not_recorded_is_told_in_one_line(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["why", "--replay", recording])
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("could not be judged" in line for line in lines) <= 1
+
+
+@pytest.mark.parametrize("words", [("-n", "0"), ("-i", "soon"), ("--from", "-5m")])
+def test_words_that_cannot_be_meant_are_refused(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", "guest", *words]) == 2
+    assert capsys.readouterr().err.startswith("turbotui: ")
+
+
+@pytest.mark.parametrize("name", ["guest-2cpu", "laptop-simulated"])
+def test_on_a_copy_of_files_nothing_moves_and_nothing_is_found(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = str(Path(__file__).parent.parent.parent / "machines" / f"{name}.tar.gz")
+    assert main(["why", "--machine", machine, *QUICK]) == 0
+    assert "Nothing is seen to be in the way" in capsys.readouterr().out

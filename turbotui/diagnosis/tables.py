@@ -1,0 +1,59 @@
+"""Findings as a table, and in lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.diagnosis.findings import Finding
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
+
+FINDINGS: Final = "findings"
+
+def _where(finding: Finding) -> str:
+    row = finding.observed.row
+    return "machine" if not row.key else f"{row.scope.value} {'.'.join(map(str, row.key))}"
+
+
+COLUMNS: Final[tuple[Column[Finding], ...]] = (
+    Column("cause", "", -1, (), lambda one: one.rule.id, help="the cause in a word", identity=True, priority=0),
+    Column("lost", "%", 1, (), lambda one: 100.0 * one.observed.lost, priority=0,
+           help="share of the wanted work that the cause takes: what tasks would have got done without it"),
+    Column("sure", "", -1, (), lambda one: one.observed.sure.value, help="certain, likely or possible"),
+    Column("sentence", "", -1, (), lambda one: one.sentence, help="what is so, with the number", priority=0),
+    Column("held", "s", 1, (), lambda one: one.seconds,
+           help="for how long it has been so without a break; 0 where it is over"),
+    Column("share", "%", 0, (), lambda one: 100.0 * one.share, help="share of the time watched in which it was so"),
+    Column("watched", "s", 1, (), lambda one: one.window, help="the time watched"),
+    Column("where", "", -1, (), _where, help="the part of the machine; the whole machine, or one CPU"),
+    Column("who", "", -1, (), lambda one: "; ".join(one.who) or None,
+           help="tasks and groups that have to do with it, most of it first"),
+    Column("remedy", "", -1, (), lambda one: one.remedy, help="what a person can do about it"),
+    Column("screen", "", -1, (), lambda one: one.rule.screen, help="key of the dashboard's screen that leads on"),
+)
+
+
+def finding_table(findings: Sequence[Finding]) -> RowTable[Finding]:
+    """A row for each finding, the worst first."""
+    return RowTable(FINDINGS, "finding", COLUMNS, tuple(findings))
+
+
+def finding_lines(findings: Sequence[Finding], quiet: str, not_judged: str) -> Iterator[str]:
+    """Findings for people: the verdict first, each with who, what it costs, what to do, where to look."""
+    if not findings:
+        yield quiet
+    for finding in findings:
+        yield f"{finding.sentence} ({finding.since})"
+        if finding.who:
+            yield f"    who   {', '.join(finding.who)}"
+        yield f"    cost  {cost_words(finding)}"
+        yield f"    do    {finding.remedy}"
+        yield f"    look  turbotui, screen {finding.rule.screen}"
+    if not_judged:
+        yield not_judged
+
+
+def cost_words(finding: Finding) -> str:
+    """What a finding costs, and how sure that is."""
+    return f"about {100 * finding.observed.lost:.0f} % of the wanted work; {finding.observed.sure.value}"

@@ -1,0 +1,172 @@
+"""A look at every process: who used CPU time, waited for storage or faulted between two looks. Nothing is opened."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.rules import Whose
+from turbotui.machine.host import Host, HostError
+from turbotui.untrusted import one_line
+
+_TICK: Final = 0.01  # seconds: USER_HZ is 100 (proc_pid_stat(5))
+_NAMED: Final = 3  # of those who have to do with a finding
+_LEAST: Final = 0.05  # of a CPU: less is nobody's doing
+_LEAST_FAULTS: Final = 1.0  # a second
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What the kernel counts of a process or thread (proc_pid_stat(5)).
+
+    Attributes:
+        name: as the kernel has it, from outside.
+        state: "R", "S", "D" and so on, at the instant of reading.
+        ran: seconds of CPU time.
+        faults: major page faults.
+        delayed: seconds for which it waited for block devices, where delays are accounted for.
+    """
+
+    name: str
+    state: str
+    ran: float
+    faults: int
+    delayed: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskUse:
+    """What the processes of one name did between two looks.
+
+    Attributes:
+        name: of the processes, as it may reach a terminal.
+        pids: theirs, the busiest first.
+        ran: CPUs' worth of time, 1 for a whole CPU.
+        faults: major page faults a second.
+        waited: of them that waited for storage at the second look, and seconds of such waits a second.
+    """
+
+    name: str
+    pids: tuple[int, ...]
+    ran: float
+    faults: float
+    waited: float
+
+    def part(self, whose: Whose) -> float:
+        """How much of a cause is theirs."""
+        return self.faults if whose is Whose.FAULTS else self.waited if whose is Whose.IO else self.ran
+
+    def said(self, whose: Whose, unit: str) -> str:
+        """Name, number of processes, and what they used."""
+        many = f"{len(self.pids)} x " if len(self.pids) > 1 else ""
+        which = f" {self.pids[0]}" if len(self.pids) == 1 else ""
+        amount = {
+            Whose.FAULTS: f"{self.faults:,.0f} major faults/s", Whose.IO: "waits for storage",
+        }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
+        return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
+
+
+class TaskLook:
+    """Looks at the processes of a host; on one that has none to show nobody is found."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._at = 0.0
+        self._before: Mapping[int, _Counts] = {}
+        self._threads: tuple[int, Mapping[int, _Counts]] = (0, {})
+        self._uses: tuple[TaskUse, ...] = ()
+        self._single: tuple[str, float] | None = None
+
+    def look(self) -> None:
+        """Read the counts of every process, and of the threads of the busiest one."""
+        now, found = self._host.now_ns() * 1e-9, dict(self._read(self._pids("/proc"), "/proc"))
+        seconds = now - self._at
+        if self._before and seconds > 0:
+            self._uses = _uses(self._before, found, seconds)
+        busiest = max(self._uses, key=lambda use: use.ran, default=None)
+        self._single = None
+        if busiest is not None and busiest.ran >= _LEAST:
+            pid = busiest.pids[0]
+            folder = f"/proc/{pid}/task"
+            threads = dict(self._read(self._pids(folder), folder))
+            if self._threads[0] == pid:
+                self._single = _busiest_thread(self._threads[1], threads, seconds)
+            self._threads = pid, threads
+        self._at, self._before = now, found
+
+    @property
+    def busiest(self) -> tuple[str, float] | None:
+        """The thread with the most CPU time between the looks, and its share of a CPU; None where nobody stands out."""
+        return self._single
+
+    def name(self, finding: Finding) -> Finding:
+        """A finding with those who have to do with it, the most of it first."""
+        whose = finding.rule.whose
+        if whose is Whose.NOBODY:
+            return finding
+        least = {Whose.FAULTS: _LEAST_FAULTS, Whose.IO: 0.0}.get(whose, _LEAST)
+        ranked = sorted(self._uses, key=lambda use: -use.part(whose))
+        most = [use for use in ranked if use.part(whose) > least][:_NAMED]
+        named = tuple(use.said(whose, self._unit(use.pids[0])) for use in most)
+        return replace(finding, who=(*finding.who, *named))
+
+    def _pids(self, folder: str) -> Iterable[int]:
+        try:
+            return [int(name) for name in self._host.list_dir(folder) if name.isdigit()]
+        except HostError:
+            return []
+
+    def _read(self, pids: Iterable[int], folder: str) -> Iterable[tuple[int, _Counts]]:
+        for pid in pids:
+            try:
+                text = self._host.read_text(f"{folder}/{pid}/stat")
+                yield pid, _counts(text)
+            except (HostError, ValueError, IndexError):
+                continue  # it has ended meanwhile
+
+    def _unit(self, pid: int) -> str:
+        """The last part of a process's control group: a service, a scope, a container; "" for a slice of such."""
+        try:
+            lines = self._host.read_text(f"/proc/{pid}/cgroup").splitlines()
+        except HostError:
+            return ""
+        path = next((line[3:] for line in lines if line.startswith("0::")), "")
+        last = path.rstrip("/").rpartition("/")[2]
+        return "" if last.endswith(".slice") else one_line(last)[:40]
+
+
+def _counts(text: str) -> _Counts:
+    """The counts in a stat file: the name stands in brackets, and may have any."""
+    name = text[text.index("(") + 1:text.rindex(")")]
+    words = text[text.rindex(")") + 2:].split()
+    return _Counts(name, words[0], (int(words[11]) + int(words[12])) * _TICK, int(words[9]), int(words[39]) * _TICK)
+
+
+def _uses(before: Mapping[int, _Counts], now: Mapping[int, _Counts], seconds: float) -> tuple[TaskUse, ...]:
+    groups: dict[str, list[tuple[float, int, _Counts, _Counts]]] = defaultdict(list)
+    for pid, counts in now.items():
+        old = before.get(pid)
+        if old is not None:
+            groups[counts.name].append((counts.ran - old.ran, pid, old, counts))
+    found: list[TaskUse] = []
+    for name, members in groups.items():
+        active = sorted((one for one in members if one[0] > 0 or one[3].state == "D" or one[3].faults > one[2].faults),
+                        key=lambda one: -one[0])
+        if active:
+            waited = sum(new.delayed - old.delayed for _, _, old, new in active) / seconds
+            found.append(TaskUse(
+                one_line(name), tuple(pid for _, pid, _, _ in active), sum(ran for ran, *_ in active) / seconds,
+                sum(new.faults - old.faults for _, _, old, new in active) / seconds,
+                waited + sum(new.state == "D" for _, _, _, new in active),
+            ))
+    return tuple(found)
+
+
+def _busiest_thread(before: Mapping[int, _Counts], now: Mapping[int, _Counts],
+                    seconds: float) -> tuple[str, float] | None:
+    ran = {tid: counts.ran - before[tid].ran for tid, counts in now.items() if tid in before}
+    tid = max(ran, key=lambda one: ran[one], default=None)
+    return None if tid is None else (f"{one_line(now[tid].name)} {tid}", ran[tid] / seconds)

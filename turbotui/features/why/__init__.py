@@ -1,0 +1,11 @@
+"""Why a machine is slow: the findings of the diagnosis as text and as a table."""
+
+from turbotui.feature import Command, Feature
+
+FEATURE = Feature(
+    "why",
+    commands=(
+        Command("why", "turbotui.features.why.verb", "why the machine is slow: causes by the work they take, who, and "
+                "what to do"),
+    ),
+)

@@ -1,0 +1,103 @@
+"""Watches a machine, or a recording of one, for a few intervals and diagnoses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.task_look import TaskLook
+from turbotui.machine.host import HostKind
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.machine import Machine
+from turbotui.quantities.moments import parse_span
+from turbotui.sampling.sampled import frames_of
+from turbotui.sampling.selection import why_absent
+from turbotui.sampling.session import Session
+from turbotui.sources import SOURCES
+
+if TYPE_CHECKING:  # few read a recording
+    from turbotui.recording import Journal
+
+_NOTABLE: Final = 0.25
+"""Share of the time from which a cause that is over is told all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhyReport:
+    """What is in the way of a machine's work.
+
+    Attributes:
+        findings: the worst first.
+        quiet: the sentence where there are none.
+        not_judged: one line about causes that could not be judged; "" where all could.
+        wall_ns: end of the last interval, in ns since 1970.
+        seconds: that were watched.
+    """
+
+    findings: tuple[Finding, ...]
+    quiet: str
+    not_judged: str
+    wall_ns: int
+    seconds: float
+
+
+def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport:
+    """Watch a machine for so many intervals.
+
+    Args:
+        machine: real, simulated or recorded.
+        intervals: at least one.
+        seconds: of each.
+
+    Raises:
+        TurbotuiError: what ended the sampling.
+    """
+    session = Session(machine, SOURCES, seconds, LinuxHost())
+    diagnosis = MachineDiagnosis(session.catalog, kept=intervals)
+    topology, capabilities = machine.topology, session.capabilities
+    session.want(column.id for column in diagnosis.wanted(
+        lambda column: why_absent(column, capabilities, topology) is None))
+    look = TaskLook(machine.host) if machine.host.kind is HostKind.REAL else None
+    wall_ns, watched = 0, 0.0
+    for frame in frames_of(session, intervals):
+        if look is not None:
+            look.look()
+            diagnosis.busiest = look.busiest
+        diagnosis.push(frame)
+        wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
+    return _report(diagnosis, look, wall_ns, watched)
+
+
+def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "") -> WhyReport:
+    """Diagnose a span of a recording.
+
+    Args:
+        journal: the recording.
+        intervals: the last so many where no span is given.
+        begin: a time as `stat --replay` takes it; "" for none.
+        end: likewise.
+
+    Raises:
+        UsageError: a time that cannot be meant.
+        RecordingError: it cannot be read.
+    """
+    first, last = journal.first_ns, journal.last_ns
+    start_ns, end_ns = parse_span(begin, end, first, last)
+    clocks = [clock for clock in journal.clocks() if start_ns <= clock <= end_ns]
+    if not (begin or end) and len(clocks) > intervals:
+        start_ns = clocks[-intervals]
+    diagnosis = MachineDiagnosis(journal.catalog, kept=max(intervals, len(clocks)))
+    wall_ns, watched = last, 0.0
+    for frame in journal.frames(start_ns, end_ns):
+        diagnosis.push(frame)
+        wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
+    return _report(diagnosis, None, wall_ns, watched)
+
+
+def _report(diagnosis: MachineDiagnosis, look: TaskLook | None, wall_ns: int, seconds: float) -> WhyReport:
+    findings = diagnosis.findings(over=_NOTABLE)
+    if look is not None:
+        findings = tuple(look.name(finding) for finding in findings)
+    return WhyReport(findings, diagnosis.quiet(), diagnosis.not_judged(), wall_ns, seconds)

@@ -1,0 +1,72 @@
+"""`turbotui why`: what is in the way of the machine's work, the worst first, for how long, who, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.recorded import add_replay_argument, open_replay
+from turbotui.commands.watching import label, open_host, parse_interval
+from turbotui.diagnosis.tables import finding_lines, finding_table
+from turbotui.errors import UsageError
+from turbotui.features.why.engine import WhyReport, read_recording, watch_machine
+from turbotui.machine.host import Host
+from turbotui.machine.machine import read_machine
+from turbotui.tables.envelope import Envelope
+
+FOUND = 7
+"""Exit status where something is in the way."""
+_INTERVALS = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = (
+        'The first line is the verdict. Command lines behind "do" are for you to run: nothing of them is run here. '
+        f"Exit status: 0 nothing is in the way, {FOUND} something is."
+    )
+    add_machine_arguments(parser)
+    add_replay_argument(parser)
+    parser.add_argument("--from", metavar="TIME", dest="begin", default="",
+                        help="with --replay: from then on (14:03, -5m); without it the last intervals")
+    parser.add_argument("--to", metavar="TIME", dest="end", default="", help="with --replay: until then")
+    parser.add_argument("-n", "--intervals", metavar="N", type=int, default=_INTERVALS,
+                        help=f"how many intervals to watch (default {_INTERVALS})")
+    parser.add_argument("-i", "--interval", metavar="SECONDS", default="1",
+                        help="seconds of each (default 1)")
+    add_format_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Watch, and print what is in the way.
+
+    Returns:
+        The exit status: 0 where nothing is, `FOUND` where something is.
+    """
+    if arguments.intervals < 1:
+        raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    seconds = parse_interval(arguments.interval)
+    if arguments.replay:
+        with open_replay(arguments) as journal:
+            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end)
+            return _tell(arguments, journal.machine.host, report)
+    if arguments.begin or arguments.end:
+        raise UsageError("--from and --to are times of a recording: give --replay FILE too")
+    machine = read_machine(open_host(arguments))
+    return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds))
+
+
+def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:
+    notes = (report.not_judged,) if report.not_judged else ()
+    verdict = report.findings[0].sentence if report.findings else report.quiet
+    envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts={"verdict": verdict}, notes=notes)
+    print_tables(arguments, envelope, (finding_table(report.findings),), lambda: _text(host, report))
+    return FOUND if report.findings else 0
+
+
+def _text(host: Host, report: WhyReport) -> Iterator[str]:
+    if label(host):
+        yield f"# {label(host)}: nothing below was {host.kind.measured}"
+    yield from finding_lines(report.findings, report.quiet, report.not_judged)
