@@ -6,7 +6,7 @@ import pytest
 from judged_frames import MadeFrame, made
 
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import Certainty, NoFinding, Observed
+from turbotui.diagnosis.rules import Certainty, NoFinding, Observed, Seen, ThrottledGroup
 from turbotui.quantities.catalog import STATIC_COLUMNS
 
 BY_ID = {rule.id: rule for rule in RULES}
@@ -41,8 +41,45 @@ def test_steal_is_told_as_a_share_of_what_the_machine_wants() -> None:
 
 
 def test_idle_time_with_a_waiting_task_counts_where_little_else_is_done() -> None:
-    assert found("iowait", made(whole={"iowait%": 12.0, "Load%": 4.0})).lost == pytest.approx(0.75)
-    assert BY_ID["iowait"].judge(made(whole={"iowait%": 4.0, "Load%": 90.0})) is NoFinding.CLEAR
+    assert found("storage", made(whole={"iowait%": 12.0, "Load%": 4.0})).lost == pytest.approx(0.75)
+    assert BY_ID["storage"].judge(made(whole={"iowait%": 4.0, "Load%": 90.0})) is NoFinding.CLEAR
+
+
+def test_pressure_is_believed_before_iowait() -> None:
+    quiet = {"PSIio%": 2.0, "iowait%": 12.0, "Load%": 4.0}
+    assert BY_ID["storage"].judge(made(whole=quiet)) is NoFinding.CLEAR
+    waits = found("storage", made(whole={**quiet, "PSIio%": 60.0, "PSIioFull%": 20.0, "Blocked": 3.0}))
+    assert waits.lost == pytest.approx(0.4)
+    assert waits.sentence == ("Tasks wait for storage 60 % of the time, all of them at once 20 %; 3 wait at this "
+                              "instant; iowait is 12.0 %")
+
+
+def test_more_tasks_than_cpus_by_what_is_known() -> None:
+    full = {"Load%": 99.0, "RunQ": 9.0}
+    assert found("overload", made(whole=full)).lost == pytest.approx(0.5)
+    assert found("overload", made(whole={**full, "PSIcpu%": 97.0, "RunDelay%": 1188.0})).lost == pytest.approx(0.75)
+    assert found("overload", made(whole={"Load%": 99.0, "PSIcpu%": 90.0})).lost == pytest.approx(0.45)
+    assert BY_ID["overload"].judge(made(whole={"Load%": 60.0, "RunQ": 9.0})) is NoFinding.CLEAR
+    assert BY_ID["overload"].judge(made(whole={**full, "PSIcpu%": 4.0})) is NoFinding.CLEAR
+
+
+def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
+    own = {"Throttled%": 20.0, "Quota": 1.5}
+    assert "program's control group (1.50 CPUs) was used up in 20 %" in found("quota", made(whole=own)).sentence
+    db = Seen(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0))
+    quota = found("quota", made(whole=own, seen=db))
+    assert quota.who == ("/db.service",)
+    assert quota.lost == pytest.approx(0.4)
+    assert BY_ID["quota"].judge(made(seen=Seen(groups=True))) is NoFinding.CLEAR
+
+
+def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
+    short = found("memory", made(whole={"PSImem%": 40.0, "PSImemFull%": 20.0, "MemAvail%": 2.0, "OOMKills": 1.0}))
+    assert short.lost == pytest.approx(0.3)
+    assert short.sentence.endswith("2 % of memory is available; the kernel killed 1 for want of it")
+    back = found("swapping", made(whole={"SwapIn/s": 4000.0, "SwapOut/s": 3000.0}))
+    assert back.lost == pytest.approx(0.4)
+    assert BY_ID["swapping"].judge(made(whole={"SwapIn/s": 3.0, "SwapOut/s": 900.0})) is NoFinding.CLEAR
 
 
 def test_a_storm_of_interrupts_names_the_cpu_and_the_kind() -> None:
@@ -71,7 +108,7 @@ def test_one_saturated_cpu_while_others_idle() -> None:
 def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
     wandering = {"Busy%": {0: 60.0, 1: 45.0, 2: 0.0, 3: 0.0}}
     assert BY_ID["one-cpu"].judge(made(cpus=wandering)) is NoFinding.CLEAR
-    thread = found("one-cpu", made(cpus=wandering, busiest=("python3 4711", 0.99)))
+    thread = found("one-cpu", made(cpus=wandering, seen=Seen(busiest=("python3 4711", 0.99))))
     assert thread.sure is Certainty.CERTAIN
     assert "python3 4711, uses 99 % of a CPU" in thread.sentence
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, SlownessRule
+from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, Seen, SlownessRule
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
@@ -71,7 +71,7 @@ class MachineDiagnosis:
 
     Attributes:
         memory: what judges the memory's bandwidth; None: nobody counts it.
-        busiest: the thread with the most CPU time and its share of one CPU, where somebody looked.
+        seen: what looks at tasks and control groups found, where somebody looked.
     """
 
     def __init__(self, catalog: Catalog, rules: Sequence[SlownessRule] = RULES, kept: int = KEPT) -> None:
@@ -82,7 +82,7 @@ class MachineDiagnosis:
         self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
         self._moment: JudgedFrame | None = None
         self.memory: MemoryUse | None = None
-        self.busiest: tuple[str, float] | None = None
+        self.seen = Seen()
 
     def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True) -> tuple[CounterColumn, ...]:
         """The columns that have to be read.
@@ -115,7 +115,7 @@ class MachineDiagnosis:
             frame, self._catalog, self._limits.verdicts(),
             memory_peak=None if memory is None else memory.peak,
             memory_rate=None if memory is None else memory.rate(frame),
-            busiest=self.busiest,
+            seen=self.seen,
         )  # fmt: skip
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))

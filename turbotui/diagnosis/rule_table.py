@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.diagnosis import clock_rules, spread_rules, time_rules
+from turbotui.diagnosis import clock_rules, spread_rules, time_rules, waiting_rules
 from turbotui.diagnosis.rules import SlownessRule
 
 RULES: Final[tuple[SlownessRule, ...]] = (
+    *waiting_rules.RULES,
     time_rules.STEAL,
-    time_rules.IOWAIT,
     time_rules.INTERRUPTS,
     time_rules.SOFTIRQS,
     spread_rules.ONE_CPU,

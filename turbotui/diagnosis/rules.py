@@ -107,6 +107,36 @@ class SlownessRule:
         return (*(name for group in self.needs for name in group), *self.wants)
 
 
+@dataclass(frozen=True, slots=True)
+class ThrottledGroup:
+    """A control group whose CPU quota was used up.
+
+    Attributes:
+        name: below the mount, as it may reach a terminal.
+        percent: of the periods of its quota.
+        quota: CPUs that it allows; None where it is not known.
+    """
+
+    name: str
+    percent: float
+    quota: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What looks at tasks and control groups found: they cost too much to be taken at every tick.
+
+    Attributes:
+        busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.
+        groups: whether control groups were looked at.
+        throttled: the one that stood still most; None where none did.
+    """
+
+    busiest: tuple[str, float] | None = None
+    groups: bool = False
+    throttled: ThrottledGroup | None = None
+
+
 @dataclass(frozen=True)
 class JudgedFrame:
     """One interval as rules see it.
@@ -117,7 +147,7 @@ class JudgedFrame:
         limits: what holds each package back, with the past that was seen.
         memory_peak: bytes per second that the memory of the machine can move at most; None where it is not known.
         memory_rate: bytes per second that it moved in the interval; None likewise.
-        busiest: name of the thread that has the most CPU time, and its share of one CPU; None where nobody looked.
+        seen: what looks at tasks and control groups found, beside the frame's columns.
     """
 
     frame: Frame
@@ -125,7 +155,7 @@ class JudgedFrame:
     limits: Sequence[LimitVerdict] = ()
     memory_peak: float | None = None
     memory_rate: float | None = None
-    busiest: tuple[str, float] | None = None
+    seen: Seen = field(default_factory=Seen)
     _numbers: dict[tuple[ColumnId, Scope], Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:

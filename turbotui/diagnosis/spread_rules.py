@@ -27,7 +27,8 @@ def _single(moment: JudgedFrame) -> Observed | NoFinding:
     full = [row for row, percent in busy.items() if percent >= _SATURATED]
     rest = [percent for percent in busy.values() if percent < _SATURATED]
     others = sum(rest) / len(rest) if rest else 100.0
-    named = moment.busiest if moment.busiest is not None and moment.busiest[1] >= _SATURATED / 100 else None
+    busiest = moment.seen.busiest
+    named = busiest if busiest is not None and busiest[1] >= _SATURATED / 100 else None
     if (not full and named is None) or len(full) > max(1, len(busy) // _FEW) or others > _OTHERS:
         return NoFinding.CLEAR
     lost = _UNUSED * max(1, len(full)) * 100.0 / max(sum(busy.values()), 100.0) * (1.0 - others / 100.0)

@@ -1,4 +1,4 @@
-"""Rules on where the kernel booked the CPUs' time: taken by the hypervisor, by interrupts, spent waiting for a disk."""
+"""Rules on where the kernel booked the CPUs' time: taken by the hypervisor, by interrupts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from turbotui.quantities.scope import RowId
 
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
-_WAITING: Final = 5.0  # percent of the time of all CPUs
-_WAITING_CPUS: Final = 0.7  # CPUs' worth of time, where little else is done
-_IO_LOST: Final = 0.1
-_IO_MOSTLY: Final = 0.3
 _STORM: Final = 20_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 2 to 10 % of it
 _INTERRUPT_SECONDS: Final = 2e-6  # an interrupt with its handler, and what it cools in the caches
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
@@ -39,18 +35,6 @@ def _steal(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.CLEAR
     return Observed(lost, f"The hypervisor gives {100 * lost:.0f} % of the CPU time that this machine wants to others: "
                           f"{steal:.1f} % steal", Certainty.CERTAIN)
-
-
-def _iowait(moment: JudgedFrame) -> Observed | NoFinding:
-    waits, load = moment.number("iowait%"), moment.number("Load%")
-    if waits is None or load is None:
-        return NoFinding.UNKNOWN
-    cpus = waits / 100.0 * len(moment.frame.topology.cpus)
-    lost = waits / (waits + load) if waits + load else 0.0
-    if not ((waits >= _WAITING and lost >= _IO_LOST) or (cpus >= _WAITING_CPUS and lost >= _IO_MOSTLY)):
-        return NoFinding.CLEAR
-    return Observed(lost, f"{waits:.1f} % of the CPUs' time is spent idle with a task waiting for a disk (iowait), "
-                          f"{cpus:.1f} CPUs' worth", Certainty.LIKELY)
 
 
 def _most(moment: JudgedFrame, kinds: Mapping[ColumnId, str], row: RowId) -> str:
@@ -99,10 +83,6 @@ STEAL: Final = SlownessRule(
     "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "/proc/stat", "1",
     "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
     "turbotui stat --show CPU,Load%,steal% shows each CPU", Whose.CPU,
-)  # fmt: skip
-IOWAIT: Final = SlownessRule(
-    "iowait", "idle time while tasks wait for a disk", (("iowait%",), ("Load%",)), _iowait, "/proc/stat", "1",
-    "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
 )  # fmt: skip
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "/proc/interrupts", "1",

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.findings import Finding
-from turbotui.diagnosis.task_look import TaskLook
-from turbotui.machine.host import HostKind
+from turbotui.diagnosis.looks import Looks
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import parse_span
@@ -59,15 +58,13 @@ def watch_machine(machine: Machine, intervals: int, seconds: float) -> WhyReport
     topology, capabilities = machine.topology, session.capabilities
     session.want(column.id for column in diagnosis.wanted(
         lambda column: why_absent(column, capabilities, topology) is None))
-    look = TaskLook(machine.host) if machine.host.kind is HostKind.REAL else None
+    looks = Looks(machine.host)
     wall_ns, watched = 0, 0.0
     for frame in frames_of(session, intervals):
-        if look is not None:
-            look.look()
-            diagnosis.busiest = look.busiest
+        diagnosis.seen = looks.look()
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
-    return _report(diagnosis, look, wall_ns, watched)
+    return _report(diagnosis, looks, wall_ns, watched)
 
 
 def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "") -> WhyReport:
@@ -96,8 +93,8 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     return _report(diagnosis, None, wall_ns, watched)
 
 
-def _report(diagnosis: MachineDiagnosis, look: TaskLook | None, wall_ns: int, seconds: float) -> WhyReport:
+def _report(diagnosis: MachineDiagnosis, looks: Looks | None, wall_ns: int, seconds: float) -> WhyReport:
     findings = diagnosis.findings(over=_NOTABLE)
-    if look is not None:
-        findings = tuple(look.name(finding) for finding in findings)
+    if looks is not None:
+        findings = looks.name(findings)
     return WhyReport(findings, diagnosis.quiet(), diagnosis.not_judged(), wall_ns, seconds)

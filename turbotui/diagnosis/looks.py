@@ -1,0 +1,29 @@
+"""What is looked at where somebody asks why, beside the counters of frames: tasks and control groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.group_look import GroupLook
+from turbotui.diagnosis.rules import Seen
+from turbotui.diagnosis.task_look import TaskLook
+from turbotui.machine.host import Host
+
+
+class Looks:
+    """Looks at the tasks and control groups of a host, several times: what is told lies between the last two."""
+
+    def __init__(self, host: Host) -> None:
+        self._tasks = TaskLook(host)
+        self._groups = GroupLook(host)
+
+    def look(self) -> Seen:
+        """Look at everything, and say what rules are to know of it."""
+        self._tasks.look()
+        self._groups.look()
+        return Seen(self._tasks.busiest, self._groups.looked, self._groups.throttled)
+
+    def name(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Findings with those who have to do with them."""
+        return tuple(self._tasks.name(finding) for finding in findings)

@@ -1,0 +1,150 @@
+"""Rules on what tasks wait for: a CPU, their quota, memory, swap space, storage."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose
+
+_FULL: Final = 80.0  # percent of the machine's time: below, tasks that wait for a CPU wait for something else too
+_OVERLOAD: Final = 0.1  # share of the wanted CPU time that tasks wait for
+_CPU_PRESSURE: Final = 15.0
+_QUOTA: Final = 5.0  # percent of the periods
+_QUOTA_SHARE: Final = 0.5  # of a period is lost in which the quota was used up, where nothing says how much
+_MEMORY: Final = 5.0  # percent of the time
+_STORAGE: Final = 12.0
+_SWAPPED_IN: Final = 100.0  # pages a second
+_SWAP_SECONDS: Final = 100e-6  # to read a page back from a fast disk
+_IOWAIT: Final = 5.0  # percent of the time of all CPUs
+_IOWAIT_CPUS: Final = 0.7  # CPUs' worth of it, where little else is done
+_IOWAIT_LOST: Final = 0.1
+_IOWAIT_MOSTLY: Final = 0.3
+
+
+def _overload(frame: JudgedFrame) -> Observed | NoFinding:
+    load, running, pressure = frame.load, frame.number("RunQ"), frame.number("PSIcpu%")
+    waited = frame.number("RunDelay%")
+    if load is None or (running is None and pressure is None and waited is None):
+        return NoFinding.UNKNOWN
+    cpus = len(frame.frame.topology.cpus)
+    if load < _FULL:
+        return NoFinding.CLEAR
+    wanting = None if running is None else max(0.0, running - 1.0)  # the reader itself runs
+    facts = [] if pressure is None else [f"a task waits for a CPU {pressure:.0f} % of the time"]
+    if waited is not None:
+        queued = waited / 100.0
+        lost, sure = queued / (queued + cpus * load / 100.0), Certainty.CERTAIN
+        facts.append(f"{queued:,.1f} wait on average")
+    elif wanting is not None:
+        lost = max(0.0, 1.0 - cpus / wanting) if wanting else 0.0
+        sure = Certainty.LIKELY if pressure is None else Certainty.CERTAIN
+    else:
+        lost, sure = (pressure or 0.0) / 200.0, Certainty.LIKELY
+    if lost < _OVERLOAD or (pressure is not None and pressure < _CPU_PRESSURE):
+        return NoFinding.CLEAR
+    want = f"{wanting:,.0f} tasks want to run on" if wanting is not None else "More tasks want to run than there are"
+    return Observed(lost, f"{want} {cpus} CPUs, which are {load:.0f} % busy" + "".join(f"; {fact}" for fact in facts),
+                    sure)
+
+
+def _quota(frame: JudgedFrame) -> Observed | NoFinding:
+    group, own = frame.seen.throttled, frame.number("Throttled%")
+    if group is None and own is None:
+        return NoFinding.CLEAR if frame.seen.groups else NoFinding.UNKNOWN
+    percent, name, quota = own or 0.0, "this program's control group", frame.number("Quota")
+    if group is not None and group.percent >= percent:
+        percent, name, quota = group.percent, group.name, group.quota
+    if percent < _QUOTA:
+        return NoFinding.CLEAR
+    limit = "" if quota is None else f" ({quota:,.2f} CPUs)"
+    return Observed(_QUOTA_SHARE * percent / 100.0, f"The CPU quota of {name}{limit} was used up in {percent:.0f} % of "
+                    "its periods, and its tasks stood still then", Certainty.CERTAIN,
+                    who=(name,) if group is not None and name == group.name else ())
+
+
+def _memory(frame: JudgedFrame) -> Observed | NoFinding:
+    some, whole, killed = frame.number("PSImem%"), frame.number("PSImemFull%"), frame.number("OOMKills")
+    if some is None:
+        return NoFinding.UNKNOWN
+    if some < _MEMORY and not killed:
+        return NoFinding.CLEAR
+    full = whole or 0.0
+    facts = [f"Tasks wait for memory {some:.0f} % of the time, all of them at once {full:.0f} %"]
+    available = frame.number("MemAvail%")
+    if available is not None:
+        facts.append(f"{available:.0f} % of memory is available")
+    if killed:
+        facts.append(f"the kernel killed {killed:.0f} for want of it")
+    return Observed(max(0.02, (some + full) / 200.0), "; ".join(facts), Certainty.CERTAIN)
+
+
+def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
+    back, out = frame.number("SwapIn/s"), frame.number("SwapOut/s")
+    if back is None or out is None:
+        return NoFinding.UNKNOWN
+    if back < _SWAPPED_IN:
+        return NoFinding.CLEAR
+    lost = min(1.0, max(0.03, back * _SWAP_SECONDS))
+    free = frame.number("SwapFree%")
+    rest = "" if free is None else f"; {free:.0f} % of swap space is free"
+    return Observed(lost, f"{back:,.0f} pages a second are read back from swap space, {out:,.0f} are written to "
+                          f"it{rest}", Certainty.LIKELY)
+
+
+def _storage(frame: JudgedFrame) -> Observed | NoFinding:
+    some, whole, waits = frame.number("PSIio%"), frame.number("PSIioFull%"), frame.number("iowait%")
+    if some is None:
+        return _by_iowait(frame)
+    full = whole or 0.0
+    if some < _STORAGE:
+        return NoFinding.CLEAR
+    facts = [f"Tasks wait for storage {some:.0f} % of the time, all of them at once {full:.0f} %"]
+    blocked = frame.number("Blocked")
+    if blocked:
+        facts.append(f"{blocked:,.0f} wait at this instant")
+    if waits:
+        facts.append(f"iowait is {waits:.1f} %")
+    return Observed((some + full) / 200.0, "; ".join(facts), Certainty.CERTAIN)
+
+
+def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
+    """Where no pressure is counted: idle time that was booked while a task waited, which is a hint only."""
+    waits, load = frame.number("iowait%"), frame.number("Load%")
+    if waits is None or load is None:
+        return NoFinding.UNKNOWN
+    cpus = waits / 100.0 * len(frame.frame.topology.cpus)
+    lost = waits / (waits + load) if waits + load else 0.0
+    much, mostly = waits >= _IOWAIT and lost >= _IOWAIT_LOST, cpus >= _IOWAIT_CPUS and lost >= _IOWAIT_MOSTLY
+    if not (much or mostly):
+        return NoFinding.CLEAR
+    return Observed(lost, f"{waits:.1f} % of the CPUs' time is spent idle with a task waiting for storage (iowait), "
+                          f"{cpus:.1f} CPUs' worth", Certainty.LIKELY)
+
+
+OVERLOAD: Final = SlownessRule(
+    "overload", "more tasks want to run than there are CPUs",
+    (("Load%", "Busy%"), ("RunQ", "PSIcpu%", "RunDelay%")), _overload, "/proc/stat and /proc/pressure", "7",
+    "renice 10 -p PID or systemctl set-property UNIT CPUWeight=20 lets the others go first; fewer jobs at once "
+    "(make -j) get done as fast", Whose.WAIT, ("PSIcpu%", "RunDelay%"),
+)  # fmt: skip
+QUOTA: Final = SlownessRule(
+    "quota", "a CPU quota that is used up", (("Throttled%",),), _quota, "control groups (cpu.stat)", "7",
+    "systemctl set-property UNIT CPUQuota= (or the container's limit) gives it more; cat cpu.max and cpu.stat of the "
+    "group show limit and counts", Whose.CPU, ("Quota",),
+)  # fmt: skip
+MEMORY: Final = SlownessRule(
+    "memory", "waits for memory", (("PSImem%",),), _memory, "/proc/pressure", "7",
+    "ps -eo pid,comm,rss --sort=-rss | head names the largest; systemctl set-property UNIT MemoryHigh=SIZE bounds one",
+    Whose.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills", "MajFlt/s"),
+)  # fmt: skip
+SWAPPING: Final = SlownessRule(
+    "swapping", "memory that is read back from swap space", (("SwapIn/s",), ("SwapOut/s",)), _swapping, "/proc/vmstat",
+    "7", "grep VmSwap /proc/*/status names who is swapped out; less at once, or more memory, helps", Whose.FAULTS,
+    ("SwapFree%",),
+)  # fmt: skip
+STORAGE: Final = SlownessRule(
+    "storage", "waits for storage", (("PSIio%", "iowait%"),), _storage, "/proc/pressure and /proc/stat", "7",
+    "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
+    ("PSIioFull%", "iowait%", "Load%", "Blocked"),
+)  # fmt: skip
+RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE)
