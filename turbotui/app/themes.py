@@ -17,6 +17,15 @@ TUI_DEFAULTS = {
     "tui-red": "#f0706a",
     "tui-banner": "#8a4fb3",
     "tui-on-banner": "#ffffff",
+    "tui-level-0": "#659ad6",
+    "tui-level-1": "#4daed6",
+    "tui-level-2": "#41bfcc",
+    "tui-level-3": "#53ccbc",
+    "tui-level-4": "#79d6a7",
+    "tui-level-5": "#a4dc92",
+    "tui-level-6": "#d0de82",
+    "tui-level-7": "#f7dd7e",
+    "tui-level-8": "#ffe0ad",
     "tui-on-lane": "#0d1117",
     "tui-lane-0": "#5fa8d3",
     "tui-lane-1": "#e0a458",
@@ -27,7 +36,11 @@ TUI_DEFAULTS = {
     "tui-lane-6": "#b7b35e",
     "tui-lane-7": "#9a8fd8",
 }
-"""The variables that widgets use, for themes that are not ours."""
+"""The variables that widgets use, for themes that are not ours.
+
+Levels go from cool and dim to warm and bright in steps that are equal to the eye (https://bottosson.github.io/posts/oklab),
+each at least 4.5 : 1 against the background and the cursor's line. tests/widgets/test_level_colours.py derives them.
+"""
 
 CALM = Theme(
     name="calm",
@@ -69,6 +82,15 @@ CONTRAST = Theme(
         "tui-red": "#ff5f5f",
         "tui-banner": "#ff00ff",
         "tui-on-banner": "#000000",
+        "tui-level-0": "#6da5e4",
+        "tui-level-1": "#53b8e3",
+        "tui-level-2": "#46c9d7",
+        "tui-level-3": "#59d6c4",
+        "tui-level-4": "#80dfad",
+        "tui-level-5": "#ade397",
+        "tui-level-6": "#d9e487",
+        "tui-level-7": "#ffe38d",
+        "tui-level-8": "#ffe6bd",
     },
 )
 
@@ -100,6 +122,15 @@ SIXTEEN = Theme(
         "tui-red": "ansi_red",
         "tui-banner": "ansi_magenta",
         "tui-on-banner": "ansi_white",
+        "tui-level-0": "ansi_green",
+        "tui-level-1": "ansi_green",
+        "tui-level-2": "ansi_cyan",
+        "tui-level-3": "ansi_cyan",
+        "tui-level-4": "ansi_bright_cyan",
+        "tui-level-5": "ansi_bright_cyan",
+        "tui-level-6": "ansi_bright_yellow",
+        "tui-level-7": "ansi_bright_yellow",
+        "tui-level-8": "ansi_bright_white",
         "tui-on-lane": "ansi_black",
         "tui-lane-0": "ansi_cyan",
         "tui-lane-1": "ansi_yellow",

@@ -25,6 +25,7 @@ from turbotui.sampling.selection import default_columns, why_absent
 from turbotui.sources.source import Source
 from turbotui.untrusted import one_line
 from turbotui.widgets.cells import MARK_OLD
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.profiles import Profile
 
 if TYPE_CHECKING:  # most people record nothing
@@ -52,6 +53,7 @@ class Watch:
         self._lingering = Lingering(session)
         self._wanted_visible: frozenset[ColumnId] = frozenset()
         self.live_history = self.history = History()
+        self.levels = FrameLevels(session.catalog.get)
         self.times: deque[FrameTime] = deque(maxlen=LONG)
         self.player = player
         self.recorder: LiveRecorder | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.catalog.power import NO_LIMIT_WATTS
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Unavailable
@@ -25,9 +26,6 @@ COLUMNS: tuple[ColumnId, ...] = (
 
 STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz", "PkgTmp": "CoreTmp"}
 """What is read instead of a column that cannot be had: all of it would cost reads that tell nothing more."""
-
-NO_LIMIT_WATTS = 4000.0
-"""Firmware writes the greatest number that fits (4,095 W) where there is to be no limit."""
 
 AT_CLOCK = 0.97
 """Share of a clock that counts as having reached it: bins are 100 MHz wide."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -94,6 +95,41 @@ class Thresholds:
     low: bool = False
 
 
+End: TypeAlias = float | ColumnId
+"""An end of a scale: a number in the display unit, or the column of the same table that has it in the same row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Between which ends a value lies: how much it is of what is possible.
+
+    Attributes:
+        high: the upper end, best first: the first that is known is taken.
+        low: the lower end, likewise.
+        most: numbers beyond this are no end: registers say "no limit" so.
+    """
+
+    high: tuple[End, ...]
+    low: tuple[End, ...] = (0.0,)
+    most: float = math.inf
+
+    def ends(self, find: Callable[[ColumnId], Value]) -> tuple[float, float] | None:
+        """Both ends by the columns of a row, the lower one first; None where the upper one is not known."""
+        low, high = (self._first(ends, find) for ends in (self.low, self.high))
+        return None if low is None or high is None or high <= low else (low, high)
+
+    def _first(self, ends: tuple[End, ...], find: Callable[[ColumnId], Value]) -> float | None:
+        for end in ends:
+            value = find(end) if isinstance(end, str) else end
+            if isinstance(value, int | float) and value <= self.most:
+                return float(value)
+        return None
+
+
+PERCENT = Scale((100.0,))
+"""The scale of shares of a hundred of which much is worth a look."""
+
+
 @dataclass(frozen=True)  # with slots, Column[R](...) fails: typing sets __orig_class__ (CPython issue 90562)
 class Column(Generic[R]):
     """One column of a table whose formulas are given an R: what screens, formats, explanations and help all walk.
@@ -113,6 +149,7 @@ class Column(Generic[R]):
         priority: 0 stays longest when the terminal is narrow.
         default: shown from the start.
         thresholds: from which values a cell is marked.
+        scale: what its values are a share of, for their level; None where much is no more than little.
         scale_max: fixed top of the sparkline in display units; None where the machine's limits or the peak decide.
         doubt: what keeps `compute` from a value although every need is known: "cycles is 0"; "" for nothing special.
         identity: says which row it is rather than what it measures: machine formats have it as a key of the row.
@@ -131,6 +168,7 @@ class Column(Generic[R]):
     priority: int = 5
     default: bool = True
     thresholds: Thresholds | None = None
+    scale: Scale | None = None
     scale_max: float | None = None
     doubt: Callable[[R], str] | None = None
     identity: bool = False

@@ -27,6 +27,7 @@ from turbotui.widgets.cells import (
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Line
+from turbotui.widgets.frame_levels import FrameLevels
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, fast_numbers, marked, merged, nice_top
 from turbotui.widgets.slots import HISTORY
@@ -40,9 +41,11 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     Attributes:
         history: for sparks.
+        levels: of cells and sparks.
     """
 
     history: History
+    levels: FrameLevels
     _may_be_scaled: dict[ColumnId, bool] = field(default_factory=dict)
     _standings: dict[tuple[Scope, RowId], StyleRole | None] = field(default_factory=dict)
     _identities: dict[RowId, list[TextSegment]] = field(default_factory=dict)
@@ -141,7 +144,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         """See `Painter.column`."""
         frame = content.frame
         if slot.spark:
-            return [(" " + self._spark(frame, row, slot), StyleRole.SPARK) for row in rows]
+            return self._sparks(frame, rows, slot)
         column: CounterColumn = slot.column
         blank = (" " * (slot.width + 1), StyleRole.DIM)
         standings = self._standings_of(frame, column, rows)
@@ -155,8 +158,9 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             ]
         # nearly every column: as below, but with nothing to be looked up for a CPU
         segments: list[TextSegment] = []
+        levels = self.levels.roles(frame, column, rows, values)
         alarming = column.thresholds is not None
-        for row, standing, text, value in zip(rows, standings, texts, values, strict=True):
+        for row, standing, text, value, level in zip(rows, standings, texts, values, levels, strict=True):
             if standing is None:
                 segments.append(blank)
             elif row.scope is not Scope.CPU:
@@ -164,7 +168,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             elif alarming and (role := alarm(column, value)) is not None:
                 segments.append(alarmed(text[1:], role, standing))
             else:
-                segments.append((text, standing))
+                segments.append((text, level if standing is StyleRole.PLAIN else standing))
         return segments
 
     def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[StyleRole | None]:
@@ -198,7 +202,9 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
                 mark = MARK_PARTIAL
             elif self._scaled(frame, column) and frame.estimated(column, row):
                 mark = MARK_ESTIMATED
-        return marked(mark, text), standing
+        if standing is not StyleRole.PLAIN or self.view.mark is not None or row == TAGS_ROW:
+            return marked(mark, text), standing
+        return marked(mark, text), self.levels.roles(frame, column, (row,), (value,))[0]
 
     def _standing(self, frame: Frame, column: CounterColumn, row: RowId) -> StyleRole | None:
         """How a row shows a column: as its own, dimly as the value of what it lies in, or not at all (None)."""
@@ -239,6 +245,12 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             if frame.can(column):  # an older frame may not know the column's signals yet
                 self._may_be_scaled[column.id] = known
         return known
+
+    def _sparks(self, frame: Frame, rows: Sequence[RowId], slot: Slot) -> list[TextSegment]:
+        """Histories in the colour of their newest value."""
+        levels = self.levels.roles(frame, slot.column, rows, frame.cells(slot.column, rows))
+        return [(" " + self._spark(frame, row, slot), StyleRole.SPARK if level is StyleRole.PLAIN else level)
+                for row, level in zip(rows, levels, strict=True)]
 
     def _spark(self, frame: Frame, row: RowId, slot: Slot) -> str:
         column: CounterColumn = slot.column

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from turbotui.untrusted import in_cell
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.levels import HIGH, LEVELS
 from turbotui.widgets.painter import TextSegment
 
 _PLAIN, _BOLD = Style(), Style(bold=True)
@@ -31,6 +32,7 @@ _INKS: Final[dict[StyleRole, tuple[str, str, Style]]] = {
     StyleRole.TAGGED: ("tui-accent", "", _PLAIN),
     StyleRole.BANNER: ("tui-on-banner", "tui-banner", _BOLD),
     StyleRole.KEY: ("tui-accent", "", _PLAIN),
+    **{role: (f"tui-level-{step}", "", _BOLD if step >= HIGH else _PLAIN) for step, role in enumerate(LEVELS)},
     **{StyleRole[f"LANE_{lane}"]: (f"tui-lane-{lane}", "", _PLAIN) for lane in range(8)},
     **{StyleRole[f"LANE_{lane}_FULL"]: ("tui-on-lane", f"tui-lane-{lane}", _PLAIN) for lane in range(8)},
 }

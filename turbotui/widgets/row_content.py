@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias
 
-from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.widgets.cells import (
@@ -20,6 +20,7 @@ from turbotui.widgets.cells import (
 )
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Content, Line
+from turbotui.widgets.levels import cell_role_of
 from turbotui.widgets.painter import Painter, TextSegment, alarmed, marked, merged
 from turbotui.widgets.table_view import TableView
 
@@ -79,6 +80,11 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         """See `Content.value`."""
         found = self._by_key.get(row)
         return None if found is None else self.whole.values(column, (found,))[0]
+
+    def value_of(self, name: ColumnId, row: Hashable) -> Value:
+        """The value of a column by its name; None where the table has no such column."""
+        column = next((column for column in self.whole.columns if column.id == name), None)
+        return None if column is None else self.value(column, row)
 
     def cell(self, column: Column[R], row: Hashable) -> Cell:
         """See `Content.cell`."""
@@ -156,4 +162,11 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
             return alarmed(text, role, StyleRole.PLAIN)
         mark = (MARK_DISPUTED if cell.disputed else MARK_PARTIAL if cell.partial else
                 MARK_ESTIMATED if cell.estimated else " ")
-        return marked(mark, text), StyleRole.PLAIN if cell.value else StyleRole.DIM
+        return marked(mark, text), self._level(content, row, column, cell.value) if cell.value else StyleRole.DIM
+
+    def _level(self, content: RowContent[R], row: Hashable, column: Column[R], value: Value) -> StyleRole:
+        """How much a value is of what is possible; plain where that cannot be told, and for a difference."""
+        if column.scale is None or self.view.mark is not None or not isinstance(value, int | float):
+            return StyleRole.PLAIN
+        ends = column.scale.ends(lambda name: content.value_of(name, row))
+        return StyleRole.PLAIN if ends is None else cell_role_of((value - ends[0]) / (ends[1] - ends[0]))

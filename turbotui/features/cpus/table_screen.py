@@ -40,7 +40,8 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
         watch = self.watch_state
 
         def paint(view: CounterView, seconds: float, width: int) -> FramePainter:
-            return FramePainter(view, *slots_of(view, seconds, width), width, history=watch.history)
+            return FramePainter(view, *slots_of(view, seconds, width), width, history=watch.history,
+                                levels=watch.levels)
 
         return TableWidget(self.first_view(), FrameRows(), paint, seconds=watch.interval, id="table")
 

@@ -11,7 +11,7 @@ from turbotui.features.tasks.energy import METHOD
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
-from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 TIMES: Final = frozenset({RUN, CPU_TIME})
@@ -121,7 +121,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help="name of the thread, or of the first one"),
     TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
                help="where it ran last; of several threads everywhere they ran, or in brackets on how many CPUs"),
-    TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0,
+    TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0, scale=PERCENT,
                help=f"CPU time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
     TaskColumn("Run_s", "s", 3, (CPU_TIME,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
                help="CPU time since watching began; it is that of CPU%"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from turbotui.quantities.catalog.formulas import comparable, mega, percent, residency
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
 
 BUSY: Final = 0.5
@@ -111,6 +111,10 @@ def _turbo(title: str, signal: str, help_text: str) -> CounterColumn:
     )
 
 
+_TOP = ("TopMHz", "Turbo1")
+_TURBO = Scale(high=_TOP, low=("BaseMHz", 0.0))
+"""From the base clock, which is promised, to the highest of turbo, which is not."""
+
 COLUMNS = (
     CounterColumn(
         id="Avg_MHz",
@@ -125,6 +129,7 @@ COLUMNS = (
         document=_APERF_DOCUMENT,
         width=5,
         priority=5,
+        scale=Scale(high=_TOP),
     ),
     CounterColumn(
         id="Busy%",
@@ -141,6 +146,7 @@ COLUMNS = (
         width=6,
         priority=0,
         scale_max=100.0,
+        scale=PERCENT,
     ),
     CounterColumn(
         id="Bzy_MHz",
@@ -156,6 +162,7 @@ COLUMNS = (
         document=_APERF_DOCUMENT,
         width=5,
         priority=0,
+        scale=_TURBO,
     ),
     CounterColumn(
         id="Ratio",
@@ -207,6 +214,7 @@ COLUMNS = (
         priority=6,
         default=False,
         extra=True,
+        scale=_TURBO,
     ),
     _setting("MinMHz", "cpufreq.min", "Lowest clock that the policy allows now.", mhz=True),
     _setting("MaxMHz", "cpufreq.max", "Highest clock that the policy allows now.", mhz=True),

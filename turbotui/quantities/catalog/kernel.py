@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import percent
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds, Value
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.traced import at_least
 
@@ -45,12 +45,13 @@ def _no_ticks(row: Inputs) -> str:
 
 
 def _time(title: str, compute: Callable[[Inputs], Value], help_text: str, *, default: bool = True,
-          priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None) -> CounterColumn:
+          priority: int = 6, needs: tuple[str, ...] = _NEEDS, thresholds: Thresholds | None = None,
+          scale: Scale | None = None) -> CounterColumn:
     return CounterColumn(
         id=title, category=Category.KERNEL, scope=Scope.CPU, unit="%", decimals=1, needs=needs,
         wants=tuple(name for name in _OPTIONAL if name not in needs), compute=compute, help=help_text,
         document=_DOCUMENT, width=5, priority=priority, default=default, extra=True, scale_max=100.0,
-        thresholds=thresholds, doubt=_no_ticks,
+        thresholds=thresholds, scale=scale, doubt=_no_ticks,
     )
 
 
@@ -65,22 +66,24 @@ def _rate(title: str, signal: str, help_text: str, *, default: bool = True) -> C
 COLUMNS = (
     _time("Load%", _share("user", "nice", "system", "irq", "softirq", "steal"),
           "Share of time not idle as the kernel accounts it, in steps of 10 ms. Works everywhere; Busy% is the "
-          "hardware's own count.", priority=1),
+          "hardware's own count.", priority=1, scale=PERCENT),
     _time("user%", _share("user", "nice", less=("guest", "guest_nice")),
           "Time in user programs, guests of virtual machines left out."),
-    _time("sys%", _share("system"), "Time in the kernel, interrupts left out."),
+    _time("sys%", _share("system"), "Time in the kernel, interrupts left out.", scale=PERCENT),
     _time("irq%", _share("irq", "softirq"),
-          "Time in hard and soft interrupts.", needs=(*_NEEDS, "stat.irq", "stat.softirq")),
+          "Time in hard and soft interrupts.", needs=(*_NEEDS, "stat.irq", "stat.softirq"), scale=PERCENT),
     _time("hardirq%", _share("irq"),
-          "Time in hard interrupts alone.", default=False, needs=(*_NEEDS, "stat.irq")),
+          "Time in hard interrupts alone.", default=False, needs=(*_NEEDS, "stat.irq"),
+          scale=PERCENT),
     _time("softirq%", _share("softirq"),
           "Time in soft interrupts alone: network, timers, block devices.", default=False,
-          needs=(*_NEEDS, "stat.softirq")),
+          needs=(*_NEEDS, "stat.softirq"), scale=PERCENT),
     _time("iowait%", _share("iowait"),
-          "Idle while a task of this CPU waited for a disk. A hint, not a measurement: the kernel says so itself."),
+          "Idle while a task of this CPU waited for a disk. A hint, not a measurement: the kernel says so itself.",
+          scale=PERCENT),
     _time("steal%", _share("steal"),
           "Time that the hypervisor gave to others while this CPU wanted to run.", needs=(*_NEEDS, "stat.steal"),
-          thresholds=Thresholds(5.0, 20.0)),
+          thresholds=Thresholds(5.0, 20.0), scale=PERCENT),
     _time("guest%", _share("guest", "guest_nice"),
           "Time running virtual machines' CPUs.", default=False, needs=(*_NEEDS, "stat.guest")),
     _rate("CSW/s", "switches", "Context switches per second."),

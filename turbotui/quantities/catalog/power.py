@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import percent
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import PERCENT, Category, CounterColumn, Inputs, Scale, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
 _DOCUMENT = "Intel SDM vol. 3 section 16.10 (RAPL); AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT"
 _POWERCAP = "kernel Documentation/power/powercap/powercap.rst"
+
+NO_LIMIT_WATTS = 4000.0
+"""Firmware writes the greatest number that fits (4,095 W) where there is to be no limit."""
+_LIMIT = Scale(high=("PL1", "TDP"), most=NO_LIMIT_WATTS)
 
 
 def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only: bool = False) -> CounterColumn:
@@ -18,6 +22,7 @@ def _watts(title: str, scope: Scope, signal: SignalId, what: str, *, whole_only:
         id=title, category=Category.POWER, groups=("power",), scope=scope, unit="W", decimals=2, needs=(signal,),
         compute=_rate(signal), help=f"Power of {what}, mean over the interval.",
         document=_DOCUMENT, width=7, priority=2 if title == "PkgWatt" else 5, whole_only=whole_only,
+        scale=_LIMIT if title == "PkgWatt" else None,
     )
 
 
@@ -116,7 +121,7 @@ PACKAGE_COLUMNS = (
         needs=("energy.pkg", "limit.pkg.pl1"),
         compute=lambda row: percent(row.rate("energy.pkg"), row.value("limit.pkg.pl1")),
         help="How much of the sustained power limit is used.", document=_POWERCAP,
-        width=5, priority=8, default=False, extra=True,
+        width=5, priority=8, default=False, extra=True, scale=PERCENT,
     ),
 )
 

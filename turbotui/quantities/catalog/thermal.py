@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turbotui.quantities.catalog.formulas import count
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Thresholds, Value
+from turbotui.quantities.columns import Category, CounterColumn, Inputs, Scale, Thresholds, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 
 _DOCUMENT = "Intel SDM vol. 4, IA32_THERM_STATUS (0x19C), IA32_PACKAGE_THERM_STATUS (0x1B1); kernel hwmon drivers"
+_HEAT = Scale(high=("TjMax", 100.0), low=(30.0,))
+"""From a cool machine to where the processor slows itself down, or 100 °C where it does not tell."""
 _THROTTLE = "kernel Documentation/ABI/testing/sysfs-devices-system-cpu, thermal_throttle"
 
 
@@ -27,7 +29,7 @@ def _temperature(title: str, scope: Scope, signal: SignalId, help_text: str, *, 
         id=title, category=Category.THERMAL, groups=groups, scope=scope, unit="°C", decimals=0, needs=(signal,),
         wants=("tj_max",), compute=_degrees(signal), formula="tj_max - digital readout, or the sensor's own value",
         help=help_text, document=_DOCUMENT, width=4, priority=3, thresholds=Thresholds(85.0, 95.0), extra=extra,
-        scale_max=110.0,
+        scale=_HEAT, scale_max=110.0,
     )
 
 
