@@ -10,12 +10,13 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
+from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.recorded_source import RecordedSource
 from turbotui.recording.said import Said, whole
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sources.beside import Beside
-from turbotui.sources.source import Probe, Source
+from turbotui.sources.source import Defined, Probe, Source
 
 T = TypeVar("T")
 
@@ -110,6 +111,9 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
     }
     if isinstance(source, Beside):
         facts["beside"] = next(number for number, one in enumerate(sources) if one.id == source.source.id)
+    definition = source.definition if isinstance(source, Defined) else None
+    if definition is not None:
+        facts["definition"] = definition_facts(definition)
     return facts
 
 
@@ -122,8 +126,10 @@ def _source_from(said: Said, probes: Mapping[str, Probe], before: list[Source]) 
         own = [one.removesuffix(f"@{source.id}") for one in probe.signals]
         known = source.found.signals if isinstance(source, RecordedSource) else {}
         return Beside(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
+    definition = said.get("definition")
     return RecordedSource(name, said["title"].text(), said["gives"].text(), said["shared"].flag(),
-                          said["from_open"].flag(), probe)
+                          said["from_open"].flag(), probe,
+                          None if definition is None else definition_from(definition))
 
 
 def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[str, object]:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Final, Self, TypeVar
 
 from turbotui.machine.machine import Machine
-from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
@@ -207,6 +208,13 @@ class Journal:
         """Header of the journal's first session."""
         return self._first.header
 
+    def header_at(self, wall_ns: int) -> Header:
+        """Header of the session in which a wall clock lies, of the first one before there is any."""
+        found = self._first.header
+        for tick in self._ticks(wall_ns, wall_ns):
+            found = tick.header
+        return found
+
     @property
     def machine(self) -> Machine:
         """The recorded machine as it was at the first tick."""
@@ -219,8 +227,8 @@ class Journal:
 
     @property
     def catalog(self) -> Catalog:
-        """The columns that this version makes of the signals of the newest tick."""
-        return catalog_for(self.capabilities.signals)
+        """The columns that this version makes of the signals of the newest tick, and those that were added then."""
+        return recorded_catalog(self.capabilities)
 
     @property
     def signals(self) -> frozenset[SignalId]:

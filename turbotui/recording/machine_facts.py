@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -39,6 +40,7 @@ class Header:
         wall_ns, now_ns: wall clock and monotonic clock at one moment when the session began.
         session: a number that this session alone has; the parts of a rotated journal share it.
         tier: seconds between ticks and significant bits of increases; (0, 0): everything.
+        command: the words of the command during which was recorded; () for none.
     """
 
     version: str
@@ -52,6 +54,7 @@ class Header:
     now_ns: int
     session: str
     tier: tuple[float, int] = (0.0, 0)
+    command: tuple[str, ...] = ()
 
     def host(self, kept: KeptAnswers | None = None) -> RecordedHost:
         """The recorded machine's host."""
@@ -62,13 +65,13 @@ class Header:
         return Machine(self.host(kept), topology, self.model, platform_of(self.model), self.privileges, self.tcc)
 
 
-def header_of(machine: Machine) -> Header:
-    """The header of a session that begins now."""
+def header_of(machine: Machine, command: Sequence[str] = ()) -> Header:
+    """The header of a session that begins now, and lasts as long as a command where there is one."""
     host = machine.host
     return Header(
         version=__version__, name=host.name, was=host.kind, model=machine.model, privileges=machine.privileges,
         tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(), now_ns=host.now_ns(),
-        session=f"{time.time_ns():x}-{os.getpid():x}",
+        session=f"{time.time_ns():x}-{os.getpid():x}", command=tuple(command),
     )
 
 
@@ -92,7 +95,7 @@ def header_from(said: Said) -> Header:
             f" this turbotui, {__version__}, reads version {FORMAT}"
         )
     rights, tier = said["privileges"], said["tier"].items()
-    paranoid, tcc = rights.get("perf_paranoid"), said.get("tcc")
+    paranoid, tcc, command = rights.get("perf_paranoid"), said.get("tcc"), said.get("command")
     descriptors = rights["descriptors"].integers()
     return Header(
         version=said["version"].text(), name=said["name"].text(), was=said["was"].one_of(HostKind),
@@ -104,6 +107,7 @@ def header_from(said: Said) -> Header:
         boot_id=said["boot_id"].text(), wall_ns=said["wall_ns"].integer(), now_ns=said["now_ns"].integer(),
         session=said["session"].text(),
         tier=(tier[0].number(), tier[1].integer()) if len(tier) == 2 else (0.0, 0),
+        command=() if command is None else command.texts(),
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.catalog.defined import defined_catalog
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId
-from turbotui.sources.source import Probe, Reader, SharedReader
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sources.source import Defined, Probe, Reader, SharedReader
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +26,7 @@ class RecordedSource:
     shared: bool
     counts_from_open: bool
     found: Probe
+    definition: Definition | None = None
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - it was asked when it was recorded
         """The answer of the recorded machine."""
@@ -45,3 +51,16 @@ class RecordedSource:
             HostError: always, as `open`.
         """
         raise HostError(errno.ENODEV, f"{self.title} of the recording of {machine.host.name}, {len(wanted)} signals")
+
+
+def definitions_of(capabilities: Capabilities) -> Iterator[Definition]:
+    """What was counted beside the catalog, in the order in which it was asked for."""
+    for source in capabilities.sources:
+        definition = source.definition if isinstance(source, Defined) else None
+        if definition is not None:
+            yield definition
+
+
+def recorded_catalog(capabilities: Capabilities) -> Catalog:
+    """The columns that this version makes of recorded signals, and those that somebody added when they were read."""
+    return defined_catalog(capabilities.signals, definitions_of(capabilities))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from turbotui.machine.machine import Machine
@@ -50,6 +50,7 @@ class Recorder:
         kept: what `info` of the recording is to know of the machine's files.
         tier: which ticks are recorded, and how exactly.
         header: of the session that it continues in another file; None: it begins one.
+        command: during which is recorded; () for none.
         sync_seconds: see `RecordingFile`.
         suspended_ns: see `Changes`.
 
@@ -64,9 +65,9 @@ class Recorder:
 
     def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None, tier: Tier = FULL,
                  header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
-                 suspended_ns: Callable[[], int] | None = None) -> None:
+                 suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
-        self.header = header or header_of(machine)
+        self.header = header or header_of(machine, command)
         self.first_ns: int | None = None
         self._file = RecordingFile(path, sync_seconds)
         try:

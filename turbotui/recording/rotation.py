@@ -7,7 +7,7 @@ removal of a file.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,18 +57,20 @@ class RotatingRecorder:
         retention: what is kept.
         kept: see `Recorder`.
         suspended_ns: see `Recorder`.
+        command: see `Recorder`.
 
     Raises:
         RecordingError: as `Recorder`.
     """
 
     def __init__(self, path: str, machine: Machine, retention: Retention, *, kept: KeptAnswers | None = None,
-                 suspended_ns: Callable[[], int] | None = None) -> None:
+                 suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.path = path
         self._machine = machine
         self._retention = retention
         self._kept = kept
         self._suspended_ns = suspended_ns
+        self._command = tuple(command)
         self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
         _put_aside(path)
         self._recorders = {FULL.name: self._open(path, FULL, None)}
@@ -114,7 +116,7 @@ class RotatingRecorder:
     def _open(self, path: str, tier: Tier, like: Recorder | None) -> Recorder:
         header = None if like is None else like.header
         return Recorder(path, self._machine, kept=self._kept, tier=tier, header=header,
-                        suspended_ns=self._suspended_ns)
+                        suspended_ns=self._suspended_ns, command=self._command)
 
     def _begin_tiers(self, wall_ns: int) -> None:
         first = self._recorders[FULL.name]

@@ -15,11 +15,12 @@ from turbotui.events.set_files import EventSet, shipped_sets
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
-from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.signals import SignalId
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_reader import Missing
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.host import RemoteHost
@@ -91,7 +92,7 @@ class RemoteSession:
         first, *more = self._first(self._link)
         self.machine: Machine = _machine_of(first, self._kept)
         self.capabilities: Capabilities = first.frame.capabilities
-        self.catalog: Catalog = catalog_for(self.capabilities.signals)
+        self.catalog: Catalog = recorded_catalog(self.capabilities)
         self._before_start: list[Frame] = []
         for one in (first, *more):
             self._take_frame(one)
@@ -313,7 +314,7 @@ class RemoteSession:
         capabilities = frame.capabilities
         if capabilities is not self.capabilities:
             self.machine = _machine_of(received, self._kept)
-            self.capabilities, self.catalog = capabilities, catalog_for(capabilities.signals)
+            self.capabilities, self.catalog = capabilities, recorded_catalog(capabilities)
             self.want(self._columns)
         self._broken = ""
         self._heard_at = self._clock()

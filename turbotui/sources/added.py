@@ -111,7 +111,7 @@ class AddedRegister(PerCpuSource):
     def __init__(self, counter: AddedCounter, place: RegisterAt) -> None:
         self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
-        self._counter = counter
+        self.definition = self._counter = counter
         self._place = place
 
     def probe(self, machine: Machine) -> Probe:
@@ -141,7 +141,7 @@ class AddedFile(PerCpuSource):
     def __init__(self, counter: AddedCounter, place: FileAt) -> None:
         self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
-        self._counter = counter
+        self.definition = self._counter = counter
         self._path = place.path
 
     def probe(self, machine: Machine) -> Probe:
@@ -188,7 +188,7 @@ class AddedEvent(PerfSource):
         super().__init__()
         self.id = f"added-{counter.key}"
         self.title = f"{place} (added)"
-        self._counter = counter
+        self.definition = self._counter = counter
         self._place = place
 
     def _find(self, machine: Machine) -> Findings:

@@ -29,7 +29,7 @@ class AddedTelemetry(PerCpuSource):
     def __init__(self, counter: AddedCounter) -> None:
         self.id = f"added-{counter.key}"
         self.title = f"{counter.place} (added)"
-        self._counter = counter
+        self.definition = self._counter = counter
         self._by_instance: Mapping[int, TelemetryAt] = counter.by_instance or {}
 
     def probe(self, machine: Machine) -> Probe:

@@ -23,6 +23,7 @@ from turbotui.machine.perf_errors import Circumstances, circumstances, explain_p
 from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.added import AddError
+from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import EventRequest, EventTraits, known_unit
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -95,6 +96,11 @@ class EventSource:
         self._coarse = coarse
         self._refused = refused
         self._found: _Found | None = None
+
+    @property
+    def definition(self) -> CountedEvents:
+        """See `Defined.definition`."""
+        return CountedEvents(self.request, self.traits)
 
     def check(self, machine: Machine, beside: Sequence[Filters]) -> None:
         """Encode the events once, for a fault of the text.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from turbotui.machine.machine import Machine
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 
@@ -168,3 +169,12 @@ class Source(Protocol):
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Open the file that holds all CPUs."""
+
+
+@runtime_checkable
+class Defined(Protocol):
+    """A source that was made for somebody's wish."""
+
+    @property
+    def definition(self) -> Definition | None:
+        """What it counts; a recording keeps it. None for a recorded source that was made for nobody's."""

@@ -46,6 +46,11 @@ class Spies(PerCpuSource):
         return self._plan
 
     @property
+    def definition(self) -> SpyPlan:
+        """See `Defined.definition`."""
+        return self._plan
+
+    @property
     def arrangement(self) -> Arrangement:
         """The plan as it was brought onto the machine; empty before the first probe."""
         found = self._found

@@ -16,6 +16,7 @@ from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import EventError
+from turbotui.quantities.definition import CountedUnits
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -91,6 +92,13 @@ class UncoreSource(PerCpuSource):
         self._open_on: dict[int, list[UncoreUnit]] = {}
         self._encoded: dict[str, EncodedEvent] = {}
         self._scales: dict[str, float] = {}
+
+    @property
+    def definition(self) -> CountedUnits:
+        """See `Defined.definition`."""
+        order = self.order
+        return CountedUnits(order.pmu, order.number, tuple(unit.key for unit in order.units), order.bundles,
+                            order.settings)
 
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, find who reads each unit now, and open each event once on the first of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -151,7 +152,7 @@ def _take(found: dict[Key, Series], frame: Frame, column: CounterColumn, rows: S
 
 
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:
-    machine = span.journal.machine
+    machine, header = span.journal.machine, span.journal.header_at(min(span.end_ns, span.journal.last_ns))
     host, model = machine.host, machine.model
     stepping = " ".join(str(one) for one in (model.family, model.model, model.stepping) if one is not None)
     return {
@@ -161,5 +162,6 @@ def _circumstances(span: RecordedSpan) -> Mapping[str, str]:
         "microcode": model.microcode,
         "kernel": kept_text(host, "/proc/sys/kernel/osrelease"),
         "kernel command line": kept_text(host, "/proc/cmdline"),
-        "turbotui": span.journal.header.version,
+        "turbotui": header.version,
+        "recorded command": one_line(shlex.join(header.command)),
     }

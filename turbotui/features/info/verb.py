@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import add_replay_argument, open_replay
 from turbotui.commands.watching import label, open_host
+from turbotui.features.info.machine_facts import HeaderLine
 from turbotui.features.info.model import Section, configuration
 from turbotui.features.info.tables import configuration_table
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.tables.envelope import Envelope
+from turbotui.tables.envelope import Envelope, timestamp
+from turbotui.untrusted import one_line
+
+if TYPE_CHECKING:  # few read a recording: its modules are loaded then
+    from turbotui.recording import Journal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +36,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the configuration."""
     if arguments.replay:
         with open_replay(arguments) as journal:
-            return _print(arguments, journal.machine, journal.header.wall_ns)
+            return _print(arguments, journal.machine, journal.header.wall_ns, (recording_section(journal),))
     return _print(arguments, read_machine(open_host(arguments)), time.time_ns())
 
 
-def _print(arguments: argparse.Namespace, machine: Machine, wall_ns: int) -> int:
+def recording_section(journal: Journal) -> Section:
+    """What a recording tells of itself: its time, the command that it is of, what was added to it."""
+    first, last = journal.header, journal.header_at(journal.last_ns)
+    lines = [f"Recorded {timestamp(journal.first_ns)} to {timestamp(journal.last_ns)} by turbotui {first.version}"]
+    commands = dict.fromkeys(one_line(shlex.join(one.command)) for one in (first, last) if one.command)
+    lines += [f"Recorded command: {command}" for command in commands]
+    added = [column.id for column in journal.catalog.columns if {"added", "spies"} & {*column.groups}]
+    if added:
+        lines.append(f"Columns that were added: {', '.join(added)}")
+    return Section("recording", tuple(HeaderLine(one_line(line), "the recording") for line in lines))
+
+
+def _print(arguments: argparse.Namespace, machine: Machine, wall_ns: int, before: Sequence[Section] = ()) -> int:
     host = machine.host
-    sections = configuration(machine, detailed=arguments.verbose)
+    sections = (*before, *configuration(machine, detailed=arguments.verbose))
     print_tables(arguments, Envelope(host.name, host.kind, wall_ns), (configuration_table(sections),),
                  lambda: _text(sections, host, sources=arguments.verbose))
     return 0

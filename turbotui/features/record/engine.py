@@ -51,15 +51,17 @@ def kept_answers(machine: Machine) -> KeptAnswers:
     return kept_of(host.gathered(""))
 
 
-def open_recorder(path: str, machine: Machine, retention: Retention | None) -> FrameRecorder:
-    """A recorder for a machine.
+def open_recorder(path: str, machine: Machine, retention: Retention | None,
+                  command: Sequence[str] = ()) -> FrameRecorder:
+    """A recorder for a machine, which keeps the words of a command where one is recorded.
 
     Raises:
         RecordingError: as `Recorder`.
     """
     kept = kept_answers(machine)
-    return Recorder(path, machine, kept=kept) if retention is None else RotatingRecorder(path, machine, retention,
-                                                                                         kept=kept)
+    if retention is None:
+        return Recorder(path, machine, kept=kept, command=command)
+    return RotatingRecorder(path, machine, retention, kept=kept, command=command)
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,

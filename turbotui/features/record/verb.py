@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE",
                         help="the recording; one that is there is continued. Words after -- are a command: it is "
-                        "recorded while it runs, and its exit status returned")
+                        "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
     session, columns = open_session(arguments)
-    recorder = open_recorder(arguments.file, session.machine, retention)
+    recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
          + ("until the command ends" if arguments.command else "Ctrl-C ends it"))

@@ -1,0 +1,59 @@
+"""The catalog of a machine with the columns of what somebody had counted beside it, made of their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from turbotui.errors import UsageError
+from turbotui.quantities.added import AddedCounter
+from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.catalog.added import with_added, with_events
+from turbotui.quantities.catalog.events import event_column
+from turbotui.quantities.catalog.spies import with_spies
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.definition import CountedEvents, Definition
+from turbotui.quantities.signals import Signal, SignalId
+from turbotui.quantities.spies import SpyPlan
+
+
+def defined_catalog(signals: Mapping[SignalId, Signal], definitions: Iterable[Definition]) -> Catalog:
+    """The columns of signals and definitions; of a definition whose name a catalog's column has by now, none.
+
+    Args:
+        signals: that a machine offers, or that were recorded.
+        definitions: in the order in which they were asked for.
+    """
+    known = catalog_for(signals)
+    every = tuple(definitions)
+    columns = known.columns
+    counters = {one.name: one for one in every if isinstance(one, AddedCounter) and one.name not in known.by_id}
+    columns = with_added(columns, tuple(counters.values()))
+    taken = {column.id for column in columns}
+    events: dict[str, CounterColumn] = {}
+    for one in every:
+        for column in _columns_of(one, signals):
+            if column.id not in taken:
+                events[column.id] = column
+    columns = with_events(columns, tuple(events.values()))
+    for one in every:
+        if isinstance(one, SpyPlan):
+            columns = _spied(columns, one, signals)
+    return Catalog(columns, {column.id: column for column in columns}) if columns != known.columns else known
+
+
+def _columns_of(one: Definition, signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
+    if not isinstance(one, CountedEvents):
+        return ()
+    others = {name: signals[name] for name in one.request.others if name in signals}
+    try:
+        return tuple(event_column(column, one.request, one.traits, others) for column in one.request.columns)
+    except UsageError:  # units of another version's signals: the counts are there, and this formula of them is none
+        return ()
+
+
+def _spied(columns: tuple[CounterColumn, ...], plan: SpyPlan,
+           signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
+    try:
+        return with_spies(columns, plan, frozenset(signals))
+    except UsageError:  # an event has the name of a column that came with a later version
+        return columns

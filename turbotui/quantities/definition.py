@@ -1,0 +1,47 @@
+"""What somebody had counted beside the catalog, as a value: a recording keeps it, and makes the same columns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turbotui.quantities.added import AddedCounter
+from turbotui.quantities.event_columns import EventRequest, EventTraits
+from turbotui.quantities.spies import SpyPlan
+
+
+@dataclass(frozen=True, slots=True)
+class CountedEvents:
+    """Events and formulas of one request, as they were found on a machine.
+
+    Attributes:
+        request: with the titles that its columns have.
+        traits: of the events that are there.
+    """
+
+    request: EventRequest
+    traits: Mapping[str, EventTraits]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedUnits:
+    """What is counted of one uncore PMU; its signals are named by number, bundle and event (`sources.uncore.Order`).
+
+    Attributes:
+        pmu: its name in sysfs.
+        number: told apart from earlier orders of the same PMU.
+        units: keys of its units.
+        bundles: events by name or terms; those of one bundle are counted in the same time.
+        settings: values of filter fields.
+    """
+
+    pmu: str
+    number: int
+    units: tuple[str, ...]
+    bundles: tuple[tuple[str, ...], ...]
+    settings: tuple[tuple[str, int], ...] = ()
+
+
+Definition: TypeAlias = AddedCounter | CountedEvents | CountedUnits | SpyPlan
+"""What a source counts that was made for somebody's wish."""

@@ -1,0 +1,157 @@
+"""Definitions of sources as JSON: what was counted beside the catalog (docs/specs/journal.md 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.quantities.added import AddedCounter, EventAt, FileAt, Place, RegisterAt, Shape, TelemetryAt, Ticks
+from turbotui.quantities.definition import CountedEvents, CountedUnits, Definition
+from turbotui.quantities.event_columns import EventColumn, EventRequest, EventTraits
+from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.scope import Scope
+from turbotui.quantities.spies import Spy, SpyPlan, Target
+from turbotui.recording.framing import DamagedError
+from turbotui.recording.said import Said, whole
+
+_COUNTER, _EVENTS, _UNITS, _SPIES = "counter", "events", "units", "spies"
+
+
+def definition_facts(definition: Definition) -> dict[str, object]:
+    """A definition as JSON has it: one entry, whose name tells the kind."""
+    if isinstance(definition, AddedCounter):
+        return {_COUNTER: _counter_facts(definition)}
+    if isinstance(definition, CountedEvents):
+        return {_EVENTS: _events_facts(definition)}
+    if isinstance(definition, CountedUnits):
+        return {_UNITS: {
+            "pmu": definition.pmu, "number": definition.number, "units": definition.units,
+            "bundles": definition.bundles, "settings": {name: hex(value) for name, value in definition.settings},
+        }}
+    return {_SPIES: {
+        "reference": definition.reference,
+        "spies": [{"on": spy.on.text, "cpus": None if spy.on.cpus is None else sorted(spy.on.cpus),
+                   "package": spy.on.package, "core": spy.on.core, "sets": spy.sets, "split": spy.split}
+                  for spy in definition.spies],
+    }}
+
+
+def definition_from(said: Said) -> Definition | None:
+    """The definition of `definition_facts`; None for one of a kind that a later version added.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    entries = said.entries()
+    kind = next((name for name in _KINDS if name in entries), None)
+    if kind is None:
+        return None
+    try:
+        return _KINDS[kind](entries[kind])
+    except UsageError as error:
+        raise DamagedError(f"{said.where} of the recording cannot be: {error}") from error
+
+
+def _counter_facts(counter: AddedCounter) -> dict[str, object]:
+    by_instance = counter.by_instance or {}
+    return {
+        "name": counter.name, "scope": counter.scope.value, "width": counter.width, "ticks": counter.ticks.value,
+        "shape": counter.shape.value, "place": _place_facts(counter.place),
+        "by_instance": {str(number): _place_facts(place) for number, place in by_instance.items()},
+    }
+
+
+def _counter_from(said: Said) -> AddedCounter:
+    places = {whole(number): _place_from(place) for number, place in said["by_instance"].entries().items()}
+    by_instance = {number: place for number, place in places.items() if isinstance(place, TelemetryAt)}
+    width = said["width"].integer()
+    if not 0 < width <= 64 or len(by_instance) < len(places):
+        raise DamagedError(f"{said.where} of the recording is no counter")
+    return AddedCounter(said["name"].text(), _place_from(said["place"]), said["scope"].one_of(Scope), width,
+                        said["ticks"].one_of(Ticks), said["shape"].one_of(Shape), by_instance or None)
+
+
+def _place_facts(place: Place) -> dict[str, object]:
+    if isinstance(place, RegisterAt):
+        return {"register": hex(place.address)}
+    if isinstance(place, FileAt):
+        return {"file": place.path}
+    if isinstance(place, EventAt):
+        return {"pmu": place.device, "event": place.event}
+    return {"guid": hex(place.guid), "sequence": place.sequence, "path": place.path, "offset": hex(place.offset),
+            "lsb": place.lsb, "msb": place.msb}
+
+
+def _place_from(said: Said) -> Place:
+    register, path, pmu = (said.get(name) for name in ("register", "file", "pmu"))
+    if register is not None:
+        return RegisterAt(_hexadecimal(register))
+    if path is not None:
+        return FileAt(path.text())
+    if pmu is not None:
+        return EventAt(pmu.text(), said["event"].text())
+    return TelemetryAt(_hexadecimal(said["guid"]), said["sequence"].integer(), said["path"].text(),
+                       _hexadecimal(said["offset"]), said["lsb"].integer(), said["msb"].integer())
+
+
+def _events_facts(counted: CountedEvents) -> dict[str, object]:
+    request = counted.request
+    columns = [{
+        "name": one.name, "event": one.event, "formula": None if one.formula is None else one.formula.text,
+        "rate": one.rate, "unit": one.unit, "decimals": one.decimals, "help": one.help, "document": one.document,
+    } for one in request.columns]
+    traits = {event: {"scope": one.scope.value, "unit": one.unit, "level": one.level, "scaled": one.scaled}
+              for event, one in counted.traits.items()}
+    return {"text": request.text, "items": request.items, "events": request.events, "others": request.others,
+            "together": request.together, "columns": columns, "traits": traits}
+
+
+def _events_from(said: Said) -> CountedEvents:
+    columns = tuple(_column_from(one) for one in said["columns"].items())
+    request = EventRequest(said["text"].text(), said["items"].texts(), said["events"].texts(), columns,
+                           said["others"].texts(), said["together"].flag())
+    names = {name for one in columns if one.formula is not None for name in one.formula.names}
+    plain = {one.event for one in columns if one.formula is None}
+    if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
+        raise DamagedError(f"{said.where} of the recording is no request for events")
+    traits = {event: EventTraits(one["scope"].one_of(Scope), one["unit"].text(), one["level"].flag(),
+                                 one["scaled"].flag()) for event, one in said["traits"].entries().items()}
+    return CountedEvents(request, traits)
+
+
+def _column_from(said: Said) -> EventColumn:
+    formula, decimals = said.get("formula"), said.get("decimals")
+    return EventColumn(
+        said["name"].text(), said["event"].text(), None if formula is None else parse_expression(formula.text()),
+        said["rate"].flag(), said["unit"].text(), None if decimals is None else max(0, min(9, decimals.integer())),
+        said["help"].text(), said["document"].text())
+
+
+def _units_from(said: Said) -> CountedUnits:
+    settings = tuple((name, _hexadecimal(value)) for name, value in said["settings"].entries().items())
+    return CountedUnits(said["pmu"].text(), said["number"].integer(), said["units"].texts(),
+                        tuple(one.texts() for one in said["bundles"].items()), settings)
+
+
+def _spies_from(said: Said) -> SpyPlan:
+    return SpyPlan(tuple(_spy_from(one) for one in said["spies"].items()), said["reference"].text())
+
+
+def _spy_from(said: Said) -> Spy:
+    cpus, package, core = (said.get(name) for name in ("cpus", "package", "core"))
+    target = Target(said["on"].text(), None if cpus is None else frozenset(cpus.integers()),
+                    None if package is None else package.integer(), None if core is None else core.integer())
+    return Spy(target, tuple(one.texts() for one in said["sets"].items()), said["split"].flag())
+
+
+def _hexadecimal(said: Said) -> int:
+    try:
+        return int(said.text(), 16)
+    except ValueError:
+        raise DamagedError(f"{said.where} of the recording is no number") from None
+
+
+_KINDS: Final[Mapping[str, Callable[[Said], Definition]]] = {
+    _COUNTER: _counter_from, _EVENTS: _events_from, _UNITS: _units_from, _SPIES: _spies_from,
+}
