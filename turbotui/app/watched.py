@@ -9,6 +9,7 @@ from turbotui.events.set_files import EventSet
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.capabilities import Capabilities
@@ -83,6 +84,15 @@ class FarSession(Protocol):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What has to be known of readings that come."""
+
+
+@runtime_checkable
+class PlayedSession(Protocol):
+    """A session of a recording."""
+
+    @property
+    def definitions(self) -> Sequence[Definition]:
+        """What was counted beside the catalog at any time of the recording."""
 
 
 @runtime_checkable

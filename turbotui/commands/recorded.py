@@ -1,19 +1,69 @@
-"""--replay of verbs that tell of a machine at one moment: a recording instead of the machine."""
+"""--replay of verbs: a recording instead of the machine, of one moment or of intervals."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from turbotui.errors import UsageError
+from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:  # few read a recording: its modules are loaded then
     from turbotui.recording import Journal
+    from turbotui.sampling.frame import Frame
+
+_MOST_TOLD: Final = 5  # of what is missing: a damaged disk can leave thousands
 
 
 def add_replay_argument(parser: argparse.ArgumentParser) -> None:
     """Declare --replay."""
     parser.add_argument("--replay", metavar="FILE", help="tell of a recording (turbotui record) instead of a machine")
+
+
+def add_span_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare --replay of a verb that tells of intervals, with the time that is meant and how long intervals are."""
+    parser.add_argument("--replay", metavar="FILE", help="the intervals of a recording (turbotui record) instead of a "
+                        "machine's")
+    parser.add_argument("--from", dest="start", metavar="TIME", default="", help="with --replay: from here on: 14:03, "
+                        "2026-11-22 14:03, +5m after the beginning, -5m before the end")
+    parser.add_argument("--to", dest="end", metavar="TIME", default="", help="with --replay: up to here; +5m counts "
+                        "from --from")
+    parser.add_argument("--every", metavar="TIME", default="", help="with --replay: intervals of this length (10s, 1m)")
+
+
+def refuse_span(arguments: argparse.Namespace) -> None:
+    """Refuse times without a recording.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if arguments.start or arguments.end or arguments.every:
+        raise UsageError("--from, --to and --every go with --replay FILE")
+
+
+def replayed_frames(arguments: argparse.Namespace, journal: Journal) -> Iterator[Frame]:
+    """The intervals of a recording that a command line means.
+
+    Raises:
+        UsageError: a time is none.
+    """
+    from turbotui.quantities.moments import parse_duration, parse_span  # noqa: PLC0415 - as above
+
+    start, end = parse_span(arguments.start, arguments.end, journal.first_ns, journal.last_ns)
+    every = parse_duration(arguments.every) if arguments.every else 0.0
+    times = start if arguments.start else None, end if arguments.end else None
+    return (frame for frame in journal.frames(*times, every) if frame.older is not None)
+
+
+def tell_missing(journal: Journal) -> None:
+    """Say on stderr what of a recording could not be read."""
+    for one in journal.missing[:_MOST_TOLD]:
+        print(f"turbotui: {one_line(journal.paths[0])}: {one.text}", file=sys.stderr)
+    if len(journal.missing) > _MOST_TOLD:
+        print(f"turbotui: {one_line(journal.paths[0])}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be "
+              "read", file=sys.stderr)
 
 
 def open_replay(arguments: argparse.Namespace) -> Journal:
@@ -23,7 +73,7 @@ def open_replay(arguments: argparse.Namespace) -> Journal:
         UsageError: another machine is named, too.
         RecordingError: it is none, or cannot be read.
     """
-    if arguments.machine is not None or arguments.sysroot != "/":
+    if arguments.machine is not None or getattr(arguments, "sysroot", "/") != "/":
         raise UsageError("--replay tells of the machine that was recorded: leave --machine and --sysroot out")
     from turbotui.recording import read  # noqa: PLC0415 - as above
 

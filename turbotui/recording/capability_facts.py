@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, Final, TypeVar
 
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -94,6 +95,19 @@ def capabilities_from(said: Said) -> Capabilities:
     )
     _check(found)
     return found
+
+
+def layout_definitions(said: Said) -> Iterator[Definition]:
+    """What was counted beside the catalog, of the JSON document of capabilities.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    for source in said["sources"].items():
+        found = source.get("definition")
+        definition = None if found is None else definition_from(found)
+        if definition is not None:
+            yield definition
 
 
 def _check(found: Capabilities) -> None:

@@ -12,12 +12,15 @@ from typing import Final, Self, TypeVar
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import SignalId
+from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Record, RecordingError, RecordKind
 from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorded_source import recorded_catalog
+from turbotui.recording.said import unpacked
 from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import head_of
@@ -149,6 +152,20 @@ class RecordingPart:
                     if isinstance(item, Gap | Event | KeptAnswers):
                         yield item
 
+    def definitions(self) -> Iterator[Definition]:
+        """What the layouts of the file say that was counted beside the catalog."""
+        known = b""
+        index = self.file.index()
+        offsets = dict.fromkeys(entry.layout for entry in index)
+        records = [one for at in offsets if (one := self.file.record_at(at))]
+        behind = index[-1].key if index else 0
+        records += [one for one in self.file.records(behind) if isinstance(one, Record)]
+        for record in records:
+            if record.kind == RecordKind.LAYOUT and record.payload != known:
+                known = record.payload
+                with contextlib.suppress(DamagedError):  # `items` tells
+                    yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
+
     def _layout(self, entry: KeyEntry) -> Record | None:
         """The layout of a key tick: the copy that its index names, the one beside it, or an earlier one that is whole.
 
@@ -229,6 +246,13 @@ class Journal:
     def catalog(self) -> Catalog:
         """The columns that this version makes of the signals of the newest tick, and those that were added then."""
         return recorded_catalog(self.capabilities)
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """What was counted beside the catalog at any time, each once, in the order of the files."""
+        found: list[Definition] = []
+        for part in self._parts:
+            found += (one for one in part.definitions() if one not in found)
+        return tuple(found)
 
     @property
     def signals(self) -> frozenset[SignalId]:

@@ -16,10 +16,12 @@ from turbotui.app.player import Player
 from turbotui.errors import UsageError
 from turbotui.features.replay.journal_past import JournalPast
 from turbotui.features.replay.session import RecordedSession
+from turbotui.features.uncore.screen import UncoreScreen
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.recording import read
 from turbotui.recording.journal import Journal
 from turbotui.recording.recorder import Recorder
+from turbotui.widgets.listing import Listing
 
 COUNT = 70
 
@@ -111,6 +113,39 @@ async def test_every_screen_of_a_recording_says_that_it_is_one(journal: Journal,
             assert banner.region.y < bar.region.y, "one below the other"
         assert app.watched.frame is past.frame(past.times[30])
         assert len(app.watched.frame.rows(Scope.CPU)) == 22  # type: ignore[union-attr]
+
+
+async def test_the_uncore_screen_shows_what_was_counted_and_filters_nothing_more() -> None:
+    with read(str(Path(__file__).parents[2] / "recording" / "golden" / "version1.uncore.ttj")) as journal:
+        past = JournalPast(journal)
+        player = Player(TimeCursor(past, live=False))
+        player.cursor.go_to(1)
+        app = TurbotuiApp(RecordedSession(journal, 2.0), player=player)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.press("5")
+            await pilot.pause()
+            assert isinstance(app.screen, UncoreScreen)
+            table = app.screen.tables[0]
+            assert table.content is not None
+            column = next(one for one in table.content.whole.columns if one.id == "rd bandwidth GB/s")
+            row = next(line.row for line in table.lines)
+            cell = table.content.cell(column, row)
+            assert (round(cell.value, 6), cell.why) == (10.239345, None)  # type: ignore[arg-type]
+            await pilot.press("f")
+            await pilot.pause()
+            assert isinstance(app.screen, UncoreScreen), "no form"
+            await pilot.press("q")
+
+
+async def test_a_recording_without_uncore_counters_says_how_to_record_them(journal: Journal) -> None:
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=Player(TimeCursor(JournalPast(journal), live=False)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("5")
+        await pilot.pause()
+        said = app.screen.query_one("#absent", Listing).text
+        assert "this recording has no uncore counters" in said
+        assert "turbotui record --tables uncore" in said
+        await pilot.press("q")
 
 
 def test_the_verb_plays_a_file_and_is_left_by_q(path: str) -> None:

@@ -29,8 +29,9 @@ class UncoreWatch:
         self.machine = known_machine(self.host)
         self.counters = UncoreCounters(self.machine)
 
-    def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None) -> list[Frame]:
-        """That many frames; `between` is called before each tick but the first."""
+    def frames(self, count: int = 1, between: Callable[[Sampler, int], None] | None = None, *,
+               also_first: bool = False) -> list[Frame]:
+        """That many frames, `also_first` the one without an interval; `between` is called before each tick but it."""
         sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), 60.0)
         self.hand_over(sampler)
         found: list[Frame] = []
@@ -48,7 +49,7 @@ class UncoreWatch:
 
         sampler.bus.attach(Box())
         asyncio.run(sampler.run(count))
-        return found[1:]
+        return found if also_first else found[1:]
 
     def hand_over(self, sampler: Sampler) -> None:
         """Have the sampler read what the counters shows."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from turbotui.features.info.model import configuration
+from turbotui.features.uncore.absence import why_none
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.ports import PortMap
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
@@ -45,10 +49,26 @@ class Recorded:
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
-    """What `info` reads of a machine's files and registers, for a recording of it."""
+    """What `info` and the uncore tables read of a machine's files and registers, for a recording of it."""
     host = NotingHost(machine.host)
-    configuration(replace(machine, host=host), detailed=True)
+    noted = replace(machine, host=host)
+    configuration(noted, detailed=True)
+    if UncoreCounters(noted).kinds:  # what the events of each PMU are: 26 ms where there are most
+        PortMap(host)
     return kept_of(host.gathered(""))
+
+
+def read_uncore(session: Session) -> str:
+    """Have a session read the uncore counters beside its columns; says why there are none, "" where there are."""
+    counters = UncoreCounters(session.machine)
+    if not counters.kinds:
+        return f"no uncore counters are recorded: {why_none(session.machine).sentence()}"
+    session.read_also(counters.sources(), counters.signals())
+    return ""
+
+
+TABLES: Final[Mapping[str, Callable[[Session], str]]] = {"uncore": read_uncore}
+"""What can be recorded beside the CPUs: has a session read it, and says what cannot be."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,

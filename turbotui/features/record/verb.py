@@ -9,7 +9,7 @@ import sys
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import Recorded, open_recorder, record
+from turbotui.features.record.engine import TABLES, Recorded, open_recorder, record
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.recording.rotation import Retention
@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the recording; one that is there is continued. Words after -- are a command: it is "
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
+    parser.add_argument("--tables", metavar="NAMES", default="",
+                        help=f"beside the CPUs, comma separated: {', '.join(TABLES)} (every uncore PMU)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last hour, then one in 10 s for a day, then one in 60 s, in files beside FILE")
@@ -45,9 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command and arguments.machine is not None:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
+    tables = _tables(arguments.tables)
     session, columns = open_session(arguments)
+    notes = [note for name in tables if (note := TABLES[name](session))]
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
+    for note in notes:
+        _say(note)
     _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
          + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
     marks = _Marks()
@@ -61,6 +67,19 @@ def run(arguments: argparse.Namespace) -> int:
     if found.failure and not arguments.command:
         return 1
     return found.status
+
+
+def _tables(text: str) -> tuple[str, ...]:
+    """The tables that are recorded beside the CPUs, each once.
+
+    Raises:
+        UsageError: there is no such table.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(TABLES)}')
+    return tuple(dict.fromkeys(names))
 
 
 class _Marks:

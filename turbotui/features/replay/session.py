@@ -25,6 +25,7 @@ class RecordedSession:
         latest: None: the cursor tells which moment is shown.
         find_sets: finds none; nothing can be counted any more.
         interval: seconds between the first two moments.
+        definitions: what was counted beside the catalog at any time of the recording.
     """
 
     def __init__(self, journal: Journal, interval: float) -> None:
@@ -34,6 +35,7 @@ class RecordedSession:
         self.latest: Frame | None = None
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.interval = interval
+        self.definitions = journal.definitions()
         self._meter = Meter(LinuxHost())
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from turbotui.machine.host import Elsewhere
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import list_pmus
@@ -15,6 +17,11 @@ _DRIVERS = {
     "Arm": "arm-cmn, arm_dsu_pmu or arm_cspmu_module",
 }
 EXAMPLE = "--machine vera-2s"
+
+
+NOT_RECORDED: Final = Unavailable(
+    Reason.NOT_READ, "this recording has no uncore counters",
+    "turbotui record --tables uncore; with Ctrl+R they are recorded while the uncore screen is shown")
 
 
 def why_none(machine: Machine) -> Unavailable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.encoder import EventEncoder
@@ -63,6 +64,9 @@ class UncoreCounters:
     Attributes:
         kinds: the units of each kind of PMU.
     """
+
+    unread: ClassVar[str] = "is read from the next interval on"
+    """Why a PMU has no reading in a frame."""
 
     def __init__(self, machine: Machine) -> None:
         self.kinds: tuple[UncoreUnits, ...] = find_kinds(machine)
@@ -134,9 +138,19 @@ class UncoreCounters:
         """What has to be read for everything that is shown."""
         return frozenset(name for source in self.sources() for name in source.order.signals())
 
+    def order_of(self, unit: UncoreUnit) -> Order | None:
+        """What is counted of a unit's PMU; None where nothing is."""
+        source = self._sources.get(unit.pmu.name)
+        return None if source is None else source.order
+
+    def follow(self, frame: Frame | None) -> None:
+        """Take what was counted in a frame for what is counted, where that is not a person's choice any more."""
+
     def encoded(self, unit: UncoreUnit, event: str) -> EncodedEvent | str:
         """An event of a unit with its filters as the kernel gets it, or why it is none."""
-        order = self._sources[unit.pmu.name].order
+        order = self.order_of(unit)
+        if order is None:
+            return f"{unit.pmu.name} {self.unread}"
         try:
             return self._encoder.encode(order.written(event))[0]
         except EventError as error:
@@ -186,16 +200,16 @@ class UncoreCounters:
 
     def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
         """Increases of a metric's events, the interval by the counters' own clock, and the part of it they ran."""
-        source = self._sources.get(unit.pmu.name)
-        names = None if source is None else self._signals_of(source.order, unit, metric)
+        order = self.order_of(unit)
+        names = None if order is None else self._signals_of(order, unit, metric)
         if names is None:
-            return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on")
+            return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} {self.unread}")
         found: dict[str, float] = {}
         for name, signal in names:
             known = frame.capabilities.signals.get(signal)
             if known is None:
                 return frame.capabilities.missing.get(signal) or Unavailable(
-                    Reason.NOT_READ, f"{unit.pmu.name} is read from the next interval on"
+                    Reason.NOT_READ, f"{unit.pmu.name} {self.unread}"
                 )
             delta = frame.deltas(signal)[0]  # of the whole machine's scope: there is one
             if delta is None:

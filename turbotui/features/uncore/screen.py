@@ -14,13 +14,15 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.watch import Watch
+from turbotui.app.watched import PlayedSession
 from turbotui.events.uncore.fields import fields_of
-from turbotui.features.uncore.absence import why_none
+from turbotui.features.uncore.absence import NOT_RECORDED, why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import Row, UncoreUnits, typed_metric
 from turbotui.features.uncore.ports import PortMap
+from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, content_of, unit_painter
 from turbotui.features.uncore.tables import uncore_table
 from turbotui.quantities.columns import Column, CounterColumn
@@ -70,7 +72,9 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def __init__(self, watch: Watch) -> None:
         machine = watch.session.machine
-        self._counters = UncoreCounters(machine)
+        self._played = isinstance(watch.session, PlayedSession)
+        self._counters = (RecordedCounters(machine, watch.session.definitions)
+                          if isinstance(watch.session, PlayedSession) else UncoreCounters(machine))
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
         self._contents: dict[str, tuple[Frame | None, RowContent[Row]]] = {}
@@ -146,8 +150,9 @@ class UncoreScreen(RowTableScreen[Row]):
 
     def _fill(self) -> None:
         if not self._tables:
-            why = why_none(self.watch_state.session.machine)
-            lines = [("No uncore PMU here", StyleRole.SUMMARY), (f"{why.reason.value}: {why.detail}", StyleRole.PLAIN)]
+            why = NOT_RECORDED if self._played else why_none(self.watch_state.session.machine)
+            lines = [("No uncore counters" if self._played else "No uncore PMU here", StyleRole.SUMMARY)]
+            lines += [(f"{why.reason.value}: {why.detail}", StyleRole.PLAIN)]
             lines += [(f"to do: {part.strip()}", StyleRole.KEY) for part in why.remedy.split(";")]
             self._absent.show([Item(((f" {text}", role),)) for text, role in lines])
             return
@@ -327,6 +332,9 @@ class UncoreScreen(RowTableScreen[Row]):
         units, content = self._units, self._table.content
         row = None if content is None or self._table.current is None else content.get(self._table.current)
         if units is None or row is None:
+            return
+        if self._played:
+            self.notice("a recording has what passed the filters of its time")
             return
         if not fields_of(units.pmu):
             self.notice(f"{units.kind.title} has no filters")

@@ -118,6 +118,7 @@ class _Ports:
 def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
                  ports: PortMap | None = None) -> UncoreTable:
     """The table of a kind: `UncoreTable` says what of."""
+    counters.follow(frame)
     columns: tuple[Column[Any], ...] = (PLACE, *counters.shown(units))
     if any(counters.settings(unit.pmu.name) for unit in units.units):
         columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0, help="what a row leaves out"),)

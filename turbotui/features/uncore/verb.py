@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    refuse_span,
+    replayed_frames,
+    tell_missing,
+)
 from turbotui.commands.watching import open_host, parse_interval
-from turbotui.errors import UsageError
+from turbotui.errors import TurbotuiError, UsageError
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
 from turbotui.features.uncore.absence import why_none
@@ -17,6 +25,7 @@ from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
 from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope, envelope_now
@@ -36,13 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show this event too, on every PMU of its kind; an event is a name or terms")
     parser.add_argument("-f", "--filter", metavar="PMU/FIELD=VALUE,.../", action="append", default=[],
                         help="count only what passes, on this PMU or on all of a kind; src_bdf takes 27:01.1 too")
+    add_span_arguments(parser)
     add_format_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print tables until the intervals are over or SIGINT comes."""
+    """Print tables until the intervals are over, the recording is, or SIGINT comes."""
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    if arguments.replay:
+        return _replay(arguments)
+    refuse_span(arguments)
     seconds = parse_interval(arguments.interval or str(_INTERVAL))
     once = arguments.interval is None and arguments.intervals is None
     machine = read_machine(open_host(arguments))
@@ -67,11 +80,39 @@ def _watch(machine: Machine, counters: UncoreCounters, seconds: float, intervals
            writer: Writer | None) -> None:
     session = Session(machine, (), seconds, LinuxHost())
     session.read_also(counters.sources(), counters.signals())
+    _print(machine, counters, (frame for frame in frames_of(session, intervals) if frame.older is not None), writer)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    """Print the tables of a recording.
+
+    Raises:
+        UsageError: an option that only a machine can follow.
+        TurbotuiError: no uncore counter was recorded in that time.
+    """
+    from turbotui.features.uncore.recorded import RecordedCounters  # noqa: PLC0415 - most runs watch a machine
+
+    if arguments.interval or arguments.event or arguments.filter:
+        raise UsageError("--replay shows what was recorded: leave -i (--every), -e and -f out")
+    with open_replay(arguments) as journal:
+        counters = RecordedCounters(journal.machine, journal.definitions())
+        frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
+        first = next(frames, None) if counters.kinds else None
+        if first is None:
+            raise TurbotuiError(f"{arguments.replay} holds no uncore counters"
+                                f"{' in that time' if arguments.start or arguments.end else ''}: "
+                                "turbotui record --tables uncore records them")
+        counters.keep(_chosen(counters, arguments.kind))
+        chosen = itertools.islice(itertools.chain((first,), frames), arguments.intervals)
+        _print(journal.machine, counters, chosen, make_writer(arguments, arguments.intervals, marks=True))
+        tell_missing(journal)
+    return 0
+
+
+def _print(machine: Machine, counters: UncoreCounters, frames: Iterable[Frame], writer: Writer | None) -> None:
     facts = {units.kind.id: units.kind.described for units in counters.kinds}
     try:
-        for frame in frames_of(session, intervals):
-            if frame.older is None:
-                continue
+        for frame in frames:
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts)
             tables = [uncore_table(counters, units, frame) for units in counters.kinds]

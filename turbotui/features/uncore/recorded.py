@@ -1,0 +1,95 @@
+"""The uncore counters of a recording: what was counted is what its sources say, moment by moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from turbotui.events.uncore.discovery import UncoreUnit
+from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.kinds import UncoreUnits, typed_metric
+from turbotui.machine.machine import Machine
+from turbotui.machine.pmus import EventError
+from turbotui.quantities.definition import CountedUnits, Definition
+from turbotui.quantities.signals import SignalId
+from turbotui.quantities.uncore import Metric
+from turbotui.recording.recorded_source import definitions_of
+from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.frame import Frame
+from turbotui.sources.uncore import Order, UncoreSource
+
+
+class RecordedCounters(UncoreCounters):
+    """Counters that are read no more.
+
+    Args:
+        machine: the recorded one, of which the files of its PMUs were kept.
+        definitions: everything that was counted beside the catalog at any time of the recording; tables have the
+            columns that can be made of it, whether or not an interval has it.
+    """
+
+    unread = "was not recorded at this time"
+
+    def __init__(self, machine: Machine, definitions: Iterable[Definition]) -> None:
+        super().__init__(machine)
+        counted = [one for one in definitions if isinstance(one, CountedUnits)]
+        self._units = {unit.key: unit for units in self.kinds for unit in units.units}
+        self._orders: dict[str, Order] = {}
+        self._followed: Capabilities | None = None
+        known = {unit.pmu.name: units for units in self.kinds for unit in units.units}
+        bundles: dict[str, list[frozenset[str]]] = {}
+        for one in counted:
+            if one.pmu in known:
+                bundles.setdefault(known[one.pmu].kind.id, []).extend(map(frozenset, one.bundles))
+        self.keep([units for units in self.kinds if units.kind.id in bundles])
+        for units in self.kinds:
+            self._shown[units.kind.id] = _made_of(units, bundles[units.kind.id])
+
+    def sources(self) -> tuple[UncoreSource, ...]:
+        """None: nothing is read."""
+        return ()
+
+    def signals(self) -> frozenset[SignalId]:
+        """None: nothing is read."""
+        return frozenset()
+
+    def follow(self, frame: Frame | None) -> None:
+        """See `UncoreCounters.follow`: what was counted then, with which filters."""
+        if frame is None or frame.capabilities is self._followed:
+            return
+        self._followed = frame.capabilities
+        self._names.clear()
+        self._orders.clear()
+        self._settings.clear()
+        for one in definitions_of(frame.capabilities):
+            if isinstance(one, CountedUnits):
+                self._take(one)
+
+    def _take(self, counted: CountedUnits) -> None:
+        units = tuple(self._units[key] for key in counted.units if key in self._units)
+        if units and units[0].pmu.name == counted.pmu:
+            self._orders[counted.pmu] = Order(units, counted.bundles, counted.settings, counted.number)
+            self._settings[counted.pmu] = dict(counted.settings)
+
+    def order_of(self, unit: UncoreUnit) -> Order | None:
+        """See `UncoreCounters.order_of`."""
+        return self._orders.get(unit.pmu.name)
+
+    def has_any(self, frame: Frame) -> bool:
+        """Whether anything of these kinds was read at both ends of an interval."""
+        self.follow(frame)
+        read = frame.newer.values.keys()
+        return any(name in read for order in self._orders.values() for name in order.signals())
+
+
+def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Metric, ...]:
+    """What can be worked out of bundles: derived values, then each event that is in none of them."""
+    derived = [one for one in units.metrics if any(bundle.issuperset(one.needs) for bundle in bundles)]
+    needed = {name for one in derived for name in one.needs}
+    found = list(derived)
+    for event in dict.fromkeys(name for bundle in bundles for name in sorted(bundle)):
+        if event not in needed:
+            try:
+                found.append(typed_metric(units, event))
+            except EventError:  # the kept files name no such field: its counts are shown of no column
+                continue
+    return tuple(found)
