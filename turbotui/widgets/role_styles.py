@@ -79,10 +79,12 @@ class Palette:
         self._widget = widget
         self._final = final
         self._styles: dict[tuple[StyleRole, StyleRole], Style] = {}
+        self._ground: Style | None = None
 
     def clear(self) -> None:
         """Forget everything: the theme changed."""
         self._styles.clear()
+        self._ground = None
 
     def style(self, base: StyleRole, role: StyleRole) -> Style:
         """The style of a segment on a line whose own role is `base`."""
@@ -100,7 +102,9 @@ class Palette:
     @property
     def ground(self) -> Style:
         """The widget's background alone."""
-        return self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+        if self._ground is None:
+            self._ground = self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+        return self._ground
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
         """Segments as a strip of exactly `width` characters, of which none is wider than one cell."""
