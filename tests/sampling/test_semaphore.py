@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -13,7 +14,7 @@ from turbotui.sampling.answers import Answer, Work
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
-from turbotui.sampling.semaphore import WorkerSemaphore
+from turbotui.sampling.semaphore import WorkerSemaphore, together
 from turbotui.sampling.workers import Worker
 
 _CPUS = 40
@@ -83,3 +84,32 @@ async def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_other
 
 def _moving(host: FakeHost) -> Callable[[int, SignalId], Raw]:
     return lambda cpu, _name: (cpu + 1) * host.now
+
+
+async def test_on_a_small_machine_one_worker_reads_after_the_other() -> None:
+    host = FakeHost([place(cpu) for cpu in range(4)])
+    inside, most = 0, 0
+    lock = threading.Lock()
+
+    def read(cpu: int, _name: SignalId) -> Raw:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        os.sched_yield()
+        with lock:
+            inside -= 1
+        return (cpu + 1) * host.now
+
+    def act(_frame: Frame) -> None:
+        host.now += 1_000_000_000
+
+    machine = machine_of(host)
+    source = FakeSource((counter("x"),), read)
+    frames = await sample(Sampler(machine, probe_sources(machine, (source,)), frozenset({"x"}), 0.05), 5, act)
+    assert len(frames) == 6
+    assert most == 1
+
+
+def test_few_of_many_read_together() -> None:
+    assert [together(workers) for workers in (0, 2, 7, 8, 64, 1024)] == [1, 1, 1, 2, 16, 16]

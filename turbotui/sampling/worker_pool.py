@@ -13,7 +13,7 @@ from turbotui.quantities.signals import Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Work
 from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.plan import Plan
-from turbotui.sampling.semaphore import WorkerSemaphore
+from turbotui.sampling.semaphore import WorkerSemaphore, together
 from turbotui.sampling.unheard import Unheard
 from turbotui.sampling.workers import Worker
 
@@ -54,6 +54,7 @@ class WorkerPool:
         self._unheard.forget_readings()
         self._signals = signals
         self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
+        self._semaphore.together = together(len(plan.tasks) if machine.host.pins else 0)
         if machine.host.pins:
             for cpu in self.by_cpu.keys() - {SHARED, *machine.topology.cpus}:
                 self.by_cpu.pop(cpu).end()
@@ -91,7 +92,9 @@ class WorkerPool:
                 continue
             asked[worker] = (cpu, work)
             collector.expect(worker)
-            worker.ask(work)
+            # workers that read by their own clocks have their requests at once; a slow file of all CPUs delays no CPU
+            at_once = bool(ticks) or (cpu == SHARED and self._semaphore.together > 1)
+            worker.ask(work, None if at_once else self._semaphore)
             if work.tasks:
                 self._holding.add(cpu)
             else:
@@ -160,9 +163,7 @@ class WorkerPool:
     def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
         worker = self.by_cpu.get(cpu)
         if worker is None:
-            worker = self.by_cpu[cpu] = Worker(
-                "shared" if cpu == SHARED else f"cpu{cpu}", pin_to, None if cpu == SHARED else self._semaphore
-            )
+            worker = self.by_cpu[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to)
             worker.start()
         return worker
 

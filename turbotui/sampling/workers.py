@@ -74,16 +74,15 @@ class Worker(threading.Thread):
     Args:
         name: of the thread.
         pin_to: the CPUs it is bound to; none: it is not bound.
-        semaphore: limits how many workers read at a time; None: no limit.
 
     Attributes:
         busy: asked and not yet answered.
         crash: what a source raised although its contract does not allow it.
     """
 
-    def __init__(self, name: str, pin_to: tuple[int, ...], semaphore: WorkerSemaphore | None = None) -> None:
+    def __init__(self, name: str, pin_to: tuple[int, ...]) -> None:
         super().__init__(name=name, daemon=True)
-        self._semaphore = semaphore
+        self._semaphore: WorkerSemaphore | None = None
         self.busy = False
         self.crash: Exception | None = None
         self._pin_to = pin_to
@@ -94,14 +93,20 @@ class Worker(threading.Thread):
         self._open_for: tuple[object, object, object] = _NOTHING_OPEN
         self._wake_up = threading.Lock()  # held until somebody wakes the worker
 
-    def ask(self, work: Work) -> None:
-        """Hand over one request; the answer comes through `work.reply` on this worker's thread."""
+    def ask(self, work: Work, semaphore: WorkerSemaphore | None = None) -> None:
+        """Hand over one request; the answer comes through `work.reply` on this worker's thread.
+
+        Args:
+            work: what to read.
+            semaphore: says when; None: at once.
+        """
         self.busy = True
+        self._semaphore = semaphore
         self._wake_up.acquire(blocking=False)
-        if self._semaphore is None:
+        if semaphore is None:
             self.take(work)
         else:
-            self._semaphore.enter(self, work)
+            semaphore.enter(self, work)
 
     def cut(self) -> None:
         """Answer with the ticks read so far, and read no more of them. On the thread that asked."""
@@ -124,10 +129,11 @@ class Worker(threading.Thread):
             except Exception as error:  # noqa: BLE001 - the sampler raises it: this thread has nobody to tell
                 self.crash = error
                 answer = Answer(self, crash=error)
+            semaphore = self._semaphore  # before the answer, after which the next request may come
             work.reply(answer)
             del answer, work  # a thousand workers that wait would keep a thousand old readings
-            if self._semaphore is not None:
-                self._semaphore.leave(self)
+            if semaphore is not None:
+                semaphore.leave(self)
         self._close_all()
 
     def _serve_ticks(self, work: Work) -> Answer:
