@@ -9,7 +9,8 @@ import pytest
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr
-from turbotui.machine.linux import LinuxHost, effective_cpuset
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.usable_cpus import UsableCpus, effective_cpuset
 
 
 @pytest.fixture
@@ -156,3 +157,27 @@ def test_no_cpuset_is_no_restriction() -> None:
 
 def test_an_unreadable_list_is_no_restriction() -> None:
     assert effective_cpuset("0::/\n", lambda path: "garbage\n") is None
+
+
+def test_the_files_of_the_cgroup_are_read_again_when_cpus_change_and_after_a_while() -> None:
+    mine = sorted(os.sched_getaffinity(os.getpid()))
+    files = {"/sys/devices/system/cpu/online": "0-4095\n", "/proc/self/cgroup": "0::/a\n",
+             "/sys/fs/cgroup/a/cpuset.cpus.effective": f"{mine[0]}\n"}
+    asked: list[str] = []
+    now = 0.0
+
+    def read(path: str) -> str:
+        asked.append(path)
+        return files.get(path, "")
+
+    usable = UsableCpus(read, lambda: now)
+    assert usable.now() == frozenset({mine[0]})
+    asked.clear()
+    assert usable.now() == frozenset({mine[0]})
+    assert asked == ["/sys/devices/system/cpu/online"], "nothing changed: one file a look"
+    files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = "0-4095\n"
+    files["/sys/devices/system/cpu/online"] = "0-4094\n"
+    assert usable.now() == frozenset(mine)
+    files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = f"{mine[0]}\n"
+    now += 60.0
+    assert usable.now() == frozenset({mine[0]})

@@ -9,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import posixpath
 import re
 import resource
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.given_files import REFUSED, unsuitable
 from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
+from turbotui.machine.usable_cpus import UsableCpus, read_or_empty
 from turbotui.untrusted import decoded, in_cell, one_line, original, visible
 
 _CHUNK = 1 << 16
@@ -30,14 +29,7 @@ _KERNELS = re.compile(r"/(?:proc|sys)/(?!.*(?:\.\.|/fd/|/root/|/cwd/|/map_files/
 """Files of the kernel's own, whose opening does nothing; the links of proc(5) that lead out of it are none of them."""
 _DEVICES = re.compile(r"/dev/(?:cpu/\d+/(?:msr|cpuid)|msr\d+|cpu_dma_latency)\Z", re.ASCII)
 """The devices that are read; no other one is opened: that may do something, or wait for ever."""
-_ONLINE = "/sys/devices/system/cpu/online"
 _PARANOID = "/proc/sys/kernel/perf_event_paranoid"
-_CGROUP_ROOTS = (
-    # (controller in /proc/self/cgroup, mount point, file): v2 has an empty controller list (cgroups(7)).
-    ("", "/sys/fs/cgroup", "cpuset.cpus.effective"),
-    ("", "/sys/fs/cgroup/unified", "cpuset.cpus.effective"),
-    ("cpuset", "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
-)
 
 _DISABLED = 1  # first bit of the flag word of perf_event_attr (uapi linux/perf_event.h)
 _SOFTWARE = 1  # PERF_TYPE_SOFTWARE
@@ -69,6 +61,7 @@ class LinuxHost:
             ) from error
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
+        self._usable = UsableCpus()
         self._counting: dict[int, tuple[int, int]] = {}  # leaders that count since they were opened, and their PMU
 
     @property
@@ -257,11 +250,7 @@ class LinuxHost:
 
         None when neither restricts it below the online CPUs, so that a CPU that comes online later counts too.
         """
-        if not self._live:
-            return None
-        online = self._online()
-        sets = [cpus for cpus in (_affinity(), _cpuset()) if cpus is not None and not cpus >= online]
-        return frozenset.intersection(*sets) if sets else None
+        return self._usable.now() if self._live else None
 
     def raise_descriptors(self) -> None:
         """Raise the soft RLIMIT_NOFILE to the hard one, which everybody may; never beyond, never insisting."""
@@ -277,7 +266,7 @@ class LinuxHost:
         """
         capabilities = 0
         if self._live:
-            capabilities = _effective_capabilities(_read_or_empty("/proc/self/status"))
+            capabilities = _effective_capabilities(read_or_empty("/proc/self/status"))
         try:
             paranoid = int(self.read_text(_PARANOID))
         except (HostError, ValueError):
@@ -301,59 +290,6 @@ class LinuxHost:
         """Where a path of the machine is, with the names that `list_dir` made visible as they are."""
         return self._prefix + original(path)
 
-    def _online(self) -> frozenset[int]:
-        try:
-            return parse_cpulist(_read_or_empty(_ONLINE))
-        except ValueError:
-            return frozenset()
-
-
-def _affinity() -> frozenset[int] | None:
-    """The affinity of the process's first thread: what taskset, a batch system or a cpuset gave and may change.
-
-    No thread of ours is told apart from it: those that are pinned to a CPU to read there are never the first one.
-    """
-    try:
-        return frozenset(os.sched_getaffinity(os.getpid()))  # a process's number is that of its first thread
-    except OSError:  # a sandbox may forbid the question; sysfs and the cpuset then decide alone
-        return None
-
-
-def _cpuset() -> frozenset[int] | None:
-    return effective_cpuset(_read_or_empty("/proc/self/cgroup"), _read_or_empty)
-
-
-def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[int] | None:
-    """The CPUs of the nearest cgroup, from our own upwards, whose cpuset says so; None when none does.
-
-    Args:
-        memberships: the text of /proc/self/cgroup, "hierarchy:controllers:path" lines (cgroups(7)).
-        read: gives a file's text, "" for one that cannot be read.
-    """
-    for line in memberships.splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        for controller, mount, file in _CGROUP_ROOTS:
-            if controller not in controllers.split(","):
-                continue
-            # A namespace's view may start with "/..", which ends at the root. Two leading slashes would stay two.
-            here = posixpath.normpath("/" + path.lstrip("/"))
-            while True:
-                text = read(f"{mount}{here.rstrip('/')}/{file}")
-                if text.strip():
-                    return _cpus_or_none(text)
-                if here == "/":
-                    break
-                here = posixpath.dirname(here)
-    return None
-
-
-def _cpus_or_none(text: str) -> frozenset[int] | None:
-    try:
-        return parse_cpulist(text) or None
-    except ValueError:
-        return None
-
 
 def _effective_capabilities(status: str) -> int:
     """The CapEff line of /proc/PID/status, hexadecimal (proc(5))."""
@@ -361,15 +297,6 @@ def _effective_capabilities(status: str) -> int:
         if line.startswith("CapEff:"):
             return int(line.split()[1], 16)
     return 0
-
-
-def _read_or_empty(path: str) -> str:
-    """A file of the process's own machine, "" when it cannot be read: absence and emptiness mean the same here."""
-    try:
-        with open(original(path), "rb") as file:
-            return decoded(file.read())
-    except OSError:
-        return ""
 
 
 def _pmu_of(attr: PerfAttr) -> tuple[int, int]:

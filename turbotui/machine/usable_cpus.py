@@ -1,0 +1,126 @@
+"""The CPUs that this process may run on now: by its affinity, and by the cpuset of its cgroup."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from turbotui.machine.cpulist import parse_cpulist
+from turbotui.untrusted import decoded, original
+
+_CHUNK = 1 << 16
+_ONLINE = "/sys/devices/system/cpu/online"
+_CPUSET_SECONDS = 5.0  # between two looks at the files of our cgroup while neither CPUs nor affinity change
+_CGROUP_ROOTS = (
+    # (controller in /proc/self/cgroup, mount point, file): v2 has an empty controller list (cgroups(7)).
+    ("", "/sys/fs/cgroup", "cpuset.cpus.effective"),
+    ("", "/sys/fs/cgroup/unified", "cpuset.cpus.effective"),
+    ("cpuset", "/sys/fs/cgroup/cpuset", "cpuset.effective_cpus"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found, and what was so then.
+
+    Attributes:
+        online: the text of the online CPUs.
+        affinity: of the first thread; None where nobody may ask.
+        until: the monotonic time in s after which the cgroup's files are read again.
+        cpus: None where nothing restricts the process.
+    """
+
+    online: str
+    affinity: frozenset[int] | None
+    until: float
+    cpus: frozenset[int] | None
+
+
+class UsableCpus:
+    """The CPUs that this process may run on, asked for again and again.
+
+    The kernel narrows and widens the affinity of every task with the cpuset that it is in (cpuset(7), "Warnings"), so
+    the files of the cgroup are read when the affinity or the online CPUs have changed, and every few seconds.
+
+    Args:
+        read: gives a file's text, "" for one that cannot be read.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, read: Callable[[str], str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read or read_or_empty
+        self._clock = clock
+        self._found: _Found | None = None
+
+    def now(self) -> frozenset[int] | None:
+        """None when neither affinity nor cpuset restricts the process below the online CPUs."""
+        online, affinity, now = self._read(_ONLINE), _affinity(), self._clock()
+        found = self._found
+        if found is None or (found.online, found.affinity) != (online, affinity) or now >= found.until:
+            there = _cpus_or_none(online) or frozenset()
+            cpuset = effective_cpuset(self._read("/proc/self/cgroup"), self._read)
+            sets = [cpus for cpus in (affinity, cpuset) if cpus is not None and not cpus >= there]
+            cpus = frozenset.intersection(*sets) if sets else None
+            found = self._found = _Found(online, affinity, now + _CPUSET_SECONDS, cpus)
+        return found.cpus
+
+
+def _affinity() -> frozenset[int] | None:
+    """The affinity of the process's first thread: what taskset, a batch system or a cpuset gave and may change.
+
+    No thread of ours is told apart from it: those that are pinned to a CPU to read there are never the first one.
+    """
+    try:
+        return frozenset(os.sched_getaffinity(os.getpid()))  # a process's number is that of its first thread
+    except OSError:  # a sandbox may forbid the question; sysfs and the cpuset then decide alone
+        return None
+
+
+def effective_cpuset(memberships: str, read: Callable[[str], str]) -> frozenset[int] | None:
+    """The CPUs of the nearest cgroup, from our own upwards, whose cpuset says so; None when none does.
+
+    Args:
+        memberships: the text of /proc/self/cgroup, "hierarchy:controllers:path" lines (cgroups(7)).
+        read: gives a file's text, "" for one that cannot be read.
+    """
+    for line in memberships.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for controller, mount, file in _CGROUP_ROOTS:
+            if controller not in controllers.split(","):
+                continue
+            # A namespace's view may start with "/..", which ends at the root. Two leading slashes would stay two.
+            here = posixpath.normpath("/" + path.lstrip("/"))
+            while True:
+                text = read(f"{mount}{here.rstrip('/')}/{file}")
+                if text.strip():
+                    return _cpus_or_none(text)
+                if here == "/":
+                    break
+                here = posixpath.dirname(here)
+    return None
+
+
+def _cpus_or_none(text: str) -> frozenset[int] | None:
+    try:
+        return parse_cpulist(text) or None
+    except ValueError:
+        return None
+
+
+def read_or_empty(path: str) -> str:
+    """A file of the process's own machine, "" when it cannot be read: absence and emptiness mean the same here."""
+    try:
+        # not open(), which asks the kernel five things more and costs twice as much
+        descriptor = os.open(original(path), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return decoded(b"".join(iter(lambda: os.read(descriptor, _CHUNK), b"")))
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
