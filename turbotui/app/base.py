@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.screen import Screen
 from textual.widget import Widget
 
 from turbotui.app import scales
@@ -23,6 +22,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.banners import far_banner
 from turbotui.widgets.cells import StyleRole, alarm
+from turbotui.widgets.direct import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import Hot, SegmentLines
 from turbotui.widgets.slots import HISTORY
@@ -32,7 +32,7 @@ SMALLEST = (40, 10)
 """Characters and lines below which one sentence is shown instead."""
 
 
-class WatchScreen(Screen[None], inherit_bindings=False):
+class WatchScreen(DirectScreen, inherit_bindings=False):
     """A screen that shows frames of the watched machine.
 
     Nothing on it takes the focus, so Textual's keys of every screen (Tab to move the focus, Ctrl+C to copy) are not

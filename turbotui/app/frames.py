@@ -93,12 +93,11 @@ class FramesApp(App[int]):
         """Hook for work between two frames that would keep a key waiting."""
 
     def _draw(self) -> None:
-        with self.batch_update():
-            for screen in self.screen_stack:
-                if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
-                    continue
-                if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
-                    screen.show_frame()
+        for screen in self.screen_stack:
+            if self.containment.is_condemned(screen) or (isinstance(screen, WatchScreen) and not screen.composed):
+                continue
+            if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
+                screen.show_frame()
 
     @property
     def _base(self) -> WatchScreen | None:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import events
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.role_styles import Palette, role_css
 
@@ -37,7 +39,7 @@ class SegmentLines(Widget):
     def __init__(self, *, base: StyleRole = StyleRole.PLAIN, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self._base = base
-        self._palette = Palette(self)
+        self._palette = Palette(self, final=True)
         self._segments: list[list[TextSegment]] = []
         self._strips: list[Strip] = []
         self._hot: Sequence[Hot] = ()
@@ -51,18 +53,34 @@ class SegmentLines(Widget):
         """Show these lines."""
         self._hot = hot
         fresh = [list(line) for line in lines]
-        if fresh == self._segments and self._strips:
-            return
-        self._segments = fresh
-        self._strips = []
-        self.refresh()
+        before, self._segments = self._segments, fresh
+        if not self._strips or not self.size.width:
+            self._strips = []
+            self.refresh()
+        elif fresh != before:
+            drawn, self._strips = self._strips, [
+                self._strips[y] if y < len(before) and before[y] == line else self._strip(line)
+                for y, line in enumerate(fresh)
+            ]
+            last = [self._strip(())] * (len(drawn) - len(fresh))
+            draw_lines(self, {y: strip for y, strip in enumerate([*self._strips, *last])
+                              if y >= len(drawn) or strip is not drawn[y]})
+
+    def _strip(self, line: Sequence[TextSegment]) -> Strip:
+        return self._palette.strip(line, self.size.width, self._base)
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
         if not self._strips:
-            width = self.size.width
-            self._strips = [self._palette.strip(line, width, self._base) for line in self._segments]
-        return self._strips[y] if y < len(self._strips) else self._palette.strip((), self.size.width, self._base)
+            self._strips = [self._strip(line) for line in self._segments]
+        return self._strips[y] if y < len(self._strips) else self._strip(())
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some lines of the widget, which has no border and no padding, in colours that are through the filters."""
+        strips = [self.render_line(y) for y in crop.line_range]
+        if crop.x == 0 and crop.right == self.size.width:
+            return strips
+        return [strip.crop(crop.x, crop.right) for strip in strips]
 
     def notify_style_update(self) -> None:
         """Forget colours when the theme changes."""

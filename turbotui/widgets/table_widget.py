@@ -13,6 +13,7 @@ from textual.widget import Widget
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
+from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.row_list import RowList
 from turbotui.widgets.styled_scroll import StyledScroll
@@ -51,12 +52,15 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     # What is shown
 
-    def show_content(self, content: F) -> None:
-        """Show newer content: rows find their places, changed lines are repainted, the cursor keeps its row."""
+    def show_content(self, content: F, *, quietly: bool = False) -> None:
+        """Show newer content: rows find their places, changed lines are repainted, the cursor keeps its row.
+
+        `quietly` posts no `Moved`, for whoever reads the cell under the cursor anyway.
+        """
         self.content = content
         self._canvas.new_content()
         self._relist()
-        self._repaint()
+        self._repaint(quietly=quietly)
 
     def show_view(self, view: TableView[C, K], seconds: float | None = None) -> None:
         """Show other columns, another order, other rows."""
@@ -283,8 +287,8 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     # Drawing
 
-    def _repaint(self, *, everything: bool = False) -> None:
-        """Draw what changed: single lines when they are few, else the whole widget at once."""
+    def _repaint(self, *, everything: bool = False, quietly: bool = False) -> None:
+        """Draw what changed."""
         if not self.is_attached:
             return
         if self._is_out_of_sight:
@@ -294,14 +298,12 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         if everything:
             self.refresh()
         else:
-            dirty = [y for y, strip in fresh.items() if self._shown.get(y) is not strip]
-            if len(dirty) * 3 > len(fresh):
-                self.refresh()
-            elif dirty:
-                width = self.size.width
-                self.refresh(*(Region(0, y, width, 1) for y in dirty))
+            dirty = {y: strip for y, strip in fresh.items() if self._shown.get(y) is not strip}
+            if dirty:
+                draw_lines(self, dirty)
         self._shown = fresh
-        self.post_message(Moved(self))
+        if not quietly:
+            self.post_message(Moved(self))
 
     @property
     def _is_out_of_sight(self) -> bool:

@@ -97,7 +97,7 @@ class TableBase(TableKeys[FrameContent, CounterColumn, RowId]):
             before = self._table.content
             if not self._table.view.tops or before is None or before.frame.older is None:
                 self.show_view(self._table.view)
-            self._table.show_content(FrameContent(frame))
+            self._table.show_content(FrameContent(frame), quietly=True)
         self.show_mark()
         super().show_frame()
         self.show_status()
