@@ -17,6 +17,7 @@ _UNKNOWN_LOSS: Final = 0.1  # of a package's work, where its clock cannot be rea
 _WORKING: Final = 20.0  # percent busy from which a package's clock matters
 _HARD: Final = 50.0  # percent busy from which a package would run above its base clock
 _BELOW_BASE: Final = 0.95
+_FAR_BELOW: Final = 0.7  # of its highest clock: with all cores busy, what one core reaches alone is out of reach
 _SMI: Final = 20.0  # a second, on one CPU
 _SMI_SECONDS: Final = 100e-6  # all CPUs stand still meanwhile; firmware takes tens to hundreds of microseconds
 
@@ -75,19 +76,30 @@ def _held_by(*holders: Holder) -> Callable[[JudgedFrame], Observed | NoFinding]:
 def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if any(_holds(verdict) for verdict in moment.limits):
         return NoFinding.CLEAR  # the finding that names the holder says it
-    known = [verdict.facts for verdict in moment.limits
-             if verdict.facts.mhz is not None and verdict.facts.base_mhz and verdict.facts.busy is not None]
+    known = [verdict for verdict in moment.limits if verdict.facts.mhz is not None and verdict.facts.busy is not None]
     if not known:
         return NoFinding.UNKNOWN
-    for facts in known:
-        mhz, base, busy = facts.mhz or 0.0, facts.base_mhz or 1.0, facts.busy or 0.0
-        fastest = mhz if facts.fastest is None else max(mhz, facts.fastest[0])
-        if busy >= _HARD and fastest < _BELOW_BASE * base:
-            lost = _weight(moment, facts) * (1.0 - mhz / base)
-            text = (f"Package {facts.row.key[0]} runs at {mhz:,.0f} MHz, below its base clock of {base:,.0f}, while "
-                    f"{busy:.0f} % busy, and nothing readable says why")
-            return Observed(lost, text, Certainty.LIKELY, facts.row)
-    return NoFinding.CLEAR
+    found = [one for one in (_slow_clock(moment, verdict) for verdict in known) if one is not None]
+    return max(found, key=lambda one: one.lost, default=NoFinding.CLEAR)
+
+
+def _slow_clock(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
+    """A package whose busy CPUs are slower than its base clock, or far below what they can reach."""
+    facts = verdict.facts
+    mhz, base, top, busy = facts.mhz or 0.0, facts.base_mhz or 0.0, facts.possible_mhz or 0.0, facts.busy or 0.0
+    fastest = mhz if facts.fastest is None else max(mhz, facts.fastest[0])
+    name, rest = f"Package {facts.row.key[0]}", f"while {busy:.0f} % busy, and nothing readable says why"
+    if busy < _HARD:
+        return None
+    if fastest < _BELOW_BASE * base:
+        return Observed(_weight(moment, facts) * (1.0 - mhz / base),
+                        f"{name} runs at {mhz:,.0f} MHz, below its base clock of {base:,.0f}, {rest}",
+                        Certainty.LIKELY, facts.row)
+    share = facts.loaded_share
+    if verdict.state is LimitState.UNTOLD and share is not None and share < _FAR_BELOW:
+        return Observed(_weight(moment, facts) * (1.0 - share), f"{name} runs at {mhz:,.0f} of {top:,.0f} MHz {rest}",
+                        Certainty.POSSIBLE, facts.row)
+    return None
 
 
 def _firmware(moment: JudgedFrame) -> Observed | NoFinding:
@@ -127,7 +139,8 @@ RULES: Final[tuple[SlownessRule, ...]] = (
           "cpupower frequency-set -g performance, or -u for the highest clock; on a laptop powerprofilesctl set "
           "performance",
           ("MaxMHz", "Governor", "EPP")),
-    SlownessRule("below-base", "clocks below the base clock", (*_CLOCKS, ("BaseMHz",)), _below_base,
+    SlownessRule("below-base", "clocks below the base clock, or far below the highest",
+         (*_CLOCKS, ("BaseMHz", "TopMHz")), _below_base,
          _SOURCE, "4",
          "turbotui info shows limits and settings; dmesg | grep -i -e throttl -e power may name the reason", Whose.CPU),
     SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "MSR 0x34", "1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose
+from turbotui.quantities.unavailable import Reason
 
 _FULL: Final = 80.0  # percent of the machine's time: below, tasks that wait for a CPU wait for something else too
 _OVERLOAD: Final = 0.1  # share of the wanted CPU time that tasks wait for
@@ -50,7 +51,8 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
 def _quota(frame: JudgedFrame) -> Observed | NoFinding:
     group, own = frame.seen.throttled, frame.number("Throttled%")
     if group is None and own is None:
-        return NoFinding.CLEAR if frame.seen.groups else NoFinding.UNKNOWN
+        why = frame.frame.capabilities.why_missing("cgroup.throttled")
+        return NoFinding.CLEAR if frame.seen.groups or why.reason is Reason.NOT_SET else NoFinding.UNKNOWN
     percent, name, quota = own or 0.0, "this program's control group", frame.number("Quota")
     if group is not None and group.percent >= percent:
         percent, name, quota = group.percent, group.name, group.quota

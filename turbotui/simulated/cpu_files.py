@@ -249,7 +249,7 @@ class CpuFiles:
             "scaling_available_governors": fixed(shape.governors),
             "scaling_cur_freq": whole(lambda _now: int(model.mhz[core] * 1000), cpu=cpu),
             "scaling_min_freq": fixed(kind.min_mhz * 1000),
-            "scaling_max_freq": fixed(kind.max_mhz * 1000),
+            "scaling_max_freq": fixed(round(kind.max_mhz * (shape.cap if shape.cap_told else 1.0)) * 1000),
             "scaling_setspeed": fixed("<unsupported>"),
             "cpuinfo_min_freq": fixed(kind.min_mhz * 1000),
             "cpuinfo_max_freq": fixed(kind.max_mhz * 1000),

@@ -13,7 +13,8 @@ from typing import Final
 from turbotui.errors import UsageError
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling
-from turbotui.simulated.applications import running
+from turbotui.simulated.applications import APPLICATIONS, running
+from turbotui.simulated.causes import with_causes
 from turbotui.simulated.clock import RealClock, SimulatedClock
 from turbotui.simulated.filesystem import machine_tree
 from turbotui.simulated.model import Model
@@ -381,18 +382,24 @@ def simulated_host(name: str, clock: SimulatedClock | None = None, seed: int = 1
     """A simulated machine by name.
 
     Args:
-        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`).
+        name: a key of `SHAPES`, or one with an application on every CPU: "laptop-old+calculix" (`APPLICATIONS`), or
+            with causes of slowness: "guest+steal+memory" (`causes.CAUSES`).
         clock: what the machine's time follows; the monotonic clock by default.
         seed: of the load; equal seeds and equal clocks give equal machines.
 
     Raises:
         UsageError: there is no such machine; the message lists those there are, most alike first.
     """
-    machine, plus, application = name.partition("+")
+    machine, *words = name.split("+")
     shape = SHAPES.get(machine)
     if shape is None:
         alike = difflib.get_close_matches(machine, SHAPES, n=len(SHAPES), cutoff=0.0)
         raise UsageError(f"there is no simulated machine {machine!r}; there are {', '.join(alike)}")
-    if plus:
-        shape = running(shape, application)
-    return SimulatedHost(shape, clock or RealClock(), seed)
+    strain = Strain()
+    if len(words) == 1 and words[0] in APPLICATIONS:
+        shape = running(shape, words[0])
+    elif words:
+        shape, strain = with_causes(shape, words)
+    host = SimulatedHost(shape, clock or RealClock(), seed)
+    host.strain_by(strain)
+    return host

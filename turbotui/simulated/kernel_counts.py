@@ -47,9 +47,14 @@ STAT_FIELDS: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softir
 """Columns of a cpu row of /proc/stat (man 5 proc_stat)."""
 
 
-def stat_forms(guest: bool) -> tuple[Form, ...]:
-    """Seconds by field of /proc/stat, in `STAT_FIELDS` order."""
-    left = 1.0 - STEAL if guest else 1.0
+def stat_forms(steal: float, storm: float = 0.0) -> tuple[Form, ...]:
+    """Seconds by field of /proc/stat, in `STAT_FIELDS` order.
+
+    Args:
+        steal: share of the busy time that the hypervisor takes.
+        storm: share of it that goes to soft interrupts, beside those of the work itself.
+    """
+    left = 1.0 - steal - storm
     return (
         _booked("user", left),
         _booked("nice", left),
@@ -57,11 +62,16 @@ def stat_forms(guest: bool) -> tuple[Form, ...]:
         IDLE,
         IOWAIT,
         _booked("irq", left),
-        _booked("softirq", left),
-        scaled(BUSY, STEAL) if guest else (),
+        (*_booked("softirq", left), *scaled(BUSY, storm)) if storm else _booked("softirq", left),
+        scaled(BUSY, steal) if steal else (),
         (),
         (),
     )
+
+
+def timer_interrupts(more: float) -> Form:
+    """Local timer interrupts of a CPU, so many a second more than its work brings along."""
+    return (*INTERRUPTS["LOC"], *form_of({CPU_ONLINE: more})) if more else INTERRUPTS["LOC"]
 
 
 def _events(per_second: float, busy: tuple[float, float, float, float]) -> Form:

@@ -132,6 +132,8 @@ class SimulatedLoad:
         place = self._layout.places[cpu]
         level, kind = self._own[cpu]
         phase = self._phase[place.package]
+        if phase is not None and phase.slow_only and place.type == 0:
+            phase = None
         if phase is not None:
             wanted = round(phase.level * LEVELS)
             if phase.kind == LIGHT:

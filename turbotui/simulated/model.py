@@ -216,7 +216,7 @@ class Model:
         cpus = self.layout.core_cpus[core]
         online, level = self.online, load.level
         busiest = max([level[cpu] if online[cpu] else 0 for cpu in cpus])
-        top = min(state.cap_mhz, table.turbo[state.active])
+        top = min(state.cap_mhz, table.turbo[state.active], shape.cap * kind.max_mhz)
         low = float(kind.min_mhz)
         demand = min(1.0, 1.35 * busiest / LEVELS + 0.05)
         wanted = self._wanted[core] = low + round((kind.max_mhz - low) * demand / _BIN_MHZ) * _BIN_MHZ

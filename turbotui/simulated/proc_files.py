@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turbotui.simulated import basis as b
-from turbotui.simulated.kernel_counts import DEVICE, FORKS, INTERRUPTS, SOFTIRQS, SWITCHES, stat_forms
+from turbotui.simulated.kernel_counts import DEVICE, FORKS, INTERRUPTS, SOFTIRQS, SWITCHES, stat_forms, timer_interrupts
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
@@ -24,7 +24,7 @@ class ProcFiles:
     def __init__(self, model: Model, paranoid: Mapping[str, int]) -> None:
         self._model = model
         self._shape = model.shape
-        self._stat = stat_forms(model.shape.hypervisor)
+        self._stat = stat_forms(model.shape.steal, model.shape.soft_storm)
         self._paranoid = paranoid
         total = len(model.layout.places)
         self._rows = min(_DEVICE_ROWS, max(2, total // 4))
@@ -107,7 +107,7 @@ class ProcFiles:
             lines.extend(self._arm_rows(up, now, width))
             return "\n".join(lines) + "\n"
         for name, words in _X86_ROWS:
-            form = INTERRUPTS.get(name)
+            form = timer_interrupts(shape.timer_storm) if name == "LOC" else INTERRUPTS.get(name)
             if name == "TRM" and shape.isa is Isa.INTEL and not shape.hypervisor:
                 counts = [int(model.core[model.layout.places[cpu].core].at(b.CORE_THROTTLES, now)) for cpu in up]
                 text = "".join([f"{count:>11d}" for count in counts])
@@ -134,7 +134,7 @@ class ProcFiles:
         def row(label: str, counted: str | None, words: str) -> str:
             if counted is None:
                 return f"{label:>{width}s}:{(' ' * 10 + '0') * len(up)}" + f"   {words}"
-            form = INTERRUPTS[counted]
+            form = timer_interrupts(self._shape.timer_storm) if counted == "LOC" else INTERRUPTS[counted]
             return f"{label:>{width}s}:{''.join([f'{int(cpu_at[cpu].value(form, now)):>11d}' for cpu in up])}   {words}"
 
         return [

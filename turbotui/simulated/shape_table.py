@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turbotui.simulated.cpu_flags import AMD_FLAGS, ARM_FLAGS, CLIENT_FLAGS, GUEST_FLAGS, SERVER_FLAGS
+from turbotui.simulated.kernel_counts import STEAL
 from turbotui.simulated.programmes import GUEST, LAPTOP, SERVER
 from turbotui.simulated.shapes import Block, CoreType, IdleState, Isa, MachineShape, Power
 
@@ -228,7 +229,7 @@ _GUEST = MachineShape(
     vendor="AuthenticAMD", family=26, model=0x02, stepping=1, model_name="AMD EPYC (simulated)", microcode=0x1000065,
     packages=1, nodes_per_package=1, siblings_last=True, l3_kib=32768, tsc_hz=2_600_000_000, crystal=(0, 0, 0),
     core_types=(_VCPU,), blocks=(Block(4, 0, 1, 4),), programme=GUEST, power=_GUEST_POWER, step=0.05,
-    idle_driver="haltpoll", idle_governor="haltpoll", hypervisor=True, flags=GUEST_FLAGS, memory_gib=16,
+    idle_driver="haltpoll", idle_governor="haltpoll", hypervisor=True, steal=STEAL, flags=GUEST_FLAGS, memory_gib=16,
 )  # fmt: skip
 
 SHAPES: Final[Mapping[str, MachineShape]] = MappingProxyType(

@@ -130,7 +130,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class LoadPhase:
-    """Now and then all cores of a package work together: packages take turns `stagger` seconds apart."""
+    """Now and then all cores of a package work together: packages take turns `stagger` seconds apart.
+
+    With `slow_only` those of the first kind of core take no part.
+    """
 
     kind: int
     level: float
@@ -138,6 +141,7 @@ class LoadPhase:
     every: float
     length: float
     stagger: float
+    slow_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,11 @@ class MachineShape:
         module_register: the module C6 residency register and the cstate_module PMU are there.
         fabric_clusters: uncore frequency domains in the newer uncoreNN layout; 0 for one folder for each package.
         ram_unit, psys_unit: joules of one count of those RAPL registers where not the common unit.
+        steal: share of the busy time that a hypervisor takes.
+        soft_storm: share of the busy time that goes to soft interrupts beside those of the work.
+        timer_storm: local timer interrupts a second on every CPU beside those of the work.
+        cap: share of its highest clock that a core may run at; 1: all of it.
+        cap_told: whether cpufreq's highest allowed clock says so.
         driver, governor, epp: cpufreq's.
         idle_driver, idle_governor: cpuidle's.
         hypervisor: it is a guest.
@@ -261,6 +270,11 @@ class MachineShape:
     base_hz: int = 0
     ram_unit: float = 0.0
     psys_unit: float = 0.0
+    steal: float = 0.0
+    soft_storm: float = 0.0
+    timer_storm: float = 0.0
+    cap: float = 1.0
+    cap_told: bool = False
 
     @property
     def cpus(self) -> int:

@@ -204,7 +204,7 @@ complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doct
 complete -c turbotui -n '__fish_seen_subcommand_from machines' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from machines' -l format -x -a 'text table csv json openmetrics' -d 'text for people (default), an aligned table, csv, json (see docs/table.schema.json) or openmetrics'
 complete -c turbotui -n '__fish_seen_subcommand_from machines' -l json -d 'as --format json'
-complete -c turbotui -n '__fish_seen_subcommand_from machines' -l table -x -a 'machines applications' -d 'only this one of its tables (csv: machines)'
+complete -c turbotui -n '__fish_seen_subcommand_from machines' -l table -x -a 'machines applications causes' -d 'only this one of its tables (csv: machines)'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info uncore roofline roofs tasks spy score machines diff export columns events replay gather collect view' -a diff -d 'what differs between two recordings by more than chance'
 complete -c turbotui -n '__fish_seen_subcommand_from diff' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from diff' -l by -x -a 'machine package cpu' -d 'rows: one for the machine (default), for each package, for each CPU'

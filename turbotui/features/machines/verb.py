@@ -13,6 +13,7 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
 from turbotui.simulated import SHAPES
 from turbotui.simulated.applications import APPLICATIONS, SimulatedApplication
+from turbotui.simulated.causes import CAUSES, SimulatedCause
 from turbotui.simulated.shapes import MachineShape
 from turbotui.tables.envelope import Envelope
 
@@ -26,17 +27,23 @@ APPLICATION_COLUMNS: Final[tuple[Column[SimulatedApplication], ...]] = (
     Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+APPLICATION", identity=True),
     Column("summary", "", -1, (), lambda one: one.summary, help="what runs on every CPU"),
 )
+CAUSE_COLUMNS: Final[tuple[Column[SimulatedCause], ...]] = (
+    Column("name", "", -1, (), lambda one: one.name, help="for --machine NAME+CAUSE, or NAME+CAUSE+CAUSE",
+           identity=True),
+    Column("summary", "", -1, (), lambda one: one.summary, help="what is so on the machine"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_format_arguments(parser, ("machines", "applications"))
+    add_format_arguments(parser, ("machines", "applications", "causes"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List the simulated machines."""
     machines = RowTable("machines", "machine", MACHINE_COLUMNS, tuple(SHAPES.values()))
     applications = RowTable("applications", "application", APPLICATION_COLUMNS, tuple(APPLICATIONS.values()))
+    causes = RowTable("causes", "cause", CAUSE_COLUMNS, tuple(CAUSES.values()))
     envelope = Envelope("simulated machines", HostKind.SIMULATED, time.time_ns())
 
     def text() -> Iterator[str]:
@@ -45,6 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
         yield ""
         yield "applications for --machine NAME+APPLICATION, on every CPU instead of the machine's own load"
         yield from text_lines(envelope, applications)
+        yield ""
+        yield "causes of slowness for --machine NAME+CAUSE+..., which turbotui why has to find; calm and idle: none"
+        yield from text_lines(envelope, causes)
 
-    print_tables(arguments, envelope, (machines, applications), text)
+    print_tables(arguments, envelope, (machines, applications, causes), text)
     return 0

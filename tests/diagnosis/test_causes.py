@@ -1,0 +1,78 @@
+"""Every cause that a simulated machine can be made to have is found, alone and in pairs, and nothing on a calm one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from watched_machines import frames_of_machine
+
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.rule_table import RULES
+from turbotui.errors import UsageError
+from turbotui.quantities.catalog import catalog_for
+from turbotui.simulated import SHAPES, simulated_host
+from turbotui.simulated.causes import CALM, CAUSES
+
+COLUMNS = tuple(dict.fromkeys(name for rule in RULES for name in rule.columns))
+SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
+"""Machines, those that cost least first."""
+PAIRS = tuple((one, other) for one, other in combinations(CAUSES.values(), 2) if not one.at_odds(other))
+MADE_UP = frozenset({"current-limit", "firmware-limit", "smi"})
+"""Rules that no simulated machine gives work to: tests of their numbers are beside the others."""
+
+
+def diagnosed(machine: str) -> MachineDiagnosis:
+    _, frames = frames_of_machine(machine, 2, columns=COLUMNS)
+    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    for frame in frames:
+        found.push(frame)
+    return found
+
+
+def machine_for(*names: str) -> str:
+    """The smallest machine that can have these causes; a test fails where there is none."""
+    return next(name for name in SMALL if all(CAUSES[one].where(SHAPES[name]) for one in names))
+
+
+def test_each_rule_has_a_cause_and_each_cause_a_rule() -> None:
+    assert {rule.id for rule in RULES} == CAUSES.keys() | MADE_UP
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_alone_is_the_only_finding(name: str) -> None:
+    found = diagnosed(f"{machine_for(name)}+{name}").findings()
+    assert [one.rule.id for one in found] == [name]
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(one.name for one in pair))
+def test_two_causes_are_the_two_worst_findings(pair: tuple[object, object]) -> None:
+    one, other = (cause for cause in CAUSES.values() if cause in pair)
+    names = {one.name, other.name}
+    found = diagnosed(f"{machine_for(*names)}+{one.name}+{other.name}").findings()
+    assert {finding.rule.id for finding in found[:2]} == names
+    assert found[0].score >= found[1].score
+
+
+def test_what_costs_more_goes_first() -> None:
+    found = diagnosed("laptop-old+overload+storage+steal").findings()
+    assert [one.rule.id for one in found] == ["overload", "storage", "steal"]
+
+
+@pytest.mark.parametrize("word", CALM)
+@pytest.mark.parametrize("machine", [name for name in SHAPES if name != "big-8s"])
+def test_nothing_is_found_where_nothing_is(machine: str, word: str) -> None:
+    found = diagnosed(f"{machine}+{word}")
+    assert found.findings() == ()
+    assert found.quiet().startswith("Nothing is in the way: ")
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("guest+steal+thirst", "cannot run 'thirst'; there are .* joined by [+]: "),
+    ("guest+one-group", "guest cannot be made to have one-group"),
+    ("laptop+heat+governor", "heat and governor cannot both be made: each decides on the clock"),
+    ("laptop+overload+one-cpu", "all CPUs are busy and one CPU is busy"),
+])  # fmt: skip
+def test_a_machine_that_cannot_be_is_refused(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        simulated_host(name)

@@ -1,0 +1,190 @@
+"""Causes of slowness that a simulated machine can be made to have: one, or several at once.
+
+A machine with causes does little beside them: its own load would be one more cause. What the names say is what the
+rules of the diagnosis are called by that have to find them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from turbotui.errors import UsageError
+from turbotui.simulated.applications import APPLICATIONS
+from turbotui.simulated.shapes import Isa, LoadPhase, MachineShape, Power, Programme, Role
+from turbotui.simulated.strain import Strain
+from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT
+
+_LONG: Final = 1e9  # seconds: as good as for ever
+_CALM: Final = Role(LIGHT, (0.08, 0.12), (0.5, 2.0), (0.06, 0.1), (0.5, 2.0), both=True, share=1.1)
+_NOTHING: Final = Role(LIGHT, (0.004, 0.01), (0.5, 2.0), (0.002, 0.006), (0.5, 2.0), both=True, share=1.1)
+
+
+class Busy(Enum):
+    """Which CPUs a cause keeps busy. The value is said of it."""
+
+    NONE = "none"
+    ALL = "all CPUs are busy"
+    ONE = "one CPU is busy"
+    PACKAGE = "one package is busy"
+    SLOW = "the slow cores are busy"
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCause:
+    """A cause of slowness.
+
+    Attributes:
+        name: the word after "+".
+        summary: one line for people.
+        busy: which CPUs it keeps busy.
+        dense: whether they execute what takes most power.
+        clock: whether it decides on the clock, so that only one such cause can be there.
+        change: what is else about the machine.
+        strain: what tasks wait for.
+        where: machines that can have it.
+    """
+
+    name: str
+    summary: str
+    busy: Busy = Busy.NONE
+    dense: bool = False
+    clock: bool = False
+    change: Callable[[MachineShape], MachineShape] = lambda shape: shape
+    strain: Strain = field(default_factory=Strain)
+    where: Callable[[MachineShape], bool] = lambda _shape: True
+
+    def at_odds(self, other: SimulatedCause) -> str:
+        """Why both cannot be made at once; "" if they can."""
+        if self.clock and other.clock:
+            return "each decides on the clock"
+        kinds = {self.busy, other.busy} - {Busy.NONE}
+        return " and ".join(kind.value for kind in Busy if kind in kinds) if len(kinds) > 1 else ""
+
+
+def _powered(change: Callable[[Power], Power]) -> Callable[[MachineShape], MachineShape]:
+    return lambda shape: replace(shape, power=change(shape.power))
+
+
+def _roomy(power: Power) -> Power:
+    """No limit of power, and a heat sink that never gets hot."""
+    return replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2, ohms=power.ohms / 6)
+
+
+def _below_base(shape: MachineShape) -> MachineShape:
+    """All cores at 60 % of the base clock of the slowest kind, and no file says so."""
+    return replace(shape, cap=0.6 * min(kind.base_mhz / kind.max_mhz for kind in shape.core_types))
+
+
+def _says_limits(shape: MachineShape) -> bool:
+    """Whether its processor counts or names what holds it back."""
+    return shape.isa is Isa.INTEL and not shape.hypervisor
+
+
+CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
+    one.name: one for one in (
+        SimulatedCause("overload", "three tasks for each CPU", Busy.ALL, strain=Strain(waiting=2.0)),
+        SimulatedCause("quota", "a control group's CPU quota is used up in 60 % of its periods",
+                       strain=Strain(quota=2.0, throttled=0.6)),
+        SimulatedCause("memory", "tasks wait for memory 40 % of the time",
+                       strain=Strain(memory_some=0.4, memory_full=0.2, available=0.02, direct_reclaims=900.0)),
+        SimulatedCause("swapping", "5,000 pages a second are read back from swap space",
+                       strain=Strain(swapped_in=5000.0, swapped_out=4000.0, major_faults=5000.0, swap_free=0.1)),
+        SimulatedCause("storage", "tasks wait for storage 60 % of the time",
+                       strain=Strain(io_some=0.6, io_full=0.3, blocked=9)),
+        SimulatedCause("steal", "a hypervisor takes 30 % of the time that CPUs want",
+                       change=lambda shape: replace(shape, steal=0.3)),
+        SimulatedCause("interrupts", "40,000 timer interrupts a second on every CPU",
+                       change=lambda shape: replace(shape, timer_storm=40_000.0)),
+        SimulatedCause("softirqs", "half of the busy time goes to soft interrupts, and CPUs are 20 % busy",
+                       change=lambda shape: replace(shape, soft_storm=0.5)),
+        SimulatedCause("one-cpu", "one CPU is saturated, the others do little", Busy.ONE),
+        SimulatedCause("one-group", "one package is saturated, the others do little", Busy.PACKAGE,
+                       where=lambda shape: shape.packages > 1),
+        SimulatedCause("slow-cores", "efficiency cores work while performance cores do little", Busy.SLOW,
+                       where=lambda shape: shape.hybrid),
+        SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", Busy.ALL, dense=True, clock=True,
+                       change=_powered(lambda power: replace(power, tdp=0.7 * power.tdp, pl2=0.7 * power.pl2)),
+                       where=_says_limits),
+        SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", Busy.ALL, dense=True, clock=True,
+                       change=_powered(lambda power: replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2,
+                                                             ohms=1.6 * power.ohms, sink_tau=1.0)), where=_says_limits),
+        SimulatedCause("governor", "all CPUs busy at the highest clock that cpufreq allows, 60 % of what there is",
+                       Busy.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
+                       where=lambda shape: bool(shape.driver)),
+        SimulatedCause("below-base", "all CPUs busy far below the base clock, and nothing says why", Busy.ALL,
+                       clock=True, change=_below_base,
+                       where=lambda shape: bool(shape.driver) and shape.epp != "balance_power"),
+    )
+})  # fmt: skip
+"""By their names, which are also those of the rules that find them."""
+
+CALM: Final[Mapping[str, Role]] = MappingProxyType({"idle": _NOTHING, "calm": _CALM})
+"""Loads with which nothing is in the way, by the word after "+": a hundredth of the time, and a tenth."""
+
+
+def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape, Strain]:
+    """A machine that has these causes and does little else.
+
+    Raises:
+        UsageError: there is no such cause, this machine cannot have it, or two are at odds.
+    """
+    if len(names) == 1 and names[0] in CALM:
+        return _named(replace(shape, programme=_programme(Busy.NONE, LIGHT, CALM[names[0]])), names), Strain()
+    found = [_cause(shape, name) for name in names]
+    for at, one in enumerate(found):
+        for other in found[at + 1:]:
+            why = one.at_odds(other)
+            if why:
+                raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
+    busy = next((one.busy for one in found if one.busy is not Busy.NONE), Busy.NONE)
+    dense = any(one.dense for one in found)
+    shape = replace(shape, power=shape.power if dense else _roomy(shape.power),
+                    programme=_programme(busy, COMPUTE if dense else INTEGER, _role(found)))
+    strain = Strain()
+    for one in found:
+        shape, strain = one.change(shape), _joined(strain, one.strain)
+    return _named(shape, names), strain
+
+
+def _cause(shape: MachineShape, name: str) -> SimulatedCause:
+    found = CAUSES.get(name)
+    if found is None:
+        programs, causes = (", ".join(difflib.get_close_matches(name, words, n=len(words), cutoff=0.0))
+                            for words in (tuple(APPLICATIONS), (*CAUSES, *CALM)))
+        raise UsageError(f"simulated machines cannot run {name!r}; there are {programs}, and as causes of slowness, "
+                         f"joined by +: {causes}")
+    if not found.where(shape):
+        raise UsageError(f"{shape.name} cannot be made to have {name}: {found.summary}")
+    return found
+
+
+def _role(found: Sequence[SimulatedCause]) -> Role:
+    if any(one.name == "softirqs" for one in found):
+        return replace(_CALM, level=(0.18, 0.22), rest_level=(0.18, 0.2))
+    return _CALM
+
+
+def _programme(busy: Busy, kind: int, role: Role) -> Programme:
+    phases: tuple[LoadPhase, ...] = ()
+    if busy in (Busy.ALL, Busy.PACKAGE, Busy.SLOW):
+        # the other packages' turn comes when nobody looks any more
+        stagger = _LONG if busy is Busy.PACKAGE else 0.0
+        phases = (LoadPhase(kind, 1.0, 0.0, 9 * _LONG, 8 * _LONG, stagger, slow_only=busy is Busy.SLOW),)
+    stay = (_LONG, _LONG) if busy is Busy.ONE else (0.0, 0.0)
+    return Programme(roles=(role,), phases=phases, hot_kind=INTEGER, hot_stay=stay)
+
+
+def _joined(one: Strain, other: Strain) -> Strain:
+    """Both strains: of each number the one that is not as on a machine without strain."""
+    bare = Strain()
+    return replace(one, **{part.name: getattr(other, part.name) for part in fields(Strain)
+                           if getattr(other, part.name) != getattr(bare, part.name)})
+
+
+def _named(shape: MachineShape, names: Sequence[str]) -> MachineShape:
+    return replace(shape, name="+".join((shape.name, *names)), summary=f"{shape.summary}, with {', '.join(names)}")
