@@ -1,9 +1,10 @@
-"""The map: one mark a CPU, siblings stacked, cores of a cache together, packages boxed side by side."""
+"""The map: one mark a CPU, siblings stacked, caches and kinds of core apart, packages boxed side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from textual import events
 from textual.geometry import Region
@@ -11,117 +12,18 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId, Scope, cpu_row
+from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, number
-from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.frame_levels import FrameLevels
+from turbotui.widgets.levels import LEVELS, MARKS, step_of
+from turbotui.widgets.map_plan import CELLS, MapPlan, plan_map
+from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.role_styles import Palette, role_css
-
-SHADES: tuple[tuple[float, str, StyleRole], ...] = (
-    (0.05, "·", StyleRole.RULE),
-    (0.25, "░", StyleRole.DIM),
-    (0.50, "▒", StyleRole.SPARK),
-    (0.75, "▓", StyleRole.KEY),
-    (1.00, "█", StyleRole.SUMMARY),
-)
-"""Up to which share of the scale, with which mark, in which role: readable without colour."""
 
 UNKNOWN_MARK = "?"
 CURSOR_MARK = "●"
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """One package on the map."""
-
-    row: RowId
-    x: int
-    y: int
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMapPlan:
-    """Layout of the map: places of the CPUs' marks, and the packages' boxes.
-
-    Attributes:
-        cell: characters a CPU takes, its gap included.
-        places: CPU -> character and line of its mark.
-        boxes: packages.
-        width, height: characters and lines in use.
-    """
-
-    cell: int
-    places: dict[int, tuple[int, int]]
-    boxes: tuple[Box, ...]
-    width: int
-    height: int
-
-
-CELLS = (16, 10, 4, 3, 2, 1)
-"""Characters a CPU may take: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
-
-NAME_WIDTH = 16
-"""Room for a package's name in its frame."""
-
-
-def plan_map(topology: Topology, width: int, height: int) -> HeatMapPlan:
-    """The largest marks with which all packages fit; if nothing fits, the smallest."""
-    packages = topology.instances(Scope.PACKAGE)
-    best: HeatMapPlan | None = None
-    for cell in CELLS:
-        for across in range(min(len(packages), max(1, width // 8)), 0, -1):
-            best = _lay_out(topology, width, cell, across)
-            if best.height <= height and best.width <= width:
-                return best
-    return best or HeatMapPlan(1, {}, (), 0, 0)
-
-
-def _lay_out(topology: Topology, width: int, cell: int, across: int) -> HeatMapPlan:
-    packages = topology.instances(Scope.PACKAGE)
-    room = (width + 1) // across - 5
-    # As wide as the widest package needs, and as its name does.
-    shapes = [_fill(topology, package.row, {}, (0, 0), room, cell=cell) for package in packages]
-    inner = max([used for _, used in shapes], default=0)
-    outer = max(inner + 4, NAME_WIDTH if room >= NAME_WIDTH else 0)
-    places: dict[int, tuple[int, int]] = {}
-    boxes: list[Box] = []
-    top = 0
-    for start in range(0, len(packages), across):
-        line = packages[start : start + across]
-        tall = max(lines for lines, _ in shapes[start : start + across]) + 2
-        for at, package in enumerate(line):
-            left = at * (outer + 1)
-            _fill(topology, package.row, places, (left + 2, top + 1), room, cell=cell)
-            boxes.append(Box(package.row, left, top, outer, tall))
-        top += tall
-    return HeatMapPlan(cell, places, tuple(boxes), min(across, len(packages)) * (outer + 1) - 1, top)
-
-
-def _fill(topology: Topology, package: RowId, places: dict[int, tuple[int, int]], origin: tuple[int, int], room: int,
-          *, cell: int) -> tuple[int, int]:
-    """Place the cores of a package line by line; gives lines and characters used."""
-    cores = topology.instances(Scope.CORE)
-    members = [cores[position] for position in topology.parts(package, Scope.CORE)]
-    deepest = max((len(core.cpus) for core in members), default=1)
-    x = y = used = 0
-    cache: int | None = None
-    for core in members:
-        mine = topology.index(Scope.L3, core.cpus[0])
-        if cache is not None and mine != cache and x:
-            x += 1
-        cache = mine
-        if x + cell > max(room, cell) and x:
-            x = 0
-            y += deepest + (1 if deepest > 1 else 0)
-        for depth, cpu in enumerate(core.cpus):
-            places[cpu] = (origin[0] + x, origin[1] + y + depth)
-        x += cell
-        used = max(used, x)
-    return y + deepest, used
 
 
 class HeatMap(Widget):
@@ -141,38 +43,78 @@ class HeatMap(Widget):
         super().__init__(id=id)
         self.frame: Frame | None = None
         self.column: CounterColumn | None = None
-        self.top = 1.0
         self.cpu: int | None = None
-        self._plan = HeatMapPlan(1, {}, (), 0, 0)
-        self._by_line: dict[int, list[tuple[int, int]]] = {}
+        self._levels: FrameLevels | None = None
+        self._top = 1.0
+        self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and how it is drawn
+        self._plan = MapPlan(1, {}, (), (), (), 0, 0)
+        self._by_line: dict[int, list[tuple[int, list[int]]]] = {}
+        self._drawing: dict[int, list[tuple[int, str, StyleRole]]] = {}
         self._strips: dict[int, tuple[list[TextSegment], Strip]] = {}
         self._palette = Palette(self)
 
     @property
-    def plan(self) -> HeatMapPlan:
+    def plan(self) -> MapPlan:
         """Layout of the map: places of the CPUs' marks, and the packages' boxes."""
         return self._plan
 
-    def show_frame(self, frame: Frame, column: CounterColumn, top: float) -> None:
-        """Show a column of a frame; `top` is the end of the scale."""
+    def show_frame(self, frame: Frame, column: CounterColumn, levels: FrameLevels, top: float) -> None:
+        """Show a column of a frame.
+
+        Args:
+            frame: whose values.
+            column: that gives the colour.
+            levels: of its values, as far as it has a scale whose ends are known.
+            top: the end of the scale else; it begins at 0.
+        """
         arrange = self.frame is None or self.frame.topology is not frame.topology
-        self.frame, self.column, self.top = frame, column, top
+        self.frame, self.column, self._levels, self._top = frame, column, levels, top
         if arrange:
             self._arrange()
         if self.cpu not in frame.topology.places:
             self.cpu = frame.topology.cpus[0] if frame.topology.cpus else None
+        self._judge()
         self._redraw()
 
     def _arrange(self) -> None:
         if self.frame is None or not self.size.width:
             return
-        self._plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
+        plan = self._plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
+        together: dict[tuple[int, int], list[int]] = {}
+        for cpu, place in plan.places.items():
+            together.setdefault(place, []).append(cpu)
         self._by_line = {}
-        for cpu, (x, y) in self._plan.places.items():
-            self._by_line.setdefault(y, []).append((x, cpu))
-        for line in self._by_line.values():
-            line.sort()
+        for (x, y), cpus in together.items():
+            self._by_line.setdefault(y, []).append((x, cpus))
+        self._drawing = drawing(plan)
         self._strips.clear()
+
+    def _ends(self, cpu: int) -> tuple[float, float]:
+        """Between which ends the values of a CPU are."""
+        if self.frame is None or self.column is None or self._levels is None:
+            return 0.0, self._top
+        return self._levels.ends(self.frame, self.column, cpu_row(cpu)) or (0.0, self._top)
+
+    def _judge(self) -> None:
+        """Work out the mark of every CPU; the one under the cursor is marked when it is drawn."""
+        frame, column = self.frame, self.column
+        if frame is None or column is None:
+            return
+        rows, cell = frame.rows(Scope.CPU), self._plan.cell
+        size = max(1, min(cell - 1, 3))
+        for row, value in zip(rows, frame.cells(column, rows), strict=True):
+            cpu = row.key[0]
+            step, mark, role = -1, UNKNOWN_MARK, StyleRole.DIM
+            if isinstance(value, int | float):
+                low, high = self._ends(cpu)
+                step = step_of((value - low) / (high - low)) if high > low else 0
+                mark, role = MARKS[step], alarm(column, value) or LEVELS[step]
+            text = mark * size
+            if cell >= CELLS[1]:
+                text += f" {cpu:>4}"
+            if cell >= CELLS[0]:
+                text += f" {cell_text(column, value, 6)}"
+            self._cells[cpu] = step, (text, role)
 
     def _redraw(self) -> None:
         """Refresh the lines that changed."""
@@ -198,71 +140,37 @@ class HeatMap(Widget):
     def _segments(self, y: int) -> list[TextSegment]:
         if y == self.size.height - 1:
             return self._legend()
+        items = [*self._drawing.get(y, ()), *((x, *self._mark(cpus)) for x, cpus in self._by_line.get(y, ()))]
+        items.sort(key=itemgetter(0))
         segments: list[TextSegment] = []
         at = 0
-
-        def put(x: int, text: str, role: StyleRole) -> None:
-            nonlocal at
+        for x, text, role in items:
             if x > at:
                 segments.append((" " * (x - at), StyleRole.PLAIN))
-                at = x
             segments.append((text, role))
-            at += len(text)
+            at = x + len(text)
+        return merged(segments)
 
-        marks = self._by_line.get(y, [])
-        for box in self._plan.boxes:
-            if not box.y <= y < box.y + box.height:
-                continue
-            if y in {box.y, box.y + box.height - 1}:
-                put(box.x, self._edge(box, top=y == box.y), StyleRole.RULE)
-                continue
-            put(box.x, "│", StyleRole.RULE)
-            for x, cpu in marks:
-                if box.x < x < box.x + box.width:
-                    text, role = self._mark(cpu)
-                    put(x, text, role)
-            put(box.x + box.width - 1, "│", StyleRole.RULE)
-        return segments
-
-    def _edge(self, box: Box, *, top: bool) -> str:
-        inner = box.width - 2
-        if not top:
-            return "└" + "─" * inner + "┘"
-        instance = None if self.frame is None else self.frame.topology.instance(box.row)
-        label = box.row.key[0] if instance is None else instance.label
-        name = f"─ package {label} " if inner >= 14 else f" {label} "  # as long as the words
-        return "┌" + name[:inner].ljust(inner, "─") + "┐"
-
-    def _mark(self, cpu: int) -> TextSegment:
-        if self.frame is None or self.column is None:
-            return UNKNOWN_MARK, StyleRole.DIM
-        value = self.frame.cell(self.column, cpu_row(cpu))
-        mark, role = UNKNOWN_MARK, StyleRole.DIM
-        if isinstance(value, int | float):
-            share = value / self.top if self.top > 0 else 0.0
-            mark, role = next(((mark, role) for limit, mark, role in SHADES if share < limit), SHADES[-1][1:])
-            role = alarm(self.column, value) or role
-        cell = self._plan.cell
-        if cpu == self.cpu:
-            mark = CURSOR_MARK
-        text = mark * max(1, min(cell - 1, 3))
-        if cell >= CELLS[1]:
-            text += f" {cpu:>4}"
-        if cell >= CELLS[0]:
-            text += f" {cell_text(self.column, value, 6)}"
-        return text, StyleRole.CELL if cpu == self.cpu else role
+    def _mark(self, cpus: Sequence[int]) -> TextSegment:
+        """The mark of the CPUs at one place: that of the greatest value."""
+        unknown = -1, (UNKNOWN_MARK, StyleRole.DIM)
+        text, role = max((self._cells.get(cpu, unknown) for cpu in cpus), key=itemgetter(0))[1]
+        if self.cpu not in cpus:
+            return text, role
+        size = max(1, min(self._plan.cell - 1, 3))
+        return CURSOR_MARK * size + text[size:], StyleRole.CELL
 
     def _legend(self) -> list[TextSegment]:
+        """The column, and its scale as it is for the CPU under the cursor."""
         column = self.column
         if column is None:
             return []
-        segments: list[TextSegment] = [(f" {column.id}  ", StyleRole.SORTED)]
-        for limit, mark, role in SHADES:
-            last = limit >= 1.0
-            bound = SHADES[-2][0] if last else limit
-            text = number(bound * self.top, 0 if self.top >= 10 else 2, 7)  # small scales need decimals
-            segments += [(mark * 2, role), (f" {'from' if last else 'below'} {text}   ", StyleRole.DIM)]
-        segments.append((f"{column.unit}   {UNKNOWN_MARK} unknown", StyleRole.DIM))
+        low, high = self._ends(-1 if self.cpu is None else self.cpu)
+        ends = [number(end, 0 if high >= 10 else 2, 7) for end in (low, high)]
+        segments: list[TextSegment] = [(f" {column.id}  ", StyleRole.SORTED), (f"{ends[0]} ", StyleRole.DIM)]
+        segments += [(mark * 2, role) for mark, role in zip(MARKS, LEVELS, strict=True)]
+        folded = "   a mark is a core" if self._plan.folded else ""
+        segments.append((f" {ends[1]} {column.unit}   {UNKNOWN_MARK} unknown{folded}", StyleRole.DIM))
         return segments
 
     # Moving
@@ -298,17 +206,50 @@ class HeatMap(Widget):
     def on_resize(self) -> None:
         """Lay the map out for the new size."""
         self._arrange()
+        self._judge()
         self._strips.clear()
         self._redraw()
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor there."""
-        for x, cpu in self._by_line.get(event.y, []):
+        for x, cpus in self._by_line.get(event.y, []):
             if x <= event.x < x + self._plan.cell:
-                self.select(cpu)
+                self.select(cpus[0])
 
     def notify_style_update(self) -> None:
         """Forget colours when the theme changes."""
         super().notify_style_update()
         self._palette.clear()
         self._strips.clear()
+
+
+def drawing(plan: MapPlan) -> dict[int, list[tuple[int, str, StyleRole]]]:
+    """What stands on the map beside its marks, by line: frames with names, captions, and rules between blocks."""
+    found: dict[int, list[tuple[int, str, StyleRole]]] = {}
+
+    def put(x: int, y: int, text: str, role: StyleRole) -> None:
+        found.setdefault(y, []).append((x, text, role))
+
+    for box in plan.boxes:
+        inner = box.width - 2
+        short = box.name.partition(" · ")[0]
+        tries = (box.name, short, short.removeprefix("package "))
+        name = next((name for name in tries if len(name) + 2 <= inner), tries[-1])[: max(0, inner - 2)]
+        start = "┌─" if len(name) + 3 <= inner else "┌"
+        put(box.x, box.y, start, StyleRole.RULE)
+        put(box.x + len(start), box.y, f" {name} ", StyleRole.TITLE)
+        rest = box.width - len(start) - len(name) - 3
+        put(box.x + box.width - rest - 1, box.y, "─" * rest + "┐", StyleRole.RULE)
+        put(box.x, box.y + box.height - 1, "└" + "─" * inner + "┘", StyleRole.RULE)
+        for y in range(box.y + 1, box.y + box.height - 1):
+            put(box.x, y, "│", StyleRole.RULE)
+            put(box.x + box.width - 1, y, "│", StyleRole.RULE)
+    for caption in plan.captions:
+        put(caption.x, caption.y, caption.text[: caption.width], StyleRole.TITLE)
+        rest = caption.width - len(caption.text) - 1
+        if rest > 0:
+            put(caption.x + len(caption.text) + 1, caption.y, "─" * rest, StyleRole.RULE)
+    for rule in plan.rules:
+        for y in range(rule.y, rule.y + rule.height):
+            put(rule.x, y, "│", StyleRole.RULE)
+    return found

@@ -20,6 +20,9 @@ HIGH: Final = 7
 IN_A_CELL: Final = (*(StyleRole.PLAIN,) * CALM, *LEVELS[CALM:])
 """Roles of numbers in tables."""
 
+MARKS: Final = "·░░▒▒▓▓██"
+"""A mark for each step, for pictures that have to be read without colours."""
+
 
 def step_of(share: float) -> int:
     """The step of a share of 0 to 1; what lies outside has the first or last."""

@@ -67,7 +67,7 @@ class MapScreen(WatchScreen):
             if top is None:
                 values = [frame.cell(self._column, row) for row in frame.rows(Scope.CPU)]
                 top = nice_top(max((value for value in values if isinstance(value, int | float)), default=0.0))
-            self._map.show_frame(frame, self._column, top)
+            self._map.show_frame(frame, self._column, watch.levels, top)
         super().show_frame()
         self.show_status()
 

@@ -1,0 +1,248 @@
+"""Where the marks of CPUs stand on the map: packages boxed, caches and kinds apart. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.topology import Topology
+from turbotui.quantities.scope import RowId, Scope
+
+CELLS: Final = (16, 10, 4, 3, 2, 1)
+"""Characters a CPU may take: number and value beside the mark, the number only, marks of 3, 2, 1 (with a gap)."""
+KIND_WORDS: Final = {"LP": "LP-E"}
+"""Kinds of core whose name is not what people say."""
+
+_NAME_WIDTH: Final = 16  # room for a package's name in its frame
+_BETWEEN: Final = 3  # characters between two blocks, with a rule in the middle
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One package on the map.
+
+    Attributes:
+        name: in words; as much of it is drawn as there is room.
+        x, y, width, height: with its frame.
+    """
+
+    name: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """The words above a block of cores, and the rule that goes on from them."""
+
+    x: int
+    y: int
+    width: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line from top to bottom between two blocks; `height` lines of it."""
+
+    x: int
+    y: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlan:
+    """Layout of the map.
+
+    Attributes:
+        cell: characters a CPU takes, its gap included.
+        places: CPU -> character and line of its mark.
+        boxes: packages.
+        captions: of blocks, where there is room for them.
+        rules: between blocks.
+        width, height: characters and lines in use.
+        folded: whether the CPUs of a core share one mark.
+    """
+
+    cell: int
+    places: dict[int, tuple[int, int]]
+    boxes: tuple[Box, ...]
+    captions: tuple[Caption, ...]
+    rules: tuple[Rule, ...]
+    width: int
+    height: int
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Cores of one kind behind one cache on one node.
+
+    Attributes:
+        name: what of this tells the blocks of a package apart; "" for its only one.
+        cores: the CPUs of each.
+    """
+
+    name: str
+    cores: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How roomy a layout is.
+
+    Attributes:
+        cell: see `MapPlan`.
+        captions: whether blocks are named.
+        airy: whether an empty line stands between lines of sibling threads.
+        folded: see `MapPlan`.
+    """
+
+    cell: int
+    captions: bool
+    airy: bool
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """A package's blocks as laid out, from its upper left corner."""
+
+    places: dict[int, tuple[int, int]]
+    captions: tuple[Caption, ...]
+    rules: tuple[Rule, ...]
+    width: int
+    height: int
+
+
+def blocks_of(topology: Topology, package: RowId) -> list[Block]:
+    """The blocks of a package, in the order of their first CPU, named by what tells them apart."""
+    cores = topology.instances(Scope.CORE)
+    found: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
+    for position in topology.parts(package, Scope.CORE):
+        cpus = cores[position].cpus
+        node, cache = topology.index(Scope.NODE, cpus[0]), topology.index(Scope.L3, cpus[0])
+        found.setdefault((topology.places[cpus[0]].core_type or "", node, cache), []).append(cpus)
+    names = [tuple(_words(topology, key)) for key in found]
+    telling = [at for at in range(_WORDS) if len({words[at] for words in names}) > 1]
+    if telling and len({words[_CACHE] for words in names} - {_NO_CACHE}) < 2:  # all that have an L3 have the same
+        names = [words if words[_CACHE] == _NO_CACHE else (*words[:_CACHE], "") for words in names]
+    return [Block(" · ".join(words[at] for at in telling if words[at]), tuple(members))
+            for words, members in zip(names, found.values(), strict=True)]
+
+
+_WORDS: Final = 3
+_CACHE: Final = 2  # of them
+_NO_CACHE: Final = "no L3"
+
+
+def _words(topology: Topology, key: tuple[str, int, int]) -> Iterator[str]:
+    """Kind, node and cache of a block."""
+    kind, node, cache = key
+    yield KIND_WORDS.get(kind, kind) or "other"
+    yield f"node {topology.instances(Scope.NODE)[node].label}"
+    label = topology.instances(Scope.L3)[cache].label
+    yield _NO_CACHE if label < 0 else f"L3 {label}"
+
+
+def package_name(topology: Topology, package: RowId) -> str:
+    """A package in words, with its node if it is one of several and each package has its own."""
+    instance = topology.instance(package)
+    label = package.key[0] if instance is None else instance.label
+    name = f"package {label}"
+    if instance is not None and topology.varies(Scope.NODE):
+        nodes = {topology.row(Scope.NODE, cpu) for cpu in instance.cpus}
+        if len(nodes) == 1:
+            name += f" · node {nodes.pop().key[0]}"
+    return name
+
+
+def plan_map(topology: Topology, width: int, height: int) -> MapPlan:
+    """The largest marks with which all packages fit, names before size; if nothing fits, a mark for each core."""
+    packages = {instance.row: blocks_of(topology, instance.row) for instance in topology.instances(Scope.PACKAGE)}
+    named = any(len(blocks) > 1 for blocks in packages.values())
+    looks = [_Look(cell, captions, airy)
+             for captions in ((True, False) if named else (False,)) for airy in (True, False) for cell in CELLS]
+    looks.append(_Look(1, captions=False, airy=False, folded=True))
+    plan = MapPlan(1, {}, (), (), (), 0, 0)
+    for look in looks:
+        for across in range(min(len(packages), max(1, width // 8)), 0, -1):
+            plan = _lay_out(topology, packages, width, across, look)
+            if plan.height <= height and plan.width <= width:
+                return plan
+    return plan
+
+
+def _lay_out(topology: Topology, packages: dict[RowId, list[Block]], width: int, across: int, look: _Look) -> MapPlan:
+    room = (width + 1) // across - 5
+    insides = {row: _inside(blocks, room, look) for row, blocks in packages.items()}
+    # as wide as the widest package needs, and as its name does
+    widest = max((inside.width for inside in insides.values()), default=0)
+    outer = max(widest + 4, _NAME_WIDTH if room >= _NAME_WIDTH else 0)
+    places: dict[int, tuple[int, int]] = {}
+    boxes: list[Box] = []
+    captions: list[Caption] = []
+    rules: list[Rule] = []
+    rows, top = list(packages), 0
+    for start in range(0, len(rows), across):
+        line = rows[start : start + across]
+        tall = max(insides[row].height for row in line) + 2
+        for at, row in enumerate(line):
+            left, inside = at * (outer + 1), insides[row]
+            boxes.append(Box(package_name(topology, row), left, top, outer, tall))
+            places |= {cpu: (left + 2 + x, top + 1 + y) for cpu, (x, y) in inside.places.items()}
+            captions += [Caption(left + 2 + one.x, top + 1 + one.y, one.width, one.text) for one in inside.captions]
+            rules += [Rule(left + 2 + one.x, top + 1 + one.y, one.height) for one in inside.rules]
+        top += tall
+    return MapPlan(look.cell, places, tuple(boxes), tuple(captions), tuple(rules),
+                   min(across, len(rows)) * (outer + 1) - 1, top, look.folded)
+
+
+def _inside(blocks: list[Block], room: int, look: _Look) -> _Inside:
+    """Blocks side by side, as many as there is room for, in lines."""
+    places: dict[int, tuple[int, int]] = {}
+    captions: list[Caption] = []
+    rules: list[Rule] = []
+    x = y = used = tall = 0
+    on_line: list[int] = []
+    for block in blocks:
+        width, height = _size(block, room, look)
+        if x and x + _BETWEEN + width > room:
+            rules += [Rule(at, y, tall) for at in on_line]
+            y += tall + (look.airy and not look.captions)
+            x, tall, on_line = 0, 0, []
+        elif x:
+            on_line.append(x + _BETWEEN // 2)
+            x += _BETWEEN
+        if look.captions:
+            captions.append(Caption(x, y, width, block.name))
+        _fill(block, places, (x, y + look.captions), width, look)
+        x += width
+        used, tall = max(used, x), max(tall, height)
+    rules += [Rule(at, y, tall) for at in on_line]
+    return _Inside(places, tuple(captions), tuple(rules), used, y + tall)
+
+
+def _size(block: Block, room: int, look: _Look) -> tuple[int, int]:
+    """Characters and lines that a block takes, its caption included."""
+    across = max(1, (room + (look.cell > 1)) // look.cell)
+    lines = -(-len(block.cores) // across)
+    deep = 1 if look.folded else max(len(core) for core in block.cores)
+    width = min(across, len(block.cores)) * look.cell - (look.cell > 1)
+    if look.captions:
+        width = min(max(width, len(block.name)), max(room, look.cell))
+    return width, lines * deep + (lines - 1) * (look.airy and deep > 1) + look.captions
+
+
+def _fill(block: Block, places: dict[int, tuple[int, int]], origin: tuple[int, int], width: int, look: _Look) -> None:
+    """Places of a block's CPUs: siblings below each other."""
+    across = max(1, (width + (look.cell > 1)) // look.cell)
+    deep = 1 if look.folded else max(len(core) for core in block.cores)
+    for at, core in enumerate(block.cores):
+        line, column = divmod(at, across)
+        for depth, cpu in enumerate(core):
+            places[cpu] = (origin[0] + column * look.cell,
+                           origin[1] + line * (deep + (look.airy and deep > 1)) + min(depth, deep - 1))
