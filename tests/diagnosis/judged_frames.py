@@ -29,11 +29,16 @@ class MadeFrame(JudgedFrame):
         whole: of the whole machine.
         cpus: by the number of the CPU.
         words: texts by the number of the CPU.
+        lacks: a column that the machine cannot have.
     """
 
     whole: Mapping[ColumnId, float] = field(default_factory=dict)
     cpus: Mapping[ColumnId, Mapping[int, float]] = field(default_factory=dict)
     words: Mapping[ColumnId, Mapping[int, str]] = field(default_factory=dict)
+    lacks: ColumnId = ""
+
+    def can(self, name: ColumnId) -> bool:
+        return name != self.lacks and super().can(name)
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:
         for name in names:
@@ -53,8 +58,8 @@ class MadeFrame(JudgedFrame):
 def made(shape: str = "guest", *, whole: Mapping[ColumnId, float] | None = None,
          cpus: Mapping[ColumnId, Mapping[int, float]] | None = None,
          words: Mapping[ColumnId, Mapping[int, str]] | None = None, seen: Seen | None = None,
-         ) -> MadeFrame:
+         lacks: ColumnId = "") -> MadeFrame:
     """A moment with these numbers, and no others."""
     frame = frames(shape)[-1]
     return MadeFrame(frame, catalog_for(frame.capabilities.signals), seen=seen or Seen(), whole=whole or {},
-                      cpus=cpus or {}, words=words or {})
+                     cpus=cpus or {}, words=words or {}, lacks=lacks)

@@ -39,8 +39,17 @@ def test_steal_is_told_as_a_share_of_what_the_machine_wants() -> None:
 
 
 def test_idle_time_with_a_waiting_task_counts_where_little_else_is_done() -> None:
-    assert found("storage", made(whole={"iowait%": 12.0, "Load%": 4.0})).lost == pytest.approx(0.75)
-    assert BY_ID["storage"].judge(made(whole={"iowait%": 4.0, "Load%": 90.0})) is NoFinding.CLEAR
+    def judge(**whole: float) -> Observed | NoFinding:
+        return BY_ID["storage"].judge(made(whole={name + "%": value for name, value in whole.items()}, lacks="PSIio%"))
+
+    much = judge(iowait=12.0, Load=4.0)
+    assert isinstance(much, Observed)
+    assert much.lost == pytest.approx(0.75)
+    assert judge(iowait=4.0, Load=90.0) is NoFinding.CLEAR
+
+
+def test_iowait_says_nothing_where_pressure_is_counted_and_was_not_read() -> None:
+    assert BY_ID["storage"].judge(made(whole={"iowait%": 1.0, "Load%": 4.0})) is NoFinding.UNKNOWN
 
 
 def test_pressure_is_believed_before_iowait() -> None:

@@ -25,6 +25,7 @@ from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.live_past import LivePast
+from turbotui.app.modal import Window
 from turbotui.app.palette import palette_commands
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
@@ -265,7 +266,8 @@ class TurbotuiApp(FramesApp):
     def read_wanted(self) -> None:
         """See `FramesApp.read_wanted`."""
         base = self._base
-        self.watched.want(base.wanted if base is not None else self.watched.columns)
+        windows = (column for one in self.screen_stack if isinstance(one, Window) for column in one.wanted)
+        self.watched.want((*(base.wanted if base is not None else self.watched.columns), *windows))
         if base is not None:
             base.read_beside()
 
@@ -283,6 +285,19 @@ class TurbotuiApp(FramesApp):
     def action_help(self) -> None:
         """Show keys and columns."""
         self.push_screen(Help(self.watched, self.screen_table))
+
+    def action_why(self) -> None:
+        """Say what is in the way of the machine's work."""
+        from turbotui.app.why_window import WhyWindow  # noqa: PLC0415 - the first frame does without
+
+        self.push_screen(WhyWindow(self.watched), self._asked_why)
+        self.read_wanted()
+
+    def _asked_why(self, number: str | None) -> None:
+        self.read_wanted()
+        spec = next((spec for spec in SCREENS if spec.number == number), None)
+        if spec is not None:
+            self.action_show_screen(spec.id)
 
     def action_show_screen(self, name: str) -> None:
         """Show a screen by its name."""

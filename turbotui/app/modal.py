@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+
+from turbotui.quantities.columns import CounterColumn
 
 Result = TypeVar("Result")
 
@@ -31,6 +34,11 @@ class Window(ModalScreen[Result]):
         background-tint: $background 0%;
     }
     """
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """Columns that have to be read while the window is open, beside those of the screen below."""
+        return ()
 
     def show_frame(self) -> None:
         """A newer frame is there."""

@@ -45,7 +45,8 @@ class _Past:
         if isinstance(answer, Observed):
             self.last = answer
         self.run = self.run + seconds if holds else 0.0
-        self.intervals.append((seconds, holds))
+        if answer is not NoFinding.UNKNOWN:  # of an interval in which nobody read it nothing is said
+            self.intervals.append((seconds, holds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,9 @@ class MachineDiagnosis:
 
     def push(self, frame: Frame) -> None:
         """Take in a frame; the same one again, and one without an interval, change nothing."""
-        if frame.seconds is None or (self._moment is not None and self._moment.frame is frame):
-            return
         before = None if self._moment is None else self._moment.frame.seq
+        if frame.seconds is None or frame.seq == before:
+            return
         if before is not None and not before < frame.seq <= before + self._kept:
             self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
         self._limits.push(frame)

@@ -167,6 +167,11 @@ class JudgedFrame:
                 return value
         return None
 
+    def can(self, name: ColumnId) -> bool:
+        """Whether the machine has what a column needs, be it read in this interval or not."""
+        column = self.catalog.get(name)
+        return column is not None and self.frame.can(column)
+
     def numbers(self, *names: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, float]:
         """The first of these columns that is known in any row of a level, as far as it is known."""
         for name in names:

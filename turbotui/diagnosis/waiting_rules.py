@@ -96,7 +96,7 @@ def _swapping(frame: JudgedFrame) -> Observed | NoFinding:
 def _storage(frame: JudgedFrame) -> Observed | NoFinding:
     some, whole, waits = frame.number("PSIio%"), frame.number("PSIioFull%"), frame.number("iowait%")
     if some is None:
-        return _by_iowait(frame)
+        return NoFinding.UNKNOWN if frame.can("PSIio%") else _by_iowait(frame)
     full = whole or 0.0
     if some < _STORAGE:
         return NoFinding.CLEAR

@@ -1,0 +1,94 @@
+"""W: the findings of now and of the past, who has to do with them, and the way to their screens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from driving import dashboard
+from simsession import SimulatedSession
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.why_window import WhyWindow
+
+
+@asynccontextmanager
+async def asked(machine: str, ticks: int = 3) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
+    """A dashboard on which somebody has asked why, and three intervals have passed since."""
+    session = SimulatedSession(machine)
+    async with dashboard(session, ticks=ticks) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press("W")
+        for _ in range(3):
+            await settled(app, pilot)
+            session.tick()
+            await pilot.pause()
+        await settled(app, pilot)
+        yield app, pilot, session
+
+
+async def settled(app: TurbotuiApp, pilot: Pilot[int]) -> None:
+    """Wait until the window has judged the past, and looked at what is beside frames."""
+    while not isinstance(app.screen, WhyWindow) or app.screen.is_at_work:
+        await pilot.pause()
+
+
+def text(app: TurbotuiApp) -> str:
+    assert isinstance(app.screen, WhyWindow)
+    return app.screen.text
+
+
+@pytest.mark.parametrize("screen", ["1", "3", "4", "7", "9"])
+async def test_findings_are_told_on_every_screen_the_worst_first(screen: str) -> None:
+    session = SimulatedSession("laptop-old+storage+steal")
+    async with dashboard(session) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press(screen)
+        await pilot.press("W")
+        await settled(app, pilot)
+        for _ in range(2):
+            session.tick()
+            await pilot.pause()
+        await settled(app, pilot)
+        found = text(app)
+        assert found.index("Tasks wait for storage") < found.index("The hypervisor gives")
+        assert re.search(r"about (2[5-9]|3\d) % of the wanted work; certain", found)
+
+
+async def test_enter_on_a_finding_goes_to_its_screen() -> None:
+    async with asked("laptop-old+heat") as (app, pilot, _session):
+        assert "by heat" in text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.current_mode == "power"
+        assert not isinstance(app.screen, WhyWindow)
+
+
+async def test_a_machine_without_findings_says_that_nothing_is_in_the_way() -> None:
+    async with asked("laptop-old+calm") as (app, pilot, _session):
+        assert "Nothing is in the way" in text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.current_mode == "cpus"
+
+
+async def test_what_rules_read_is_read_while_the_window_is_open() -> None:
+    async with asked("laptop-old+memory") as (app, _pilot, session):
+        assert "Tasks wait for memory 40 %" in text(app)
+        assert session.latest is not None
+        assert session.latest.newer.stamps.get("psi.memory.some") is not None
+
+
+async def test_a_moment_of_the_past_is_judged_by_what_led_to_it() -> None:
+    session = SimulatedSession("laptop-old+steal")
+    async with dashboard(session, ticks=6) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press("comma", "comma")
+        await pilot.press("W")
+        await settled(app, pilot)
+        assert app.watched.in_past
+        assert "The hypervisor gives" in text(app)
+        before = text(app)
+        session.tick()
+        await pilot.pause()
+        assert text(app) == before

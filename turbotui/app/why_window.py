@@ -1,0 +1,187 @@
+"""W: why it is slow, now or at the moment of the past that is shown; Enter on a finding leads to its screen."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from turbotui.app.modal import Window
+from turbotui.app.watch import Watch
+from turbotui.app.watched import FarSession
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.findings import Finding
+from turbotui.diagnosis.limit_history import KEPT
+from turbotui.diagnosis.looks import Looks
+from turbotui.diagnosis.rules import Certainty, Seen
+from turbotui.diagnosis.tables import cost_words
+from turbotui.quantities.columns import CounterColumn
+from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Item, Listing
+
+_INDENT: Final = "   "
+_GUESSED: Final = "~"
+"""Before what is only possible, as before estimated cells."""
+
+
+class WhyWindow(Window[str]):
+    """Gives the key of a screen, None where nobody chose one.
+
+    The minute before is judged first, by the frames that are kept of it; then each new frame is. Tasks and control
+    groups are looked at while the window is open, beside the keys and the frames.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "move(-3)", "page up", show=False),
+        Binding("pagedown", "move(3)", "page down", show=False),
+        Binding("enter", "choose", "choose"),
+        Binding("W", "close", "close", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    WhyWindow > .window { height: 80%; }
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__()
+        self._watch = watch
+        self._diagnosis = MachineDiagnosis(watch.session.catalog)
+        self._looks: Looks | None = None
+        self._work: list[asyncio.Task[None]] = []
+        self._is_filled = False
+
+    @property
+    def wanted(self) -> Sequence[CounterColumn]:
+        """What rules read, as far as it can be had."""
+        watch = self._watch
+        return () if watch.held else self._diagnosis.wanted(lambda column: watch.why_absent(column) is None)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the past is still judged, or tasks are looked at."""
+        return not self._is_filled or any(not task.done() for task in self._work)
+
+    @property
+    def text(self) -> str:
+        """What the window shows, for tests."""
+        return self.query_one(Listing).text
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list of findings."""
+        with Vertical(classes="window") as window:
+            window.border_title = "why is it slow?"
+            window.border_subtitle = "Enter goes to its screen · Esc close"
+            yield Listing()
+
+    def on_mount(self) -> None:
+        """Judge the minute before, and look at tasks."""
+        loop = asyncio.get_running_loop()
+        self._work = [loop.create_task(self._fill())]
+        self._look()
+        self._show()
+
+    def on_unmount(self) -> None:
+        """End what goes on beside the window."""
+        for task in self._work:
+            task.cancel()
+
+    async def _fill(self) -> None:
+        """Take in the frames that led to this moment, so many at a time that keys are heard in between."""
+        cursor = self._watch.cursor
+        for time_ns in () if cursor is None else cursor.before(KEPT):
+            frame = None if cursor is None else cursor.timeline.frame(time_ns)
+            if frame is not None:
+                self._diagnosis.push(frame)
+            await asyncio.sleep(0)
+        self._is_filled = True
+        self.show_frame()
+
+    def _look(self) -> None:
+        """Look at tasks and groups on a thread, unless another machine or time is shown, or a look is under way."""
+        watch = self._watch
+        if watch.in_past or watch.player is not None or isinstance(watch.session, FarSession):
+            return
+        self._work = [task for task in self._work if not task.done()]
+        if len(self._work) < (1 if self._is_filled else 2):
+            self._work.append(asyncio.get_running_loop().create_task(self._look_beside()))
+
+    async def _look_beside(self) -> None:
+        seen, self._looks = await asyncio.to_thread(_looked, self._looks, self._make_looks)
+        self._diagnosis.seen = seen
+
+    def _make_looks(self) -> Looks:
+        return Looks(self._watch.session.machine.host)
+
+    def show_frame(self) -> None:
+        """Judge the newest frame, and show what is in the way."""
+        frame = self._watch.frame
+        if not self._is_filled:
+            return
+        if frame is not None and not self._watch.in_past:
+            self._diagnosis.push(frame)
+            self._look()
+        self._show()
+
+    def on_resize(self) -> None:
+        """Lay the sentences out anew."""
+        self._show()
+
+    def _show(self) -> None:
+        width = max(20, self.query_one(Listing).size.width - 1)
+        diagnosis = self._diagnosis
+        findings = diagnosis.findings()
+        if self._looks is not None:
+            findings = self._looks.name(findings)
+        items = [item for finding in findings for item in _finding_items(finding, width)]
+        if not findings:
+            items += _wrapped(diagnosis.quiet(), width, "", StyleRole.SUMMARY)
+            items.append(Item(()))
+        not_judged = diagnosis.not_judged()
+        if not_judged:
+            items += _wrapped(not_judged, width, "", StyleRole.DIM)
+        self.query_one(Listing).show(items)
+
+    def action_move(self, by: int) -> None:
+        """Move from finding to finding."""
+        self.query_one(Listing).move(by)
+
+    def action_choose(self) -> None:
+        """Go to the screen of the finding under the cursor."""
+        key = self.query_one(Listing).key
+        found = next((one for one in self._diagnosis.findings() if one.rule.id == key), None)
+        self.dismiss(None if found is None else found.rule.screen)
+
+    def on_listing_chosen(self) -> None:
+        """Go to the screen of the finding that was clicked."""
+        self.action_choose()
+
+
+def _looked(looks: Looks | None, make: Callable[[], Looks]) -> tuple[Seen, Looks]:
+    """Look once, on a thread of its own."""
+    found = looks or make()
+    return found.look(), found
+
+
+def _finding_items(finding: Finding, width: int) -> list[Item]:
+    """The lines of a finding: what is so, for how long and at what cost, who, what to do, where to look."""
+    mark = _GUESSED if finding.observed.sure is Certainty.POSSIBLE else "▲"
+    first, *others = textwrap.wrap(finding.sentence, width - 3) or [""]
+    items = [Item(((f" {mark} {first}", StyleRole.AMBER),), finding.rule.id)]
+    items += [Item(((f"{_INDENT}{line}", StyleRole.AMBER),)) for line in others]
+    items += _wrapped(f"{finding.since}; {cost_words(finding)}", width, _INDENT, StyleRole.PLAIN)
+    if finding.who:
+        items += _wrapped(f"who: {', '.join(finding.who)}", width, _INDENT, StyleRole.PLAIN)
+    items += _wrapped(f"do: {finding.remedy}", width, _INDENT, StyleRole.DIM)
+    items += _wrapped(f"look: screen {finding.rule.screen}", width, _INDENT, StyleRole.DIM)
+    return [*items, Item(())]
+
+
+def _wrapped(text: str, width: int, indent: str, role: StyleRole) -> list[Item]:
+    return [Item(((f"{indent or ' '}{line}", role),)) for line in textwrap.wrap(text, width - len(indent) - 1)]
