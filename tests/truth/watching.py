@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from knownmachines import known_machine
@@ -41,24 +42,34 @@ class Watched:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
         sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities), 3600.0)
         found: list[Frame] = []
-        opening = True  # on a busy machine counters of 1,024 CPUs are not open in the time of a first tick
+        opening, enough = True, asyncio.Event()
 
         class Box:
             @staticmethod
             def put(frame: Frame) -> None:
                 nonlocal opening
-                if opening:  # so a second one, at the same instant, waits for them
+                # On a busy machine counters of 1,024 CPUs are not open in the time of a first tick, nor always of a
+                # second one: further ones, at the same instant, wait for them.
+                if opening or (not found and frame.newer.late):
                     opening = False
                     sampler.end_interval()
                     return
                 found.append(frame)
                 if len(found) > count:
+                    enough.set()
                     return
                 self.clock.advance(seconds)
                 if between is not None:
                     between(len(found))
                 sampler.end_interval()
 
+        async def watch() -> None:
+            sampling = asyncio.create_task(sampler.run())
+            await enough.wait()
+            sampling.cancel()  # and not `stop`, which leaves behind what is not closed within a moment
+            with contextlib.suppress(asyncio.CancelledError):
+                await sampling
+
         sampler.bus.attach(Box())
-        asyncio.run(sampler.run(count + 1))
+        asyncio.run(watch())
         return found[1:]
