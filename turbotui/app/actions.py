@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from textual.binding import Binding, BindingType
+
+from turbotui.dataclass import dataclass
 
 
 class Where(Enum):

@@ -7,13 +7,13 @@ import os
 import platform
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import FrameType, TracebackType
 from typing import Final
 
 from turbotui import __version__
+from turbotui.dataclass import dataclass
 from turbotui.machine.identity import as_invoking_user
 from turbotui.machine.own_files import replace_file, state_folder
 from turbotui.untrusted import one_line, visible

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import WEIGHTS, Observed, SlownessRule
 
 _WHOLE = 0.995

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limits import (
     AT_CLOCK,
     POWER_HOLDERS,

@@ -8,9 +8,9 @@ inferred says so. Nothing here knows Textual.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.catalog.power import NO_LIMIT_WATTS
 from turbotui.quantities.columns import ColumnId, Value

@@ -7,11 +7,12 @@ have got done in the interval on the same machine with nothing in their way, it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId

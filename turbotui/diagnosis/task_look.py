@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.rules import Whose
 from turbotui.machine.host import Host, HostError

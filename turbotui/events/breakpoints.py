@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.errors import BreakpointError
 from turbotui.events.modifiers import LETTERS
 from turbotui.events.names import BREAKPOINT

@@ -9,8 +9,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.events.names import HARDWARE, HW_CACHE, RAW
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError

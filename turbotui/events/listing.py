@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.engines import LibpfmEngine, OwnEngine

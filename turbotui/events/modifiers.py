@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, PRECISE_SHIFT
 from turbotui.events.errors import ModifierError
 

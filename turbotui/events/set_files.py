@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.given_files import GivenFileError, read_given

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.errors import EventSyntaxError
 from turbotui.events.modifiers import LETTERS
 

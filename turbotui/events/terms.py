@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.events.devices import find_event
 from turbotui.events.encoded import FLAGS
 from turbotui.events.errors import (

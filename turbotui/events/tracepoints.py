@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.events.errors import TracepointError, nearest
 from turbotui.machine.host import Host, HostError
 

@@ -6,9 +6,9 @@ Each comes with where it was read; none is made up without saying so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.invented_zeros import invented, invents_zeros
 from turbotui.machine.machine import Machine

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 
 MOUNTS: Final = "/proc/self/mountinfo"

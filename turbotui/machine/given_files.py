@@ -11,9 +11,9 @@ import os
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.untrusted import original
 
 LARGEST: Final = 1 << 20

@@ -10,9 +10,10 @@ from __future__ import annotations
 import errno as errno_names
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
+
+from turbotui.dataclass import dataclass
 
 
 class HostKind(Enum):

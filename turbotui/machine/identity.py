@@ -14,9 +14,9 @@ import platform
 import pwd
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 
 _SETGROUPS: Final[Mapping[tuple[str, int], int]] = {

@@ -7,10 +7,11 @@ Turbo Boost Max 3.0) by steps of some percent, and in base_frequency where an op
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kind_models import one_kind

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel, read_cpu_model
 from turbotui.machine.host import Host, Privileges
 from turbotui.machine.platforms import Platform, platform_of

@@ -7,9 +7,9 @@ and nothing that a particular machine has. Families whose makers do not build th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import (
     COUNTS,
     HEADER,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import (
     CAP_PERFMON,
     CAP_SYS_ADMIN,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Final, NamedTuple
 
+from turbotui.dataclass import dataclass
 from turbotui.untrusted import decoded, one_line
 
 HEADER: Final = struct.Struct("IHH")  # perf_event_header: type, misc, size

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, Flag, auto
+
+from turbotui.dataclass import dataclass
 
 
 class CoreState(Enum):

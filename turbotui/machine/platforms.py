@@ -6,9 +6,9 @@ The words are in `platform_features`, the facts in the tables of the folder `dat
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.platform_features import (
     NO_TURBO,

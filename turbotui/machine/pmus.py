@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host
 from turbotui.machine.platform_features import (

@@ -8,10 +8,11 @@ of a scope the same ids, one more number, the lowest CPU, is appended to every k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.cpumodel import CpuModel, read_cpu_model

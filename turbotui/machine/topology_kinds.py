@@ -7,10 +7,11 @@ strongest one that speaks is believed, and named. Where none speaks, the answer 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host

@@ -6,8 +6,8 @@ import os
 import posixpath
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.untrusted import decoded, original
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line

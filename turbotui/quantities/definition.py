@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddedCounter
 from turbotui.quantities.event_columns import EventRequest, EventTraits
 from turbotui.quantities.spies import SpyPlan

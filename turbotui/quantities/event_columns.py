@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.added import AddError
 from turbotui.quantities.expressions import Dimension, Expression, parse_expression
 from turbotui.quantities.scope import Scope

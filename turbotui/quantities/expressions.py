@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.grammar import ExpressionError, Step, Token, arithmetic_steps, function_or_name, syntax_of
 

@@ -13,10 +13,11 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Value
 from turbotui.quantities.expressions import Expression
 from turbotui.quantities.grammar import (

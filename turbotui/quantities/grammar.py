@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
 FUNCTIONS: Final = ("min", "max")

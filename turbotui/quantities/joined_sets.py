@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from turbotui.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ The definitions themselves are in `metric_definitions.toml`, which `metric_table
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
 

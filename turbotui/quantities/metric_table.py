@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, Term, Width

@@ -6,10 +6,10 @@ Bytes are those that the core loads and stores, whichever cache answers (Antao e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.metric_definitions import MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId

@@ -6,10 +6,11 @@ A recording keeps the raw values; everything else here is recomputed, so a corre
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.quantities.units import Unit

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Inputs
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import VECTOR_BITS, Sizing, WidthModel, counted, half_together, single_together

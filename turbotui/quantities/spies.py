@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.documents import DocumentError, parse_toml
 from turbotui.quantities.rows import RowError, WrongKindError, each, make_row, tables, texts

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import SignalId
 
 

@@ -6,9 +6,10 @@ Whatever the program tells is a table. What shows, writes or explains one takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
 from turbotui.quantities.traced_rows import arithmetic_lines
 from turbotui.quantities.unavailable import Reason, Unavailable

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Self, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import SignalId
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from turbotui.dataclass import dataclass
 
 
 class Reason(Enum):

@@ -11,10 +11,11 @@ import struct
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Final, TypeAlias, cast
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.recording.compression import (
     StreamCompressor,

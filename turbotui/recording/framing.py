@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 from zlib import crc32
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 
 MARKER: Final = b"\xabTTJ"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.recording.framing import (
     HEAD_SIZE,
     Damage,

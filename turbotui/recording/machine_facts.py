@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 from turbotui import __version__
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError, HostKind, Privileges
 from turbotui.machine.machine import Machine

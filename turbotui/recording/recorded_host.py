@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError, HostKind, PerfAttr, Privileges
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog

@@ -10,9 +10,10 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout
 from turbotui.recording.stream_writer import Event, Gap
 from turbotui.recording.tick_decoder import TickDecoder

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import remove_recording, rename_recording
 from turbotui.recording.framing import RecordingError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_from
 from turbotui.recording.framing import Damage, DamagedError, Record, RecordKind
 from turbotui.recording.kept_files import kept_from

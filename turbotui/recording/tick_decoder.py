@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.documents import DocumentError, parse_json
 from turbotui.recording.codec import (
     CLOCK_OF_TICK,

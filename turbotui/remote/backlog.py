@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.recording.framing import RecordParser
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers

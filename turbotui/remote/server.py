@@ -14,9 +14,9 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.signals import SignalId

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.events.set_files import Alternative, EventSet, SetColumn, model_id
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError

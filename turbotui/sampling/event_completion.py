@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices, names_instance
 from turbotui.events.names import HARDWARE_NAMES, SOFTWARE_NAMES, cache_listing
 from turbotui.events.set_files import EventSet

@@ -7,10 +7,10 @@ source are turned round together, from one tuple for each CPU to one column for 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Readings
 

@@ -8,8 +8,8 @@ off may well use none, so their counters are not in the table.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Raw, SignalId
 

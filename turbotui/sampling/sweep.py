@@ -6,9 +6,10 @@ The same numbers as row by row, from lists that are put in row order once instea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope

@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId

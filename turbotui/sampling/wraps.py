@@ -6,8 +6,7 @@ between when the interval is longer; the count of wraps carries what it saw into
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Raw, Signal, SignalId
 

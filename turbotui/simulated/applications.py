@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.simulated.shapes import LoadPhase, MachineShape, Programme, Role
 from turbotui.simulated.workloads import COMPUTE, MEMORY, WORKLOADS, Workload

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from turbotui.dataclass import dataclass
 
 Form: TypeAlias = tuple[tuple[int, float], ...]
 """(index of an integral, weight) pairs; the value is their weighted sum."""

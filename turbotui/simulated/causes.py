@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.simulated.applications import APPLICATIONS
 from turbotui.simulated.shapes import Isa, LoadPhase, MachineShape, Power, Programme, Role

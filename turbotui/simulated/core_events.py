@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.rows import WrongKindError, each, text, whole, wholes
 

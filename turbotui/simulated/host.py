@@ -7,9 +7,10 @@ import errno
 import itertools
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.shapes import MachineShape
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.tree import File, Node, fixed, folder
 

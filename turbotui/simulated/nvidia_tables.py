@@ -6,9 +6,9 @@ Names, codes and fields: kernel Documentation/admin-guide/perf/nvidia-tegra{241,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.basis import (
     PKG_IO_READ_BYTES,
     PKG_IO_WRITTEN_BYTES,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import PerfAttr
 from turbotui.simulated.basis import Form
 

@@ -7,9 +7,9 @@ All readers have one signature, whether or not a register needs all of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.events_common import APERF, MPERF_SECONDS, c0_seconds
 from turbotui.simulated.layout import SimulatedCpu

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.basis import Form, form_of, scaled
 from turbotui.simulated.kernel_counts import IOWAIT

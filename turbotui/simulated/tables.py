@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.load import LEVELS
 from turbotui.simulated.shapes import CoreType
 from turbotui.simulated.workloads import LINE

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.perf_records import GroupReading, Named, Record, Sample

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.basis import CPU_BUSY, CPU_CYCLES, CPU_WORK, Form
 from turbotui.simulated.kernel_counts import MIGRATIONS
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.events_common import APERF, c0_seconds, counts
 from turbotui.simulated.kernel_counts import BUSY, DEVICE, INTERRUPTS, MIGRATIONS, SWITCHES

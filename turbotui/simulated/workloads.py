@@ -6,9 +6,9 @@ other, and says that it is one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.basis import CPU_CYCLES, CPU_WORK, KINDS, Form, form_of
 
 COMPUTE: Final = 0

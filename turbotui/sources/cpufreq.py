@@ -6,8 +6,7 @@ frequencies are in kHz, except those under acpi_cppc, which are in MHz (Document
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope

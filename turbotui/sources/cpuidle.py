@@ -9,8 +9,8 @@ time in the interval in which it wakes.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import boot_word, build_option, no_driver
 from turbotui.machine.machine import Machine

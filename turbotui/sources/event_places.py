@@ -7,8 +7,9 @@ Documentation/ABI/testing/sysfs-bus-event_source-devices; nvidia-tegra410-pmu.rs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.events import EncodedEvent
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology

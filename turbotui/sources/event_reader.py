@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_groups import open_group
 from turbotui.quantities.signals import Raw, SignalId

@@ -6,9 +6,10 @@ import errno
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.events import EncodedEvent
 from turbotui.events.encoded import FLAGS

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
 from turbotui.machine.efficiency_cores import c6_counts_c7

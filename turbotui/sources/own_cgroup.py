@@ -9,9 +9,9 @@ Documentation/scheduler/sched-bwc.rst.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cgroups import (
     CpuUse,
     Hierarchy,

@@ -5,8 +5,7 @@ Which states a model has is the driver's knowledge (kernel arch/x86/events/intel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.machine.efficiency_cores import c6_counts_c7
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances

@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import RECORDED_COUNTER, Host, HostError, PerfAttr
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all

@@ -11,8 +11,8 @@ is known to be of a level is given that level's name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine

@@ -7,8 +7,8 @@ the lowest 32 (an extended unit mask at bit 40): perf_event_attr.config has 64.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine

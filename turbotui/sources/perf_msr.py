@@ -5,8 +5,7 @@ One group for each CPU, so all four are read at the same moment (kernel arch/x86
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import read_pmu

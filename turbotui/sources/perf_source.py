@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.events.encoder import attr_of
 from turbotui.machine.host import Host

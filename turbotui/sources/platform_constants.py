@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.machine.calibration import Constant, Known, base_hz, tj_max, tsc_hz, tsc_tweak
 from turbotui.machine.machine import Machine

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.kernel_build import no_driver

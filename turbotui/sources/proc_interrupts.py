@@ -9,8 +9,8 @@ in every tool that adds up rows: on x86 a TLB shootdown also comes as a function
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope

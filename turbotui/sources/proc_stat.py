@@ -7,8 +7,8 @@ Format: proc_stat(5), kernel Documentation/filesystems/proc.rst "Miscellaneous k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.quantities.scope import Scope

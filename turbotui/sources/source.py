@@ -7,9 +7,9 @@ A source provides signals. It knows nothing of columns. It never raises because 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.signals import Raw, Signal, SignalId

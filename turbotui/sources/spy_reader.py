@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events import EncodedEvent
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_groups import open_group
@@ -26,7 +26,7 @@ _ENABLED, _RUNNING = ":enabled", ":running"
 _FIELDS = ("count", "enabled", "running", "beside", "last", "along")  # of a tally, named as in `SpySignals`
 
 
-@dataclass
+@dataclass()
 class SpyEffort:
     """What spying has cost so far in system calls; one for each reader, written by its thread only.
 

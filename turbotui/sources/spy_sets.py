@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from turbotui.dataclass import dataclass
 from turbotui.events import EncodedEvent, EventEncoder
 from turbotui.events.leaders import led
 from turbotui.machine.host import Host, HostError

@@ -6,8 +6,7 @@ its core and for its package. The time grows when an episode ends, not while it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.kernel_build import boot_word, build_option
 from turbotui.machine.machine import Machine

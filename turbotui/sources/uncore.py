@@ -7,8 +7,8 @@ the topology, and there may be a hundred in a package.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events import EncodedEvent, EventEncoder
 from turbotui.events.uncore.corrections import right_scale
 from turbotui.events.uncore.discovery import UncoreUnit, mask_now, reader_of

@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.perf_group import Times

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostKind
 from turbotui.quantities.columns import Value
 

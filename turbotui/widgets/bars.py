@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from turbotui.dataclass import dataclass
 
 FULL, EMPTY, MARK = "█", "─", "┃"
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, CounterColumn, Value
 from turbotui.quantities.scope import Scope
 

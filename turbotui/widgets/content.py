@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import AnyTable, C, Cell, CellEvidence, K
 from turbotui.quantities.unavailable import Unavailable

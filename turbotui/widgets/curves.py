@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
+from turbotui.dataclass import dataclass
 from turbotui.widgets.canvas import DOTS
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment

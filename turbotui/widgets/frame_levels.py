@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope, cpu_row
@@ -19,7 +20,7 @@ _KEPT: Final = 10  # frames after which ends that are known are asked for again:
 
 
 
-@dataclass
+@dataclass()
 class FrameLevels:
     """Shares of what is possible of the cells of frames.
 

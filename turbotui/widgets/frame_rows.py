@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import Slot
 
 RULE = " │"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS, age, time_of_day
 from turbotui.widgets.cells import UNKNOWN, StyleRole, said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 from textual import events
@@ -12,6 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
@@ -33,7 +33,7 @@ class HeatMap(Widget):
 
     can_focus = False
 
-    @dataclass
+    @dataclass()
     class Moved(Message):
         """The cursor is on another CPU."""
 

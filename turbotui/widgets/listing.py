@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from textual import events
@@ -11,6 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.styled_scroll import StyledScroll
@@ -39,13 +39,13 @@ class Shown(Protocol):
 class Listing(StyledScroll):
     """Lines of text; those with a key can be chosen."""
 
-    @dataclass
+    @dataclass()
     class Moved(Message):
         """The cursor is on another item."""
 
         listing: Listing
 
-    @dataclass
+    @dataclass()
     class Chosen(Message):
         """An item was clicked."""
 

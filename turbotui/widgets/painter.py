@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import ALARM_MARKS, Slot, StyleRole
@@ -28,7 +28,7 @@ def nice_top(peak: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
 
 
-@dataclass
+@dataclass()
 class Painter(ABC, Generic[F, C, K]):
     """Paints the lines of one table at one width.
 

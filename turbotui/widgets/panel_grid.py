@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
+from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, PanelPosition, Target, panel_line, plan, target_at
@@ -23,13 +23,13 @@ class PanelGrid(StyledScroll):
         least: characters a panel needs; where two of them fit, panels stand side by side.
     """
 
-    @dataclass
+    @dataclass()
     class Moved(Message):
         """The cursor is on another number."""
 
         grid: PanelGrid
 
-    @dataclass
+    @dataclass()
     class Chosen(Message):
         """A number was clicked twice."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.row_content import RowContent

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.direct import draw_lines
 from turbotui.widgets.painter import TextSegment

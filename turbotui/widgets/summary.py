@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.painter import TextSegment, nice_top

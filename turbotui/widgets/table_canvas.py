@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias
 
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import StyleRole

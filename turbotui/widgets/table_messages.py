@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ _WIDGET = "table_widget"
 """Of the handlers' names: on_table_widget_moved."""
 
 
-@dataclass
+@dataclass()
 class Moved(Message, namespace=_WIDGET):
     """The cursor is on another cell, or the cell has another value."""
 
     table: TableWidget[Any, Any, Any]
 
 
-@dataclass
+@dataclass()
 class TitleClicked(Message, namespace=_WIDGET):
     """A column's title was clicked."""
 
@@ -31,7 +31,7 @@ class TitleClicked(Message, namespace=_WIDGET):
     column: Column[Any]
 
 
-@dataclass
+@dataclass()
 class FoldClicked(Message, namespace=_WIDGET):
     """The mark of a group was clicked."""
 
@@ -39,7 +39,7 @@ class FoldClicked(Message, namespace=_WIDGET):
     row: Any
 
 
-@dataclass
+@dataclass()
 class CellOpened(Message, namespace=_WIDGET):
     """A cell was clicked twice."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Generic
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import RowId, Scope

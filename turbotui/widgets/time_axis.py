@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.moments import NS
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment, merged

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.moments import NS, age, time_of_day
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment

@@ -12,10 +12,10 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.events.libpfm.attributes import MOST, AttributeLimit
 from turbotui.events.libpfm.errors import (
     ERRORS,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError

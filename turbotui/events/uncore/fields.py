@@ -7,8 +7,8 @@ depends on the event, and stands in the processor's uncore manual.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.terms import place, read_number
 from turbotui.events.uncore.filters import bdf_value
 from turbotui.machine.pmus import EventError, Pmu, TermFormat

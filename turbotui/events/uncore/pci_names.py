@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.uncore.root_ports import DEVICES
 from turbotui.machine.host import Host, HostError
 from turbotui.untrusted import one_line

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 

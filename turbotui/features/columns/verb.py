@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.watching import open_host
+from turbotui.dataclass import dataclass
 from turbotui.events.set_files import known_sets
 from turbotui.features.columns.glossary import glossary_lines
 from turbotui.machine.machine import read_machine

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.diff.ranks import RankTest, holm, quantile, rank_test
 from turbotui.features.diff.series import Key, Series, Side
 from turbotui.quantities.columns import ColumnId, CounterColumn

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn
 from turbotui.quantities.columns import ColumnId

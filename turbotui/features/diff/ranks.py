@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import mul
 from typing import Final
+
+from turbotui.dataclass import dataclass
 
 EXACT_SIZE: Final = 25
 """Samples of at most this size are compared with every way to deal their values out, larger ones by approximation."""

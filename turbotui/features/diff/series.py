@@ -6,9 +6,10 @@ import math
 import shlex
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.features.diff.spans import RecordedSpan, kept_text
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from turbotui import recording
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.moments import NS, parse_span

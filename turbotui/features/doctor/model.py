@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostKind
 from turbotui.machine.machine import Machine

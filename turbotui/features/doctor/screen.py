@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from textual.widget import Widget
@@ -11,6 +11,7 @@ from textual.widget import Widget
 from turbotui.app.actions import Where, bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
+from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.tables import RowTable

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable

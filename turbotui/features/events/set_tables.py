@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.events.set_files import Alternative, EventSet
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for

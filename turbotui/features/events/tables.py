@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.events.encoded import FLAGS, BareCodes, EncodedEvent, flag_names
 from turbotui.events.listing import ListedEvent
 from turbotui.machine.cpulist import format_cpulist

@@ -6,8 +6,8 @@ A signal is a column too: the increase of a counter, the value of a gauge at the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.formula_text import formula_of

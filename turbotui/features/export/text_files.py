@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.features.export.model import LongColumn, by_level, rows_of_level
 from turbotui.machine.host import HostKind
 from turbotui.sampling.frame import Frame

@@ -13,9 +13,10 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.gather.secrets import Secret
 from turbotui.machine.gathered.model import Answer, Gathered
 from turbotui.untrusted import decoded, original

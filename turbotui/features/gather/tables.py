@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.gather.engine import Parcel
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.invented_zeros import invents_zeros
 from turbotui.machine.machine import Machine

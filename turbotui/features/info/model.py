@@ -7,10 +7,10 @@ the sections; a screen can walk the same tuples.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from turbotui import __version__
+from turbotui.dataclass import dataclass
 from turbotui.features.info import (
     clocks,
     idle,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, able
 from turbotui.machine.platform_features import RaplRegister
 from turbotui.untrusted import one_line

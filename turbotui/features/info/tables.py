@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.info.model import Section
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import CellEvidence, RowTable

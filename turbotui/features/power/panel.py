@@ -6,9 +6,9 @@ Nothing here knows Textual.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short, well_known
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState

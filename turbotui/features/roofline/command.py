@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.time_slices import joined_intervals

@@ -6,8 +6,7 @@ processors supports, which is an upper limit and said to be one. Where neither i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import MemoryFacts, Module, channels_named, read_memory
 from turbotui.machine.memory_families import FamilyMemory, family_memory

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.beside import MachineReadings

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
 from turbotui.features.roofline.sharing import AtWork, Working, mean_working
 from turbotui.quantities.metric_definitions import MetricDefinition

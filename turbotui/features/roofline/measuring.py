@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.roofline.disturbance import ENOUGH, Disturbance
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofEvidence, RoofSet, alike_levels

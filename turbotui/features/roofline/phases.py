@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from turbotui.dataclass import dataclass
 
 NEAR_INTENSITY: Final = 0.05
 """Intervals belong together while their intensity stays within this share of the phase's."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.roofline.roofs import Bandwidth, Peak, RoofSet, ridge
 from turbotui.machine.code.shapes import Mix

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import AnyTable, Cell, RowTable

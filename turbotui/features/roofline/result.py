@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.live import RooflinePoint, moments_of, total_of
 from turbotui.features.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.features.roofline.point_table import why_unplaced

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from textual import events
@@ -11,6 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
 from turbotui.widgets.canvas import Canvas, Place, clip
 from turbotui.widgets.cells import StyleRole
@@ -67,14 +67,14 @@ class RoofPlot(Widget):
 
     can_focus = False
 
-    @dataclass
+    @dataclass()
     class Selected(Message):
         """A point was clicked."""
 
         roof_plot: RoofPlot
         index: int
 
-    @dataclass
+    @dataclass()
     class Zoomed(Message):
         """The wheel asks to see a place nearer (factor above 1) or from further away."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofEvidence, RoofSet, ridges, roof
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.columns import Column, Value

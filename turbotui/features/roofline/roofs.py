@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.quantities.precision import Precision

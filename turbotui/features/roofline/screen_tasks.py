@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual.message import Message
 from textual.widget import Widget
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.task_points import EVERY_THREAD, THREADS
 from turbotui.features.tasks.live import TaskSnapshot, TaskWatcher
 from turbotui.features.tasks.report import Report
 from turbotui.machine.machine import Machine
 
 
-@dataclass
+@dataclass()
 class ThreadsReady(Message, bubble=False):
     """A report from the watcher's thread; a newer one replaces one that was not handled yet."""
 

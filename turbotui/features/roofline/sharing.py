@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.roofs import Bandwidth, RoofSet
 from turbotui.machine.code.shapes import Mix
 from turbotui.machine.topology import Topology

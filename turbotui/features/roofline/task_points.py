@@ -6,9 +6,9 @@ of how well its code uses the core, and is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.live import SnapshotRequest

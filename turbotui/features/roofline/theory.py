@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline.dram import Dram, dram_of
 from turbotui.features.roofline.measuring import machine_title

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.live import RooflinePoint

@@ -7,9 +7,9 @@ beyond the L2s above it; for DRAM at least four times the L3. How large the L3 i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.caches import Cache
 
 _DRAM_FACTOR: Final = 4

@@ -14,10 +14,12 @@ import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from turbotui.commands.watching import label
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, TurbotuiError, UsageError
 from turbotui.features.score import baselines, history
 from turbotui.features.score.model import (
@@ -62,7 +64,10 @@ class Load:
     pattern: re.Pattern[str] | None = None
 
 
-def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load = Load(),
+_NO_LOAD: Final = Load()
+
+
+def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load = _NO_LOAD,
           baseline: Baseline | None = None, allowed: float | None = None) -> ScoreReport:
     """Measure several times, and say what the ratio predicts of a benchmark's score.
 
@@ -129,7 +134,7 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
     return report
 
 
-def measure(machine: Machine, seconds: float, load: Load = Load()) -> tuple[Run, float | None]:
+def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Run, float | None]:
     """One measurement: the difference of two readings of APERF and MPERF on every CPU.
 
     Args:

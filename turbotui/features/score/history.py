@@ -11,10 +11,11 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.features.score.model import Baseline, Prediction, Run, Throttling
 from turbotui.machine.given_files import GivenFileError, read_given

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog.frequency import BUSY
 
 BOUND: Final = 0.011  # relative error that the literature claims for the prediction

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.score.history import Kept
 from turbotui.features.score.model import Throttling
 from turbotui.features.score.tables import NO_BASELINE, NOT_BUSY, scored, share, throttling_columns, why_unknown

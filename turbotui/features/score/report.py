@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from turbotui.dataclass import dataclass
 from turbotui.features.score.model import Baseline, Prediction, Run
 
 

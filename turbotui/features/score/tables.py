@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.features.score.model import Baseline, CpuRatio, Run, Throttling
 from turbotui.features.score.report import ScoreReport
 from turbotui.quantities.columns import Column, Value

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.score.history import Kept
 from turbotui.features.score.model import BOUND, percent, unlike_loads
 

@@ -7,9 +7,9 @@ sets are multiplexed: until then the rate after it is not known, and a straight 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import Column, Value

@@ -9,11 +9,11 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_lines
 from turbotui.commands.watching import open_host, parse_interval
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.spies.intervals import Joiner, SpiedInterval, cost_words, joining_note, nobody_note, spied_table
 from turbotui.machine.cpulist import parse_cpu_set

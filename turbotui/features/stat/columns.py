@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn

@@ -8,8 +8,8 @@ of its package, one a line, ended by an empty line. What is not read has no line
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.sampling.frame import Frame

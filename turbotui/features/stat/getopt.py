@@ -8,8 +8,8 @@ option ends the options, and so does `--`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from turbotui.commands.watching import named_host
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.set_files import known_sets
 from turbotui.features.stat.columns import ColumnChoice, choose

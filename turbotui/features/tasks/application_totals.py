@@ -7,9 +7,10 @@ counts is brought to all instructions of the row (docs/specs/carm.md 2).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
 from turbotui.features.tasks.thread_totals import Mark

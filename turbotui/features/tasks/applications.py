@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
 _PART: Final = re.compile(r":(?=(?:pid|cgroup|run|events)=|all(?::|$))")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
 from turbotui.events.encoder import encode_event
 from turbotui.features.tasks.application_totals import REFERENCE

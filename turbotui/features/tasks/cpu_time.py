@@ -11,9 +11,9 @@ and end. So CPU time has sources of its own, the best one first:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.thread_totals import ThreadTotals
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.processes import cpu_time

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.report import Report

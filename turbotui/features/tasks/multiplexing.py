@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from turbotui.dataclass import dataclass
 
 if TYPE_CHECKING:
     from turbotui.features.tasks.sample_aggregator import SampleAggregator

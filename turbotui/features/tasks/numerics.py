@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.events.encoder import encode_event
 from turbotui.machine.core_metrics import task_metric_definition_of
 from turbotui.machine.host import Host, HostError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.numerics import Numerics

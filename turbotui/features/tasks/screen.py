@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from textual import events
@@ -16,6 +16,7 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import Application, parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
@@ -46,7 +47,7 @@ _EVERYTHING = (Application("all", everything=True),)
 _NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
 
 
-@dataclass
+@dataclass()
 class SnapshotReady(Message, bubble=False):
     """A snapshot from the watcher's thread; a newer one replaces one that was not handled yet."""
 

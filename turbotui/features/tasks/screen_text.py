@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import multiplexing_sentence
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.live import TaskSnapshot
 from turbotui.sampling.energy import Energy
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from turbotui.dataclass import dataclass
 
 RUN: Final = "run"
 SWITCHES: Final = "switches"

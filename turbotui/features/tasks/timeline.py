@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from turbotui.dataclass import dataclass
 
 _BIN_NS: Final = 10_000
 _OUT_OF_ORDER: Final = 100  # bins

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,6 +14,7 @@ from textual.widgets import Input, Static
 
 from turbotui.app.list_window import SearchField
 from turbotui.app.modal import Window
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.uncore.fields import Field, fields_of, read_value, settings_said
 from turbotui.events.uncore.filters import bdf_value, check

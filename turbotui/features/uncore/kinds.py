@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from turbotui.dataclass import dataclass
 from turbotui.events.terms import read_number
 from turbotui.events.uncore.corrections import is_meaningless
 from turbotui.events.uncore.discovery import UNKNOWN, UncoreUnit, find_units

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.events.uncore.discovery import UncoreUnit
 from turbotui.events.uncore.pci_names import names_of
 from turbotui.events.uncore.root_ports import RootPort, read_root_ports

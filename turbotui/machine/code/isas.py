@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.code import a64, x86
 from turbotui.machine.code.mapping import CodePage

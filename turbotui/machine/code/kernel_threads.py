@@ -12,10 +12,10 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.code.mapping import Buffer, CodePage
 from turbotui.machine.code.shapes import Kernel

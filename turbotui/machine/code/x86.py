@@ -7,10 +7,10 @@ belongs to the callee.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.code.shapes import Encoding, Kernel, LoopShape, Mix, Operation, VectorIsa
 from turbotui.quantities.precision import Precision
 

@@ -7,8 +7,8 @@ import itertools
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.gathered.documents import read_gathered
 from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
 from turbotui.machine.host import NOT_GATHERED, RECORDED_COUNTER, HostError, HostKind, PerfAttr, Privileges

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostKind, PerfAttr, Privileges
 
 Answer: TypeAlias = bytes | int

@@ -8,9 +8,9 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from turbotui import __version__
+from turbotui.dataclass import dataclass
 from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
 from turbotui.machine.host import Host, HostError, HostKind, PerfAttr, Privileges, TimeStamped
 from turbotui.untrusted import original

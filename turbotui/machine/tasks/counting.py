@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_groups import close_all

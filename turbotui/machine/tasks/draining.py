@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.perf_records import Record
 from turbotui.machine.perf_ring import Ring

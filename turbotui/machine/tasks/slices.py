@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import HEADER, NOBODY, RecordType, SampleType
 
 SAMPLE_TYPE: Final = SampleType.TID | SampleType.TIME

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError

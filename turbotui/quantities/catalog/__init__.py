@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.quantities.catalog import (
     clock,

@@ -6,8 +6,8 @@ A bit is the state at the instant of reading; its log bit stays set from the fir
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId

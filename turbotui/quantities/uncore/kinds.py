@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.rows import WrongKindError, each, texts
 from turbotui.quantities.uncore.metric import Metric, metric_of

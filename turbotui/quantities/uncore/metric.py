@@ -8,9 +8,10 @@ unit file says MiB counts in bytes here, any other in the unit of that file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.uncore.names import CLOCKS, ELAPSED

@@ -1,0 +1,232 @@
+"""What `turbotui.dataclass` makes is what the standard library makes, without compiling what nobody calls."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, field
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pytest
+
+from turbotui.dataclass import dataclass
+
+R = TypeVar("R")
+Maker = Callable[..., Callable[[type], type]]
+
+
+def _standard(**words: bool) -> Callable[[type], type]:
+    return dataclasses.dataclass(**words)
+
+
+def _classes(make: Maker) -> dict[str, Any]:
+    """One class of each shape that the project has."""
+
+    @make(frozen=True, slots=True)
+    class Plain:
+        a: int
+        b: str = "b"
+        c: Mapping[str, int] = field(default_factory=dict, hash=False)
+        d: float = field(default=0.5, compare=False, repr=False)
+        known: ClassVar[int] = 3
+
+        def both(self) -> str:
+            return f"{self.a}{self.b}"
+
+    @make(slots=True)
+    class Changing:
+        a: int
+        seen: list[int] = field(default_factory=list)
+        count: int = field(default=4, init=False)
+
+    @make(frozen=True)
+    class Base(Generic[R]):
+        id: str
+        unit: str = ""
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "unit", self.unit or "W")
+
+    @make(frozen=True, kw_only=True)
+    class Below(Base[int]):
+        needs: tuple[str, ...]
+        id: str = "below"
+
+    @make(frozen=True, slots=True, eq=False)
+    class Same:
+        a: int
+
+    @make(frozen=True, slots=True)
+    class Longer(Plain):
+        e: int = 5
+
+    @make(frozen=True, slots=True)
+    class Named:
+        a: int
+
+        def __repr__(self) -> str:
+            return "named"
+
+        def __hash__(self) -> int:
+            return 7
+
+    return {"Plain": Plain, "Changing": Changing, "Base": Base, "Below": Below, "Same": Same, "Longer": Longer,
+            "Named": Named}
+
+
+OURS, THEIRS = _classes(dataclass), _classes(_standard)
+
+MADE = [
+    ("Plain", (1,), {}), ("Plain", (1, "x", {"k": 2}, 2.0), {}), ("Plain", (), {"b": "y", "a": 3}),
+    ("Changing", (1,), {}), ("Changing", (1, [2]), {}), ("Base", ("id",), {}), ("Base", ("id", "V"), {}),
+    ("Below", (), {"needs": ("a",)}), ("Below", ("V",), {"needs": (), "id": "x"}), ("Longer", (1,), {"e": 6}),
+    ("Named", (1,), {}),
+]
+"""Name of the class, and what it is made with."""
+
+
+@pytest.mark.parametrize(("name", "given", "named"), MADE)
+def test_an_instance_is_what_the_standard_library_makes(name: str, given: Any, named: Any) -> None:
+    ours, theirs = OURS[name](*given, **named), THEIRS[name](*given, **named)
+    assert repr(ours) == repr(theirs)
+    assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
+    assert ours == OURS[name](*given, **named)
+    assert ours != theirs
+    assert (type(ours).__hash__ is None) == (type(theirs).__hash__ is None)
+    if type(ours).__hash__ is not None:
+        assert hash(ours) == hash(theirs)
+    assert hasattr(ours, "__dict__") == hasattr(theirs, "__dict__")
+    assert type(ours).__match_args__ == type(theirs).__match_args__
+    assert copy.copy(ours) == ours
+    assert copy.deepcopy(ours) == ours
+
+
+@pytest.mark.parametrize("name", list(OURS))
+def test_the_class_is_what_the_standard_library_makes(name: str) -> None:
+    def facts(cls: Any) -> list[Any]:
+        return [(one.name, one.type, one.default, one.init, one.kw_only, one.compare)
+                for one in dataclasses.fields(cls)]
+
+    ours, theirs = OURS[name], THEIRS[name]
+    assert dataclasses.is_dataclass(OURS[name])
+    assert facts(ours) == facts(theirs)
+    assert getattr(ours, "__slots__", None) == getattr(theirs, "__slots__", None)
+    assert (ours.__name__, ours.__doc__ or "", ours.__module__) == (name, ours.__doc__ or "", __name__)
+
+
+def test_what_is_frozen_cannot_be_changed() -> None:
+    for name, given in (("Plain", (1,)), ("Base", ("id",)), ("Longer", (1,))):
+        one = OURS[name](*given)
+        first = dataclasses.fields(one)[0].name
+        with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{first}'"):
+            setattr(one, first, 2)
+        with pytest.raises(FrozenInstanceError, match=f"cannot delete field '{first}'"):
+            delattr(one, first)
+    changing = OURS["Changing"](1)
+    changing.a = 2
+    assert changing.a == 2
+
+
+def test_a_class_below_a_frozen_one_may_have_attributes_of_its_own() -> None:
+    below: Any = type("Keeps", (OURS["Base"],), {})
+    one = below("id")
+    one.verdict = 1
+    assert one.verdict == 1
+    with pytest.raises(FrozenInstanceError):
+        one.id = "other"
+
+
+def test_replace_takes_the_rest_from_what_was_there() -> None:
+    one = OURS["Plain"](1, "x", {"k": 2})
+    other: Any = dataclasses.replace(one, a=2)
+    assert (other.a, other.b, other.c) == (2, "x", {"k": 2})
+    assert one != other
+
+
+def test_each_instance_has_its_own_list() -> None:
+    one, other = OURS["Changing"](1), OURS["Changing"](1)
+    one.seen.append(1)
+    assert other.seen == []
+
+
+def test_same_is_only_itself() -> None:
+    assert OURS["Same"](1) != OURS["Same"](1)
+    assert len({OURS["Same"](1), OURS["Same"](1)}) == 2
+
+
+@pytest.mark.parametrize("words", [{}, {"a": 1, "z": 2}, {"a": 1, "known": 3}])
+def test_wrong_words_are_refused_by_name(words: dict[str, int]) -> None:
+    def refused(cls: Any) -> str:
+        with pytest.raises(TypeError) as found:
+            cls(**words)
+        return str(found.value)
+
+    assert refused(OURS["Plain"]).rpartition(".")[2] == refused(THEIRS["Plain"]).rpartition(".")[2]
+
+
+def test_either_kind_inherits_from_the_other() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Above:
+        a: int
+
+    @dataclass(frozen=True)
+    class Middle(Above):
+        b: int = 2
+
+    @dataclasses.dataclass(frozen=True)
+    class Last(Middle):
+        c: int = 3
+
+    assert repr(Last(1)).endswith("Last(a=1, b=2, c=3)")
+    assert Middle(1) == Middle(1, 2)
+    with pytest.raises(TypeError, match="non-frozen"):
+
+        @dataclasses.dataclass
+        class Loose(Middle):  # type: ignore[misc]
+            d: int = 4
+
+
+def test_a_default_that_instances_would_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="use default_factory"):
+
+        @dataclass()
+        class Shared:
+            a: list[int] = []  # noqa: RUF012 - as said
+
+
+def test_slots_twice_are_refused() -> None:
+    with pytest.raises(TypeError, match="already specifies __slots__"):
+
+        @dataclass(slots=True)
+        class Twice:  # type: ignore[misc]
+            __slots__ = ("a",)
+            a: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A class that pickle finds by its name."""
+
+    a: int
+    b: tuple[int, ...] = ()
+
+
+def test_what_is_frozen_with_slots_can_be_pickled() -> None:
+    assert pickle.loads(pickle.dumps(Sent(1, (2,)))) == Sent(1, (2,))  # noqa: S301 - written in this line
+
+
+def test_a_method_is_compiled_when_it_is_first_called() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Unused:
+        a: int
+
+    first: Any = Unused.__init__
+    one = Unused(1)
+    assert Unused.__init__ is not first
+    compiled = Unused.__init__
+    assert Unused(2) != one
+    assert Unused.__init__ is compiled
+    first(one, 3)  # a thread that was on its way to the first call
+    assert one.a == 3
