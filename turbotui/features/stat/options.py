@@ -18,7 +18,6 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
-from turbotui.quantities.moments import parse_duration
 from turbotui.quantities.units import parse_celsius
 from turbotui.tables.formats import NAMES
 
@@ -251,6 +250,8 @@ def _interval(text: str) -> float:
 
 
 def _every(text: str) -> float:
+    from turbotui.quantities.moments import parse_duration  # noqa: PLC0415 - --replay alone takes it
+
     try:
         return parse_duration(text)
     except UsageError as error:

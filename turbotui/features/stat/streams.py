@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from turbotui.errors import TurbotuiError
 from turbotui.features.stat.options import StatError, StatOptions
-from turbotui.machine.machine import Machine
 from turbotui.untrusted import one_line
+
+if TYPE_CHECKING:  # --version reads none
+    from turbotui.machine.machine import Machine
 
 
 class Streams:
