@@ -117,16 +117,22 @@ def test_the_columns_of_definitions_are_those_of_the_catalog_and_theirs() -> Non
 def test_names_that_a_later_version_adds_to_documents_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = capability_facts._source_facts
+    real, real_facts = capability_facts._source_facts, capability_facts.capability_facts
 
     def later(source: Source, sources: tuple[Source, ...]) -> dict[str, object]:
         return {**real(source, sources), "later": [1], "definition": {"later": 1}}
+
+    def reason(one: Capabilities) -> dict[str, object]:
+        facts = real_facts(one)
+        signals = [{**signal, "unit": "parsec"} for signal in facts["signals"]]  # type: ignore[attr-defined]
+        return {**facts, "signals": signals, "reasons": [["later", "of a later version", ""]], "missing": {"warp": 0}}
 
     def header(one: Header) -> dict[str, object]:
         return {**header_facts(one), "later": {"a": 1}}
 
     monkeypatch.setattr(capability_facts, "_source_facts", later)
     monkeypatch.setattr("turbotui.recording.stream_writer.header_facts", header)
+    monkeypatch.setattr("turbotui.recording.cpu_layout.capability_facts", reason)
     recorder = Recorder(str(tmp_path / "later.ttj"), machine(TOPOLOGY), sync_seconds=0.0)
     for frame in frames(4, TOPOLOGY):
         recorder.take(frame)
@@ -134,6 +140,7 @@ def test_names_that_a_later_version_adds_to_documents_are_left_out(
     with recording.read(str(tmp_path / "later.ttj")) as journal:
         assert len(list(journal.frames())) == 4
         assert journal.check() == ()
+        assert journal.capabilities.why_missing("warp").detail == "of a later version"
 
 
 def test_the_words_of_a_command_are_those_that_were_given() -> None:

@@ -11,6 +11,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import age
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorder import FrameRecorder, Recorder
+from turbotui.recording.rows import IntervalRows
 from turbotui.sampling.frame import Frame
 
 
@@ -40,6 +41,10 @@ class LiveRecorder:
     def take(self, frame: Frame) -> None:
         """Write a frame. On the sampler's thread."""
         self._do(lambda recorder: recorder.take(frame))
+
+    def rows(self, rows: IntervalRows) -> None:
+        """Write the rows of another table, of an interval whose frame was taken. On any thread."""
+        self._do(lambda recorder: recorder.rows(rows))
 
     def mark(self, text: str) -> None:
         """Note what a person says of the newest moment."""

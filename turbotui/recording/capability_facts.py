@@ -161,7 +161,7 @@ def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[st
 
 def _signal_from(said: Said, reasons: list[Unavailable]) -> Signal:
     found = Signal(
-        id=said["id"].text(), scope=said["scope"].one_of(Scope), unit=said["unit"].one_of(Unit),
+        id=said["id"].text(), scope=said["scope"].one_of(Scope), unit=said["unit"].one_of(Unit, Unit.COUNT),
         behavior=said["behavior"].one_of(Behavior), reduce=said["reduce"].one_of(Reduce),
         origin=said["origin"].text(),
         **{name: read(one) for name, read in _OTHERS.items() if (one := said.get(name)) is not None},
@@ -199,7 +199,7 @@ def _reason_from(said: Said) -> Unavailable:
     parts = said.items()
     if len(parts) != 3:
         raise DamagedError(f"{said.where} of the recording is no reason")
-    return Unavailable(parts[0].one_of(Reason), parts[1].text(), parts[2].text())
+    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
 
 
 def _at(items: Sequence[T], number: Said) -> T:

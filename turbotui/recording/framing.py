@@ -47,6 +47,7 @@ class RecordKind(IntEnum):
     INDEX = 7
     FILES = 8
     END = 9
+    ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,12 @@ class Damage:
     Attributes:
         offset: of the first of them.
         length: how many.
+        streams: of the records in them whose heads are whole; nothing is known of others.
     """
 
     offset: int
     length: int
+    streams: tuple[int, ...] = ()
 
 
 def framed(record: Record) -> bytes:
@@ -110,6 +113,7 @@ class RecordParser:
         self._buffer = bytearray()
         self._start = offset
         self._damaged_from = -1
+        self._streams: list[int] = []
 
     @property
     def offset(self) -> int:
@@ -171,10 +175,12 @@ class RecordParser:
         if crc32(payload) != check:
             if self._damaged_from < 0:
                 self._damaged_from = self._start + position
+            self._streams.append(stream)
             return (), end
         record = Record(kind, stream, sequence, payload, self._start + position)
         if self._damaged_from < 0:
             return (record,), end
-        damage = Damage(self._damaged_from, record.offset - self._damaged_from)
+        damage = Damage(self._damaged_from, record.offset - self._damaged_from, tuple(self._streams))
         self._damaged_from = -1
+        self._streams.clear()
         return (damage, record), end

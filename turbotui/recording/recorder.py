@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,6 +14,7 @@ from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.kept_files import kept_facts
 from turbotui.recording.machine_facts import Header, header_of
 from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.rows import IntervalRows, rows_payload
 from turbotui.recording.said import packed
 from turbotui.recording.stream_writer import Event, Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder, Tier
@@ -30,6 +32,9 @@ class FrameRecorder(Protocol):
 
     def take(self, frame: Frame) -> None:
         """Record one."""
+
+    def rows(self, rows: IntervalRows) -> None:
+        """Record the rows of another table, of an interval whose tick was taken; any thread may call it."""
 
     def lost(self, frames: int) -> None:
         """So many never came."""
@@ -82,6 +87,10 @@ class Recorder:
         self._encoder = SnapshotEncoder(tier)
         self._changes = Changes(suspended_ns)
         self._last: Snapshot | None = None
+        self._writing = threading.Lock()
+        self._closed = False
+        self._newest_ns = 0
+        self._pending: dict[int, IntervalRows] = {}
 
     @property
     def path(self) -> str:
@@ -99,6 +108,10 @@ class Recorder:
         Raises:
             RecordingError: the disk is full; what was recorded so far can be read.
         """
+        with self._writing:
+            self._take(frame)
+
+    def _take(self, frame: Frame) -> None:
         snapshot = self._last = frame.newer
         for found in self._changes.take(snapshot):
             if isinstance(found, Gap):
@@ -109,6 +122,26 @@ class Recorder:
         if encoded is not None:
             self._stream.tick(encoded)
             self.first_ns = encoded.snapshot.wall_ns if self.first_ns is None else self.first_ns
+            self._newest_ns = encoded.snapshot.wall_ns
+
+    def rows(self, rows: IntervalRows) -> None:
+        """See `FrameRecorder.rows`. A tier has the rows of all intervals between two of its ticks in one record.
+
+        Raises:
+            RecordingError: as `take`.
+        """
+        with self._writing:
+            if self._closed or self._file.failed or self.first_ns is None or rows.wall_ns <= self.first_ns:
+                return  # of an interval before the file's first, or behind its last
+            pending = self._pending.pop(rows.stream, None)
+            if pending is not None and pending.wall_ns < self._newest_ns < rows.wall_ns:
+                self._stream.rows(rows.stream, rows_payload(pending))  # those at the tick itself never came
+                pending = None
+            joined = rows if pending is None else pending.plus(rows)
+            if not self.tier.seconds or rows.wall_ns == self._newest_ns:
+                self._stream.rows(rows.stream, rows_payload(joined))
+            else:
+                self._pending[rows.stream] = joined
 
     def lost(self, frames: int) -> None:
         """Note that frames before the next one never came here: somebody was too slow.
@@ -116,7 +149,9 @@ class Recorder:
         Raises:
             RecordingError: as `take`.
         """
-        if self._last is not None:
+        with self._writing:
+            if self._last is None:
+                return
             self._stream.gap(Gap(self._last.wall_ns, self._last.started_ns, "lost", frames=frames))
 
     def mark(self, text: str) -> None:
@@ -127,15 +162,18 @@ class Recorder:
         """
         last = self._last
         wall, started = (time.time_ns(), 0) if last is None else (last.wall_ns, last.started_ns)
-        self._stream.event(Event(wall, started, "mark", text))
+        with self._writing:
+            self._stream.event(Event(wall, started, "mark", text))
 
     def close(self) -> None:
         """End the recording; what was recorded is on the disk."""
-        try:
-            if not self._file.failed:
-                self._stream.end()
-        finally:
-            self._file.close()
+        with self._writing:
+            try:
+                if not self._file.failed and not self._closed:
+                    self._stream.end()
+            finally:
+                self._closed = True
+                self._file.close()
 
 
 def _tail(path: str) -> tuple[int, tuple[int, ...]]:

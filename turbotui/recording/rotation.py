@@ -18,6 +18,7 @@ from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.parts import part_path, part_time_ns, parts_of
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.recorder import Recorder
+from turbotui.recording.rows import IntervalRows
 from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.frame import Frame
 
@@ -97,6 +98,11 @@ class RotatingRecorder:
                 self._rotate(recorder, wall)
         for recorder in self._recorders.values():
             recorder.take(frame)
+
+    def rows(self, rows: IntervalRows) -> None:
+        """As `Recorder.rows`."""
+        for recorder in list(self._recorders.values()):
+            recorder.rows(rows)
 
     def lost(self, frames: int) -> None:
         """As `Recorder.lost`."""

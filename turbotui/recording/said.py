@@ -76,11 +76,18 @@ class Said:
         """A list of texts."""
         return tuple(one.text() for one in self.items())
 
-    def one_of(self, kind: type[E]) -> E:
-        """A member of an enumeration, by its value."""
+    def one_of(self, kind: type[E], otherwise: E | None = None) -> E:
+        """A member of an enumeration, by its value.
+
+        Args:
+            kind: the enumeration.
+            otherwise: what a text stands for that is none of them: a later version may have more members.
+        """
         try:
             return kind(self.value)
         except ValueError:
+            if otherwise is not None and isinstance(self.value, str):
+                return otherwise
             raise self._wrong(kind.__name__) from None
 
     def _of(self, kind: type[T]) -> T:

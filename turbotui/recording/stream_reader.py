@@ -88,15 +88,16 @@ class StreamReader:
             RecordingError: it is of a later version of the format.
         """
         if isinstance(found, Damage):
-            self._forget()
             self._damage = found
             return
         damage, self._damage = self._damage, None
         expected, self._expected = self._expected, found.sequence + 1
         again = found.kind == RecordKind.HEADER and not found.sequence  # another session was appended
         if damage is not None or (expected is not None and expected != found.sequence and not again):
-            self._forget()
-            yield _missing(damage, found, 0 if expected is None or again else found.sequence - expected)
+            lost = 0 if expected is None or again else found.sequence - expected
+            if damage is None or not all(damage.streams) or len(damage.streams) != lost:
+                self._forget()  # ticks may be among them; what is of other streams no tick needs
+            yield _missing(damage, found, lost)
         if found.stream:  # a table of a later version
             return
         try:

@@ -125,15 +125,19 @@ class StreamWriter:
         """Write what was kept of the machine's files; see `kept_files`."""
         self._noted.append(self._put([(RecordKind.FILES, payload)]))
 
+    def rows(self, stream: int, payload: bytes) -> None:
+        """Write the rows of another table; see `rows`."""
+        self._put([(RecordKind.ROWS, payload)], stream)
+
     def end(self) -> None:
         """Say that the journal ends here because it was closed."""
         self._put([(RecordKind.END, b"")])
 
-    def _put(self, records: list[tuple[RecordKind, bytes]]) -> int:
+    def _put(self, records: list[tuple[RecordKind, bytes]], stream: int = 0) -> int:
         """Write records at once; the offset of the last one."""
         parts = []
         for kind, payload in records:
-            parts.append(framed(Record(kind, 0, self._sequence, payload)))
+            parts.append(framed(Record(kind, stream, self._sequence, payload)))
             self._sequence += 1
         self._write(b"".join(parts))
         self._offset += sum(map(len, parts))

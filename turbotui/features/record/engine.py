@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.info.model import configuration
+from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
 from turbotui.features.uncore.absence import why_none
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.ports import PortMap
@@ -26,6 +28,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 
+_PATIENCE = 5.0  # seconds for which the tasks of an interval are waited for
 _QUEUE = 256  # frames that wait for a slow disk; then they are lost, and the recording says how many
 
 
@@ -39,6 +42,7 @@ class Recorded:
         size: bytes of all files.
         failure: why it ended early; "" if it did not.
         status: exit status of the command; 0 without one.
+        no_tasks: why no tasks were recorded that should have been; "" if they were.
     """
 
     readings: int = 0
@@ -47,6 +51,7 @@ class Recorded:
     size: int = 0
     failure: str = ""
     status: int = 0
+    no_tasks: str = ""
 
 
 def kept_answers(machine: Machine) -> KeptAnswers:
@@ -68,8 +73,57 @@ def read_uncore(session: Session) -> str:
     return ""
 
 
-TABLES: Final[Mapping[str, Callable[[Session], str]]] = {"uncore": read_uncore}
-"""What can be recorded beside the CPUs: has a session read it, and says what cannot be."""
+class TaskRecorder:
+    """Has every task watched, and its counts recorded at the end of each interval.
+
+    Args:
+        machine: whose tasks.
+        recorder: is given the tasks of each interval, on the watcher's thread.
+
+    Attributes:
+        failure: why the tasks are not watched, "" while they are.
+    """
+
+    def __init__(self, machine: Machine, recorder: FrameRecorder) -> None:
+        self.failure = ""
+        self._recorder = recorder
+        self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
+        self._taken = threading.Semaphore(0)
+        self._asked = False
+
+    def start(self) -> None:
+        """Open the counters."""
+        self._watcher.start(SnapshotRequest())
+
+    def end_interval(self, frame: Frame) -> None:
+        """The tick of a frame ends the tasks' interval too; the one before is recorded by now."""
+        self._wait()
+        if not self.failure and self._watcher.running:
+            self._asked = True
+            self._watcher.snapshot(SnapshotRequest(clocks=(frame.newer.wall_ns, frame.newer.started_ns)))
+
+    def stop(self) -> None:
+        """Close the counters; the last interval is recorded."""
+        self._wait()
+        self._watcher.stop()
+
+    def _wait(self) -> None:
+        if self._asked and self._watcher.running:
+            self._taken.acquire(timeout=_PATIENCE)
+        self._asked = False
+
+    def _take(self, snapshot: TaskSnapshot) -> None:
+        errors = [report.error for report in snapshot.reports if report.error]
+        if errors and len(errors) == len(snapshot.reports):
+            self.failure = errors[0]
+        if snapshot.record is not None:
+            with contextlib.suppress(RecordingError):  # the next frame is told the same, and says it
+                self._recorder.rows(snapshot.record)
+            self._taken.release()
+
+
+TABLES: Final = ("uncore", "tasks")
+"""What can be recorded beside the CPUs: every uncore PMU, every task of the machine."""
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,
@@ -86,7 +140,7 @@ def open_recorder(path: str, machine: Machine, retention: Retention | None,
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
-           command: Sequence[str] = (), take_marks: Callable[[], int] = int) -> Recorded:
+           command: Sequence[str] = (), take_marks: Callable[[], int] = int, tasks: bool = False) -> Recorded:
     """Sample a session, which is not started yet, and record every frame of it.
 
     Args:
@@ -95,6 +149,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         intervals: how many; None until the session is stopped.
         command: is run meanwhile, and ends the recording; its counters are open before it begins.
         take_marks: how many marks a person set since it was asked last.
+        tasks: record every task of the machine, too.
 
     Raises:
         TurbotuiError: what ended the sampling, or the command cannot be run.
@@ -103,12 +158,18 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
     with contextlib.ExitStack() as stack:
         stack.callback(recorder.close)
         seen = stack.enter_context(observe(command)) if command else None
+        watched = TaskRecorder(session.machine, recorder) if tasks else None
+        if watched is not None:
+            watched.start()
+            stack.callback(watched.stop)
         frames: Every[Frame] = Every(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
         for frame in _with_losses(frames, recorder, found):
             _take(recorder, frame, found, take_marks)
+            if watched is not None:
+                watched.end_interval(frame)
             if seen is not None and watcher is None:  # every counter is open
                 seen.run()
                 watcher = threading.Thread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
@@ -118,6 +179,9 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if seen is not None and watcher is not None:
             watcher.join()
             found.status = seen.commands[0].status or 0
+        if watched is not None:
+            watched.stop()
+            found.no_tasks = watched.failure
         raise_failure(session)
     found.size = recorder.size
     return found

@@ -9,7 +9,7 @@ import sys
 from turbotui.commands.arguments import add_watching_arguments
 from turbotui.commands.watching import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import TABLES, Recorded, open_recorder, record
+from turbotui.features.record.engine import TABLES, Recorded, open_recorder, read_uncore, record
 from turbotui.machine.signal_guard import guarded_signals
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.recording.rotation import Retention
@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
     parser.add_argument("--tables", metavar="NAMES", default="",
-                        help=f"beside the CPUs, comma separated: {', '.join(TABLES)} (every uncore PMU)")
+                        help="beside the CPUs, comma separated: uncore (every uncore PMU), tasks "
+                        "(threads, processes and commands, by watching whole CPUs)")
     parser.add_argument("-n", "--intervals", metavar="N", type=int, help="end after so many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last hour, then one in 10 s for a day, then one in 60 s, in files beside FILE")
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     retention = _retention(arguments)
     tables = _tables(arguments.tables)
     session, columns = open_session(arguments)
-    notes = [note for name in tables if (note := TABLES[name](session))]
+    notes = list(filter(None, [read_uncore(session)])) if "uncore" in tables else []
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     for note in notes:
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         calls |= dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda _number: session.stop(0.0))
     with guarded_signals(calls):
         found = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
-                       take_marks=marks.take)
+                       take_marks=marks.take, tasks="tasks" in tables)
     _report(found, arguments.file, session)
     if found.failure and not arguments.command:
         return 1
@@ -119,6 +120,8 @@ def parse_size(text: str) -> int:
 def _report(found: Recorded, path: str, session: Session) -> None:
     if found.failure:
         _say(found.failure)
+    if found.no_tasks:
+        _say(f"no tasks were recorded: {found.no_tasks}")
     if found.readings:
         _say(f"{path}: {found.readings:,} readings of {len(session.machine.topology.cpus)} CPUs from "
              f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")

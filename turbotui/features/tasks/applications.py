@@ -54,6 +54,10 @@ class Application:
         return f"{self.name}:{what}" + (f":events={self.events}" if self.events else "")
 
 
+EVERYTHING: Final = (Application("all", everything=True),)
+"""Every task of a machine."""
+
+
 def parse_application(text: str) -> Application:
     """An application as --app takes it.
 

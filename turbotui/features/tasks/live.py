@@ -10,6 +10,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.timeline import Stretch
@@ -32,12 +33,14 @@ class SnapshotRequest:
         window: seconds of a timeline; 0 for none.
         places: characters of its lines.
         again: the interval before, in another light; it ends no interval.
+        clocks: wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded.
     """
 
     by: Grouping = Grouping.THREAD
     window: float = 0.0
     places: int = 0
     again: bool = False
+    clocks: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,13 @@ class TaskSnapshot:
         request: what was asked for.
         reports: one an application.
         lanes: of threads that ran in the window, busiest first; () unless a timeline was wished for.
+        record: the same for a recording; None unless that was wished for.
     """
 
     request: SnapshotRequest
     reports: tuple[Report, ...]
     lanes: tuple[Lane, ...] = ()
+    record: TaskRecord | None = None
 
 
 @dataclass(slots=True)
@@ -172,11 +177,21 @@ class TaskWatcher:
         if request.window > 0 and request.places > 0:
             for one in watching.watched:
                 lanes += _lanes(one, request, one.opened_ns - (one.gap_ns or 0))
-        return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]))
+        record = None if request.clocks is None or request.again else _record(watching, request, reports)
+        return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record)
 
     def _refusal(self, refused: Mapping[str, str]) -> TaskSnapshot:
         return TaskSnapshot(self._state.request, tuple(Report(one, error=refused[one.name])
                                            for one in self._applications if one.name in refused))
+
+
+def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Report]) -> TaskRecord | None:
+    """The interval that has just ended in every light; applications that are not watched have no part in it."""
+    wall_ns, started_ns = request.clocks or (0, 0)
+    watched = tuple(reports[: len(watching.watched)])
+    found = {by: watched if by is request.by else
+             tuple(watching.report(one, by, again=True) for one in watching.watched) for by in RECORDED_BY}
+    return TaskRecord(wall_ns, started_ns, found)
 
 
 def _lanes(one: Watched, request: SnapshotRequest, opened: int) -> list[Lane]:

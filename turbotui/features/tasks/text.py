@@ -130,7 +130,7 @@ def as_text(table: TaskInterval, said: Collection[str] = (), room: int | None = 
     label = table.envelope.label
     lines = [f"# {label}"] if label else []
     lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
-              *text_lines(table.envelope, _text_table(table), room=room), f"# {report.sums_sentence()}"]
+              *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
     if any(row.incomplete for row in report.rows):
         lines.append("# * marks counts that are too low: another profiler held the counters for a part of the time")
     return [*lines, *(f"# {note}" for note in notes(table) if note not in said)]
@@ -226,9 +226,8 @@ def _plain(name: str, value: int) -> str:
     return f"{value / 1e6:.3f} ms" if name == RUN else str(value)
 
 
-def _text_table(table: TaskInterval) -> RowTable[TaskInputs]:
+def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
     """The screen's columns, with the time and the energy of the interval."""
-    whole = table.tasks
     return replace(whole, columns=tuple(column for column in whole.columns
                                         if column.default or column.id in _IN_TEXT_TOO))
 

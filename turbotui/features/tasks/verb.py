@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.watching import named_host, parse_interval
 from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import GRAMMAR, Application, parse_application, refuse_twins
@@ -61,19 +62,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what a row stands for (default thread)")
     parser.add_argument("--timeline", action="store_true",
                         help="where each thread ran: time from left to right, CPU as number and colour")
+    add_span_arguments(parser)
     add_format_arguments(parser, (TASKS, TOTALS))
     parser.add_argument("--pages", metavar="N", type=int, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="command", help="after --: run this and watch it")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch until the command or process ends, the intervals are over, or SIGINT, SIGTERM or SIGHUP.
+    """Print a recording, or watch until the command ends, the intervals are over, or SIGINT, SIGTERM or SIGHUP.
 
     Commands get the signal too. The exit status is theirs, or 128 and the signal's number if they go on.
     """
-    applications = _applications(arguments)
     if arguments.intervals is not None and arguments.intervals < 1:
         raise UsageError(f"-n {arguments.intervals}: at least one interval")
+    if arguments.replay:
+        from turbotui.features.tasks.replaying import replay  # noqa: PLC0415 - most runs watch a machine
+
+        return replay(arguments)
+    refuse_span(arguments)
+    applications = _applications(arguments)
     if arguments.pages is not None and (arguments.pages < 1 or arguments.pages & (arguments.pages - 1)):
         raise UsageError(f"--pages {arguments.pages}: a ring has a power of two of pages")
     return _Watch(arguments, applications).run()

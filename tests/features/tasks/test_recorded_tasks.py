@@ -1,0 +1,341 @@
+# ruff: noqa: S603 - programs are run with words of these tests
+"""Tasks in a recording: every count as it was live, whatever is killed, cut off or damaged."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import jsontables
+import pytest
+from patience import PATIENCE
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "recording"))
+from made_frames import NOON, SECOND, frames, machine, topology_of_cpus
+
+from turbotui import recording
+from turbotui.cli import main
+from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.machine.machine import Machine, read_machine
+from turbotui.machine.tasks.sets import Mode, TaskSampling, When
+from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
+from turbotui.recording.journal import Journal
+from turbotui.recording.recorder import Recorder
+from turbotui.recording.rows import TASKS_STREAM
+from turbotui.recording.said import Said, packed, unpacked
+from turbotui.recording.tiers import TEN_SECONDS
+from turbotui.simulated import ManualClock, simulated_host
+
+TOPOLOGY = topology_of_cpus(range(2))
+GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.tasks.ttj"
+CHOICE = TaskSampling(Mode.CPUS, When.SWITCHES, 0, ())
+NAMES = ("switches", "run", "cycles")
+
+
+def row(pid: int | None, tid: int | None, name: str, run: int, **others: object) -> TaskRow:
+    made = TaskRow(pid, tid, name, 1, (0, 1), 1, {"switches": 3, "run": run, "cycles": 2 * run}, 2,
+                   {0: run, 1: run + 1}, 10 * run, incomplete=False, application="all")
+    return replace(made, **others)  # type: ignore[arg-type] # of its fields
+
+
+def made_record(number: int) -> TaskRecord:
+    """Tasks of interval `number` of `made_frames`."""
+    rows = {
+        Grouping.THREAD: (
+            row(7, 8, "ä␛[2J", 1000 + number, guessed=True), row(7, 7, "", 500, incomplete=True, ended=True),
+            row(9, 9, "late", 2**58, estimated=frozenset({"cycles"}), counts={"switches": 1, "run": 5}),
+        ),
+        Grouping.PROCESS: (row(7, None, "", 1500 + number, threads=2), row(9, None, "late", 5)),
+        Grouping.COMMAND: (row(None, None, "late", 1505 + number, threads=3),),
+    }
+    report = Report(EVERYTHING[0], CHOICE, seconds=1.0 + number / 8, lost=number, names=NAMES,
+                    apart={"idle": {"run": 5 + number}}, early=0.5, used_ns=4)
+    return TaskRecord(NOON + number * SECOND, number * SECOND,
+                      {by: (replace(report, rows=rows[by]),) for by in RECORDED_BY})
+
+
+def written(path: Path, ticks: int = 6, recorder: Recorder | None = None) -> None:
+    recorder = recorder or Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(ticks, TOPOLOGY):
+        recorder.take(frame)
+        recorder.rows(made_record(frame.seq))
+    recorder.close()
+
+
+def again(record: TaskRecord, made_of: Machine) -> TaskRecord:
+    said = unpacked(packed(record.facts()), "tasks")
+    return task_record(said, record.wall_ns, made_of.model)
+
+
+def same(one: TaskRecord, other: TaskRecord) -> bool:
+    """Whether two records hold the same; what is not recorded is the timeline's and the multiplexed sets' alone."""
+    def plain(record: TaskRecord) -> list[Report]:
+        return [replace(report, sets=(), choice=None, numerics=replace(report.numerics, definition=None),
+                        rows=tuple(replace(each, serials=frozenset()) for each in report.rows))
+                for by in RECORDED_BY for report in record.reports[by]]
+
+    def chosen(record: TaskRecord) -> list[tuple[Mode, When] | None]:
+        return [None if (choice := report.choice) is None else (choice.mode, choice.when)
+                for report in record.reports[Grouping.THREAD]]
+
+    return one.wall_ns == other.wall_ns and plain(one) == plain(other) and chosen(one) == chosen(other)
+
+
+def read_records(journal: Journal) -> list[TaskRecord]:
+    return [task_record(one.said, one.wall_ns, journal.machine.model)
+            for one in journal.rows(TASKS_STREAM, 0, 2**62)]
+
+
+def test_made_records_are_the_same_again() -> None:
+    assert same(again(made_record(3), machine(TOPOLOGY)), made_record(3))
+
+
+@pytest.mark.parametrize("shape", ["laptop", "sapphire-2s+tonto", "turin-2s", "grace-2s", "guest"])
+def test_what_a_watcher_saw_is_the_same_again(shape: str) -> None:
+    clock = ManualClock(50_000_000)
+    watched = read_machine(simulated_host(shape, clock, seed=7))
+    found: list[TaskSnapshot] = []
+    came = threading.Event()
+
+    def publish(snapshot: TaskSnapshot) -> None:
+        found.append(snapshot)
+        if snapshot.record is not None:
+            came.set()
+
+    watcher = TaskWatcher(watched, EVERYTHING, publish)
+    watcher.start(SnapshotRequest())
+    for number in range(1, 4):
+        came.clear()
+        clock.advance(1.0)
+        watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=(number, number)))
+        assert came.wait(PATIENCE)
+    watcher.stop()
+    records = [snapshot.record for snapshot in found if snapshot.record is not None]
+    assert [record.wall_ns for record in records] == [1, 2, 3]
+    for record in records:
+        assert set(record.reports) == set(RECORDED_BY)
+        back = again(record, watched)
+        assert same(back, record)
+        for by in RECORDED_BY:
+            for one, other in zip(record.reports[by], back.reports[by], strict=True):
+                for mine, theirs in zip(one.rows, other.rows, strict=True):
+                    assert one.numerics.flops(mine.counts) == other.numerics.flops(theirs.counts)
+                    assert one.numerics.bytes(mine.counts) == other.numerics.bytes(theirs.counts)
+    assert any(record.reports[Grouping.THREAD][0].rows for record in records)
+
+
+def test_tasks_stand_beside_the_ticks_and_are_found_by_their_interval(tmp_path: Path) -> None:
+    path = tmp_path / "t.ttj"
+    written(path)
+    with recording.read(str(path)) as journal:
+        assert [frame.seq for frame in journal.frames()] == list(range(6))
+        assert journal.check() == ()
+        found = read_records(journal)
+        assert [one.wall_ns for one in found] == [NOON + at * SECOND for at in range(1, 6)]  # no interval before tick 0
+        assert all(same(one, made_record(at)) for at, one in enumerate(found, 1))
+        [third] = journal.rows(TASKS_STREAM, NOON + 2 * SECOND, NOON + 3 * SECOND)
+        assert third.wall_ns == NOON + 3 * SECOND
+        assert journal.rows(2, 0, 2**62) == ()
+
+
+def test_a_reader_that_knows_no_rows_reads_everything_else(tmp_path: Path) -> None:
+    """Version 1 says that records of other streams and of other kinds are left out."""
+    path = tmp_path / "later.ttj"
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(6, TOPOLOGY):
+        recorder.take(frame)
+        for stream in (0, 5):
+            recorder._stream._put([(77, b"later")], stream)  # type: ignore[list-item] # of a later version
+    recorder.close()
+    with recording.read(str(path)) as journal:
+        assert [frame.seq for frame in journal.frames()] == list(range(6))
+        assert journal.check() == ()
+
+
+def test_rows_of_a_later_session_do_not_end_the_first_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.ttj"
+    written(path, 3)
+    recorder = Recorder(str(path), machine(TOPOLOGY), sync_seconds=0.0)
+    for frame in frames(4, TOPOLOGY, first=10):
+        recorder.take(frame)
+        recorder.rows(made_record(frame.seq))
+    recorder.close()
+    with recording.read(str(path)) as journal:
+        assert [one.wall_ns for one in read_records(journal)] == [NOON + at * SECOND for at in (1, 2, 11, 12, 13)]
+
+
+def test_a_tier_has_the_tasks_of_all_intervals_between_its_ticks(tmp_path: Path) -> None:
+    path = tmp_path / "t.ttj"
+    recorder = Recorder(str(path), machine(TOPOLOGY), tier=TEN_SECONDS, sync_seconds=0.0)
+    written(path, 31, recorder)
+    with recording.read(str(path)) as journal:
+        found = read_records(journal)
+        assert [one.wall_ns for one in found] == [NOON + at * SECOND for at in (10, 20, 30)]
+    first = found[0].reports[Grouping.THREAD][0]
+    assert first.seconds == sum(1.0 + at / 8 for at in range(1, 11))
+    assert first.lost == 10
+    assert first.apart == {"idle": {"run": sum(5 + at for at in range(1, 11))}}
+    busy = next(one for one in first.rows if one.tid == 8)
+    assert busy.counts["run"] == sum(1000 + at for at in range(1, 11))
+    assert busy.loads == {0: busy.counts["run"], 1: busy.counts["run"] + 10}
+    assert (busy.migrations, busy.whole_run, busy.guessed) == (20, 10 * 1010, True)
+    assert next(one for one in first.rows if one.tid == 9).counts == {"switches": 10, "run": 50}
+
+
+def test_every_flipped_bit_is_detected_or_harmless_and_ticks_need_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.ttj"
+    written(path)
+    whole = path.read_bytes()
+    rows = [one for one in RecordParser().feed(whole) if isinstance(one, Record) and one.kind == RecordKind.ROWS]
+    chosen = random.Random(4)
+    inside = {one.offset + 28 + chosen.randrange(len(one.payload)) for one in rows for _ in range(6)}
+    for at in sorted({*inside, *(one.offset + chosen.randrange(28) for one in rows for _ in range(4))}):
+        path.write_bytes(bytes((*whole[:at], whole[at] ^ 1 << chosen.randrange(8), *whole[at + 1:])))
+        with recording.read(str(path)) as journal:
+            found = read_records(journal)
+            assert all(same(one, made_record((one.wall_ns - NOON) // SECOND)) for one in found)
+            ticks = len(list(journal.frames()))
+            assert journal.check()
+            if at in inside:  # its head says of which stream it is
+                assert (len(found), ticks) == (4, 6)
+            assert len(found) <= 4
+
+
+def test_a_file_cut_off_anywhere_gives_every_whole_interval(tmp_path: Path) -> None:
+    path = tmp_path / "t.ttj"
+    written(path)
+    whole = path.read_bytes()
+    begins = whole.index(b"\xabTTJ", 3000)
+    counts = []
+    for size in sorted(random.Random(2).sample(range(begins, len(whole)), 40)):
+        path.write_bytes(whole[:size])
+        try:
+            with recording.read(str(path)) as journal:
+                found = read_records(journal)
+        except recording.RecordingError:
+            found = []  # not one tick is there yet
+        assert all(same(one, made_record(at)) for at, one in enumerate(found, 1))
+        counts.append(len(found))
+    assert counts == sorted(counts)
+    assert counts[-1] == 5
+
+
+def test_what_a_document_claims_is_damage_or_is_shown() -> None:
+    facts = Said(unpacked(packed(made_record(1).facts()), "t").value, "tasks").value
+    chosen = random.Random(1)
+    wrong: tuple[object, ...] = (None, [], {}, -1, "x", 2**70, 0.5, [None], "0-99999999")
+    damaged = 0
+    for _ in range(400):
+        copy = unpacked(packed(facts), "tasks").value  # type: ignore[arg-type]
+        inner = copy
+        while True:
+            keys = list(inner) if isinstance(inner, dict) else list(range(len(inner)))  # type: ignore[arg-type]
+            if not keys:
+                break
+            key = chosen.choice(keys)
+            deeper = inner[key]  # type: ignore[index]
+            if not isinstance(deeper, dict | list) or chosen.random() < 0.2:
+                inner[key] = chosen.choice(wrong)  # type: ignore[index]
+                break
+            inner = deeper
+        try:
+            task_record(Said(copy, "tasks"), 1, machine(TOPOLOGY).model)
+        except DamagedError:
+            damaged += 1
+    assert damaged > 100
+
+
+def test_a_killed_recorder_has_lost_no_interval_that_it_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "killed.ttj"
+    words = [sys.executable, "-m", "turbotui", "record", str(path), "--machine", "laptop-old", "-i", "0.05",
+             "--tables", "tasks", "-s", "Busy%"]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL, env=dict(os.environ)) as process:
+        while _intervals(path) < 3:
+            assert process.poll() is None
+        before = _intervals(path)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+    assert _intervals(path) >= before
+    assert main(["tasks", "--replay", str(path), "-n", "1"]) == 0
+
+
+def _intervals(path: Path) -> int:
+    try:
+        with recording.read(str(path)) as journal:
+            return len(read_records(journal))
+    except recording.RecordingError:
+        return 0
+
+
+def test_tasks_of_a_file_of_version_1_are_read_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
+    with recording.read(str(GOLDEN)) as journal:
+        assert [same(one, made_record(at)) for at, one in enumerate(read_records(journal), 1)] == [True] * 3
+    assert main(["tasks", "--replay", str(GOLDEN), "--format", "json", "--by", "process"]) == 0
+    found = jsontables.tables(capsys.readouterr().out)
+    assert [(one["kind"], one["seconds"]) for one in found] == [("RECORDED", 1.0 + at / 8) for at in (1, 2, 3)]
+    assert found[0]["facts"]["lost_since_start"] == 1
+    assert [(one["pid"], one["values"]["cycles"]) for one in found[2]["rows"]] == [(7, 3006), (9, 10)]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("tasks") / "t.ttj")
+    assert main(["record", path, "--machine", "laptop", "-i", "0.1", "-n", "6", "--tables", "tasks"]) == 0
+    return path
+
+
+def test_every_format_says_recorded(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("text", "csv", "json", "openmetrics"):
+        assert main(["tasks", "--replay", recorded, "-n", "1", "--format", form]) == 0
+        assert "RECORDED" in capsys.readouterr().out, form
+    assert main(["tasks", "--replay", recorded, "--format", "csv", "--by", "command"]) == 0
+    rows = list(csv.DictReader(line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")))
+    assert {one["command"] for one in rows} >= {"background"}
+    assert any(float(one["~J"]) > 0 for one in rows if one["~J"])
+
+
+def test_longer_intervals_are_the_sums_of_shorter_ones(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["tasks", "--replay", recorded, "--format", "json", "--by", "process"]
+    assert main(words) == 0
+    short = jsontables.tables(capsys.readouterr().out)
+    assert main([*words, "--every", "300ms"]) == 0 or main([*words, "--every", "0.3s"]) == 0
+    long = jsontables.tables(capsys.readouterr().out)
+    assert 1 <= len(long) < len(short)
+
+    def total(found: list[dict[str, object]], until: str) -> int:
+        return sum(row["values"]["instructions"] for one in found if str(one["time"]) <= until
+                   for row in one["rows"])  # type: ignore[attr-defined]
+
+    first, last = str(long[0]["time"]), str(long[-1]["time"])
+    assert total(long, last) - total(long[:1], first) == total(short, last) - total(short, first)
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["--all"], "leave out what is to be watched"), (["-i", "2"], "--every"), (["--timeline"], "--timeline"),
+    (["--machine", "guest"], "leave"), (["-n", "0"], "at least one"),
+])
+def test_what_a_recording_cannot_do_is_refused(
+    words: list[str], why: str, recorded: str, capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tasks", "--replay", recorded, *words]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_recording_without_tasks_says_how_to_have_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "cpus.ttj")
+    assert main(["record", path, "--machine", "guest", "-i", "0.05", "-n", "1"]) == 0
+    assert main(["tasks", "--replay", path]) == 1
+    assert "turbotui record --tables tasks" in capsys.readouterr().err
+    assert main(["tasks", "--all", "--machine", "guest", "--every", "10s"]) == 2
+    assert "go with --replay" in capsys.readouterr().err

@@ -1,0 +1,192 @@
+"""`turbotui tasks --replay`: the tasks of a recording, interval by interval, in every format."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from turbotui.commands.formats import make_writer, text_lines
+from turbotui.commands.recorded import open_replay, replayed_frames, tell_missing
+from turbotui.dataclass import dataclass
+from turbotui.errors import TurbotuiError, UsageError
+from turbotui.features.tasks.application_totals import multiplexing_sentence
+from turbotui.features.tasks.columns import TaskInputs
+from turbotui.features.tasks.energy import METHOD, share_out, why_not
+from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_table import task_table
+from turbotui.features.tasks.text import in_text
+from turbotui.quantities.columns import Value
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.journal import Journal
+from turbotui.recording.rows import TASKS_STREAM
+from turbotui.sampling.energy import Energy, EnergyMeter
+from turbotui.sampling.frame import Frame
+from turbotui.tables.envelope import Envelope
+
+_REFUSED: Final = ("pid", "cgroup", "all", "app", "command", "event", "timeline", "interval", "pages")
+"""Options that say what to watch, and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedTasks:
+    """The tasks of one application over one interval of a recording.
+
+    Attributes:
+        frame: of the interval.
+        journal: the recording.
+        report: the rows.
+        by: what a row stands for.
+        left_out: rows that were not kept.
+        alone: no other application was watched.
+        energy: what is shared out over rows.
+    """
+
+    frame: Frame
+    journal: Journal
+    report: Report
+    by: Grouping
+    left_out: int
+    alone: bool
+    energy: Energy
+
+    @property
+    def no_energy(self) -> Unavailable | None:
+        """Why there is no share of the energy; None where there is."""
+        return why_not(self.energy, by_cycles="cycles" in self.report.names,
+                       everything=self.report.application.everything)
+
+    @property
+    def table(self) -> RowTable[TaskInputs]:
+        """A row for each thread, process or command."""
+        report = self.report
+        joules = share_out(report.rows, self.energy.over(report.seconds), self.frame.topology,
+                           by_cycles="cycles" in report.names, everything=report.application.everything)
+        alone = replace(report, application=replace(report.application, name="")) if self.alone else report
+        return task_table(alone, self.by, joules, self.no_energy)
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope, with facts on how was sampled and what was lost."""
+        report, host = self.report, self.journal.machine.host
+        facts: dict[str, Value] = {"application": report.application.name, "sets": report.set_count}
+        if report.choice is not None:
+            facts |= {"mode": report.choice.mode.name, "sampled": report.choice.when.name}
+        facts |= {"lost_since_start": report.lost, "throttled_since_start": report.throttled,
+                  "damaged_since_start": report.damaged, "left_out": self.left_out}
+        return Envelope(host.name, host.kind, self.frame.newer.wall_ns, report.seconds, facts=facts,
+                        notes=tuple(self.notes()))
+
+    def notes(self) -> Iterator[str]:
+        """Sentences on what the numbers leave out, and how they were made."""
+        report = self.report
+        if self.left_out:
+            yield f"{self.left_out:,} rows that ran least were not recorded"
+        if report.lost:
+            yield f"{report.lost} samples LOST since watching began, for want of room in the ring"
+        if report.throttled:
+            yield f"the kernel held samples back {report.throttled} times since watching began"
+        if report.missed:
+            yield f"{report.missed} threads ended between two looks at /proc, or may not be followed: not counted"
+        if report.numerics.why is not None:
+            yield (f"no {'bytes' if report.numerics.has_flops else 'FLOPs and bytes'}: "
+                   f"{report.numerics.why.sentence()}")
+        if self.no_energy is not None:
+            yield f"no energy: {self.no_energy.sentence()}"
+        else:
+            yield f"J and W are an {METHOD.format(unit='cycles' if 'cycles' in report.names else 'busy time')}"
+        if report.set_count > 1:
+            yield multiplexing_sentence(report.set_count)
+
+
+def tasks_of(journal: Journal, frame: Frame) -> TaskRecord | None:
+    """The tasks of a frame's interval; None where none were recorded. Several intervals are added up.
+
+    Raises:
+        DamagedError: what is there are no tasks.
+    """
+    if frame.older is None:
+        return None
+    found = [task_record(one.said, one.wall_ns, journal.machine.model)
+             for one in journal.rows(TASKS_STREAM, frame.older.wall_ns, frame.newer.wall_ns)]
+    return functools.reduce(TaskRecord.plus, found) if found else None
+
+
+def energy_of(frame: Frame) -> Energy:
+    """The packages' energy of a frame."""
+    meter = EnergyMeter(frame.capabilities)
+    meter.feed(frame)
+    return meter.take()
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Print the tasks of a recording.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        UsageError: an option that only a machine can follow, or rows that are not recorded.
+        TurbotuiError: no tasks were recorded in that time.
+    """
+    if any(getattr(arguments, name) for name in _REFUSED):
+        raise UsageError("--replay shows what was recorded: leave out what is to be watched, -e, -i (--every), "
+                         "--timeline and --pages")
+    by = Grouping(arguments.by)
+    if by not in RECORDED_BY:
+        raise UsageError(f"--by {by.value} is not recorded: {', '.join(one.value for one in RECORDED_BY)} are")
+    with open_replay(arguments) as journal:
+        intervals = itertools.islice(_intervals(arguments, journal, by), arguments.intervals)
+        first = next(intervals, None)
+        if first is None:
+            raise TurbotuiError(f"{arguments.replay} holds no tasks"
+                                f"{' in that time' if arguments.start or arguments.end else ''}: "
+                                "turbotui record --tables tasks records them")
+        _print(arguments, itertools.chain((first,), intervals))
+        tell_missing(journal)
+    return 0
+
+
+def _intervals(arguments: argparse.Namespace, journal: Journal, by: Grouping) -> Iterator[list[ReplayedTasks]]:
+    """Of each interval that has tasks, those of every application."""
+    for frame in replayed_frames(arguments, journal):
+        record = tasks_of(journal, frame)
+        if record is not None and record.reports[by]:
+            energy, left_out = energy_of(frame), record.left_out[by]
+            yield [ReplayedTasks(frame, journal, report, by, left, len(left_out) == 1, energy)
+                   for report, left in zip(record.reports[by], left_out, strict=True)]
+
+
+def _print(arguments: argparse.Namespace, intervals: Iterable[list[ReplayedTasks]]) -> None:
+    writer = make_writer(arguments, arguments.intervals, marks=True)
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    said: set[str] = set()
+    for tasks in intervals:
+        for one in tasks:
+            if writer is not None:
+                writer.write(one.envelope, (one.table,))
+                continue
+            print("\n".join(_text(one, said, room)), end="\n\n")
+            said.update(one.notes())
+    if writer is not None:
+        writer.end()
+
+
+def _text(one: ReplayedTasks, said: set[str], room: int | None) -> Iterator[str]:
+    report, envelope = one.report, one.envelope
+    yield f"# {envelope.label}"
+    yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
+           + ("" if report.choice is None else f"; mode {report.choice.mode.value}"))
+    yield from text_lines(envelope, in_text(one.table), room=room)
+    yield f"# {report.sums_sentence()}"
+    if any(row.incomplete for row in report.rows):
+        yield "# * marks counts that are too low: another profiler held the counters for a part of the time"
+    yield from (f"# {note}" for note in one.notes() if note not in said)

@@ -1,0 +1,197 @@
+"""One file of a recording, read: ticks from any key tick on, what happened, rows of other tables, what is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from bisect import bisect_right, insort
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.quantities.definition import Definition
+from turbotui.recording.capability_facts import layout_definitions
+from turbotui.recording.framing import DamagedError, Record, RecordKind
+from turbotui.recording.journal_file import NOTED, JournalFile, KeyEntry
+from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.rows import RecordedRows, rows_from, wall_of
+from turbotui.recording.said import unpacked
+from turbotui.recording.stream_reader import Item, Missing, RecordedTick, StreamReader
+from turbotui.recording.stream_writer import Event, Gap
+from turbotui.recording.tick_decoder import head_of
+
+_NEAR: Final = 1 << 20  # bytes before a damaged layout in which its other copy is
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredTime:
+    """A time for which one file of a recording is read.
+
+    Attributes:
+        first_ns, last_ns: wall clock of its first and last tick.
+        seconds: from one tick to the next where not every one was kept; 0: every one.
+        whole: it is all of its file.
+    """
+
+    part: RecordingPart
+    first_ns: int
+    last_ns: int
+    seconds: float
+    whole: bool
+
+    def ticks(self, begin: KeyEntry | int, end_ns: int | None) -> Iterator[RecordedTick]:
+        """Ticks of the segment from a key tick of its file on, up to a wall clock."""
+        until = None if end_ns is None else self.part.last_key(end_ns)
+        for item in self.part.items(begin):
+            if not isinstance(item, RecordedTick):
+                continue
+            wall = item.snapshot.wall_ns
+            if until is not None and end_ns is not None and wall > end_ns:
+                if item.offset > until:
+                    return
+                continue  # the clock was set back later
+            if self.whole or self.first_ns <= wall <= self.last_ns:
+                yield item
+
+
+class RecordingPart:
+    """One file of a recording."""
+
+    def __init__(self, path: str) -> None:
+        self.file = JournalFile(path)
+        self.missing: dict[tuple[int, str], Missing] = {}
+        self._first: RecordedTick | None = None
+        self._last: tuple[int, RecordedTick | None] = (-1, None)
+        self._clocks: list[int] = []
+        self._rows: dict[int, list[tuple[int, int]]] = {}
+        self._seen_end = 0
+
+    def clocks(self) -> Sequence[int]:
+        """The wall clock of every tick whose record is whole, in the order of the file; nothing is decoded."""
+        self._look()
+        return self._clocks
+
+    def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
+        """The rows of a table of every interval that ended after one time, and not after another; in their order."""
+        self._look()
+        known = self._rows.get(stream, [])
+        for wall, offset in known[bisect_right(known, (start_ns, sys.maxsize)):]:
+            if wall > end_ns:
+                return
+            record = self.file.record_at(offset)
+            if record is not None:
+                try:
+                    yield rows_from(record)
+                except DamagedError as error:
+                    self._noted(Missing(offset, record.end - offset, 0, str(error)))
+
+    def _look(self) -> None:
+        """Look at every record that is new: when ticks were, and where rows of other tables are."""
+        for record in self.file.records(self._seen_end):
+            if not isinstance(record, Record):
+                continue
+            self._seen_end = record.end
+            wall = wall_of(record)
+            if wall is not None:
+                insort(self._rows.setdefault(record.stream, []), (wall, record.offset))
+            elif record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
+                with contextlib.suppress(DamagedError):  # `items` tells
+                    self._clocks.append(head_of(record.payload).wall_ns)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from one tick to the next where not every one was kept; 0: every one."""
+        first = self.first()
+        return 0.0 if first is None else first.header.tier[0]
+
+    def first(self) -> RecordedTick | None:
+        """The first tick that can be read."""
+        if self._first is None:
+            self._first = next((one for one in self.items(0) if isinstance(one, RecordedTick)), None)
+        return self._first
+
+    def last(self) -> RecordedTick | None:
+        """The last tick that can be read."""
+        size = self.file.size
+        if self._last[0] != size:
+            found = None
+            for entry in reversed(self.file.index()):
+                for item in self.items(entry):
+                    found = item if isinstance(item, RecordedTick) else found
+                if found is not None:
+                    break
+            self._last = size, found
+        return self._last[1]
+
+    def items(self, begin: KeyEntry | int) -> Iterator[Item]:
+        """What the file holds from a key tick on, or from its beginning (0); `missing` notes what it does not."""
+        reader = StreamReader()
+        offset = 0
+        if isinstance(begin, KeyEntry):
+            layout = self._layout(begin)
+            if layout is not None:
+                reader.begin(layout)
+            offset = begin.key
+        for record in self.file.records(offset):
+            for item in reader.take(record):
+                yield self._noted(item)
+        for item in reader.rest():
+            yield self._noted(item)
+
+    def before(self, wall_ns: int) -> KeyEntry | int:
+        """The last key tick before a time, 0 if there is none."""
+        return next((one for one in reversed(self.file.index()) if one.wall_ns < wall_ns), 0)
+
+    def last_key(self, wall_ns: int) -> int:
+        """The offset of the last key tick that is not after a time, 0 if there is none."""
+        return next((one.key for one in reversed(self.file.index()) if one.wall_ns <= wall_ns), 0)
+
+    def noted(self) -> Iterator[Gap | Event | KeptAnswers]:
+        """Gaps, events and kept files, without reading the ticks."""
+        index = self.file.index()
+        offsets = [offset for entry in index for offset in entry.noted]
+        reader = StreamReader()
+        found: list[Record] = []
+        if index:
+            found += [one for one in self.file.records(0, index[0].key) if isinstance(one, Record)]
+            known = {one.offset for one in found}
+            found += [one for offset in offsets if offset not in known and (one := self.file.record_at(offset))]
+        behind = index[-1].key if index else 0
+        found += [one for one in self.file.records(behind) if isinstance(one, Record)]
+        for record in found:
+            if record.kind in NOTED:
+                for item in reader.one(record):
+                    if isinstance(item, Gap | Event | KeptAnswers):
+                        yield item
+
+    def definitions(self) -> Iterator[Definition]:
+        """What the layouts of the file say that was counted beside the catalog."""
+        known = b""
+        index = self.file.index()
+        offsets = dict.fromkeys(entry.layout for entry in index)
+        records = [one for at in offsets if (one := self.file.record_at(at))]
+        behind = index[-1].key if index else 0
+        records += [one for one in self.file.records(behind) if isinstance(one, Record)]
+        for record in records:
+            if record.kind == RecordKind.LAYOUT and record.payload != known:
+                known = record.payload
+                with contextlib.suppress(DamagedError):  # `items` tells
+                    yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
+
+    def _layout(self, entry: KeyEntry) -> Record | None:
+        """The layout of a key tick: the copy that its index names, the one beside it, or an earlier one that is whole.
+
+        One of another session does no harm: ticks name theirs.
+        """
+        record = self.file.record_at(entry.layout)
+        if record is not None and record.kind == RecordKind.LAYOUT:
+            return record
+        near = [one for one in self.file.records(max(0, entry.layout - _NEAR), entry.key) if isinstance(one, Record)]
+        others = sorted({one.layout for one in self.file.index() if one.layout < entry.layout}, reverse=True)
+        known = (*reversed(near), *filter(None, map(self.file.record_at, others)))
+        return next((one for one in known if one.kind == RecordKind.LAYOUT), None)
+
+    def _noted(self, item: Item) -> Item:
+        if isinstance(item, Missing):
+            self.missing.setdefault((item.offset, item.text), item)
+        return item
