@@ -14,6 +14,7 @@ from turbotui.simulated.pmu_files import devices
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
 from turbotui.simulated.strain_files import StrainFiles
+from turbotui.simulated.task_files import USERS
 from turbotui.simulated.tree import File, Folder, Node, folder, place
 
 
@@ -22,6 +23,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
     cpus = CpuFiles(model).root
     sources, below_devices = devices(model, pmus)
     children: dict[str, Node] = {"proc": folder(ProcFiles(model, paranoid).children())}
+    place(children, "/etc/passwd", File(lambda _now: USERS))
     place(children, "/sys/devices/system/cpu", cpus)
     place(children, "/sys/devices/system/node", folder(nodes(model)))
     place(children, "/sys/bus/event_source/devices", folder(sources))

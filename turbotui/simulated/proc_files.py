@@ -10,6 +10,7 @@ from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain_files import StrainFiles
+from turbotui.simulated.task_files import task_files
 from turbotui.simulated.tree import File, Node, fixed, folder
 
 _JIFFIES = 100
@@ -33,6 +34,7 @@ class ProcFiles:
         """Everything below /proc."""
         shape = self._shape
         return {
+            **task_files(),
             "stat": File(self._stat_text),
             "interrupts": File(self._interrupts),
             "softirqs": File(self._softirqs),

@@ -9,9 +9,11 @@ from typing import Final, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD
+from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, TaskFact
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
+from turbotui.machine.tasks.proc_facts import Looks, TaskFacts
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -30,18 +32,28 @@ class TaskInputs:
         seconds: length of the interval.
         numerics: for FLOPs and bytes.
         joules: the row's share of the energy, None where it cannot be had.
+        looks: what /proc said of the tasks of the interval.
     """
 
     row: TaskRow
     seconds: float
     numerics: Numerics = field(default_factory=Numerics)
     joules: float | None = None
+    looks: Looks = field(default_factory=lambda: Looks(None))
+
+    @property
+    def facts(self) -> TaskFacts | Unavailable:
+        """What /proc said of the row's task, asked when it is first wanted."""
+        return SEVERAL if self.row.pid is None else self.looks.at(self.row.pid, self.row.tid)
 
     def rate(self, name: str) -> float | None:
         """A count per second."""
         count = self.row.counts.get(name)
         return None if count is None or self.seconds <= 0 else count / self.seconds
 
+
+SEVERAL: Final = Unavailable(Reason.NOT_READ, "the row is of several processes")
+"""Why a row has nothing that /proc says of one process."""
 
 TaskColumn: TypeAlias = Column[TaskInputs]
 """A column of tables of tasks.
@@ -82,6 +94,16 @@ def _watts(inputs: TaskInputs) -> Value:
     return None if inputs.joules is None or inputs.seconds <= 0 else inputs.joules / inputs.seconds
 
 
+def _fact_column(fact: TaskFact) -> TaskColumn:
+    """The column of something that /proc says."""
+    def compute(inputs: TaskInputs) -> Value:
+        facts = inputs.facts
+        return None if isinstance(facts, Unavailable) else fact.of(facts)
+
+    return TaskColumn(fact.id, "", fact.decimals, (PROC,), compute, width=fact.width, priority=fact.priority,
+                      default=fact.default, help=fact.help)
+
+
 _CPUS: Final = 6
 
 
@@ -120,13 +142,14 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help="threads in the row"),
     TaskColumn("Command", "", -1, (), lambda i: i.row.name, width=15, priority=0, identity=True,
                help="name of the thread, or of the first one"),
+    *map(_fact_column, FIRST_FACTS),
     TaskColumn("CPU", "", -1, (SWITCHES,), _cpus, width=_CPUS, priority=2,
                help="where it ran last; of several threads everywhere they ran, or in brackets on how many CPUs"),
     TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0, scale=PERCENT,
                help=f"CPU time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
     TaskColumn("Run_s", "s", 3, (CPU_TIME,), lambda i: i.row.whole_run / 1e9, width=9, priority=3,
                help="CPU time since watching began; it is that of CPU%"),
-    TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=1,
+    TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=2,
                help="times it left its CPU, waiting or pushed"),
     TaskColumn("Migr/s", "/s", 1, (SWITCHES,), lambda i: i.row.migrations / i.seconds if i.seconds > 0 else None,
                width=7, priority=3, help="times it went on on another CPU, by its samples"),
@@ -150,6 +173,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help=METHOD.format(unit="cycles, or busy time")),
     TaskColumn("Fault/s", "/s", 0, ("faults",), _scaled("faults", 1.0), width=7, priority=6,
                help="page faults"),
+    *map(_fact_column, LAST_FACTS),
     # what the rates above are made of, for whoever adds up
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -216,8 +240,8 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
                 energy: Unavailable | None) -> Unavailable | None:
     """Why a column is empty for an application; None when it is not."""
     for need in column.needs:
-        if need == CPU_TIME:
-            return None  # perf's task clock at least
+        if need in (CPU_TIME, PROC):
+            return None  # perf's task clock at least; of each row /proc says something, or why not
         if need == ENERGY:
             return energy
         if need == BYTE:

@@ -22,11 +22,12 @@ from turbotui.features.tasks.applications import Application, parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
 from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
-from turbotui.features.tasks.screen_rows import LanePainter, TaskContent, TaskRows, content_of, known_columns
+from turbotui.features.tasks.screen_rows import LanePainter, TaskContent, TaskRows, content_of, known_columns, with_room
 from turbotui.features.tasks.screen_text import PLURAL, TasksView, head_line, note_lines, task_evidence, word_of
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_past import PastTasks, TaskPast
 from turbotui.features.tasks.task_table import TASKS
+from turbotui.machine.tasks.proc_facts import Looks, ProcFacts
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.tables import RowTable
@@ -85,6 +86,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._seq = 0
         self._past = TaskPast()
         self._newest: PastTasks | None = None
+        self._facts = ProcFacts(watch.session.machine.host)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the line about what is watched, the table, and the notes below it."""
@@ -103,8 +105,10 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def painter(self, view: RowView[TaskInputs], seconds: float, width: int) -> RowPainter[TaskInputs]:
         """See `RowTableScreen.painter`: numbers, or lanes."""
+        del seconds
         if not self._lanes_shown:
-            return super().painter(view, seconds, width)
+            fixed, moving = row_slots(view, width)
+            return RowPainter(view, fixed, with_room(fixed, moving, width), width)
         places, cell = self._places()
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
 
@@ -205,7 +209,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken
         self._seq += not again
         time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
-        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq)
+        if self._newest is not None:
+            self._newest.looks.close()
+        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq, Looks(self._facts))
         self._past.keep(self._newest)
         if self.watch_state.held:
             return
@@ -214,7 +220,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.app.screen.show_frame()
 
     def _content(self, kept: PastTasks) -> TaskContent:
-        return content_of(kept.snapshot, kept.spent, self.watch_state.session.machine.topology, kept.seq)
+        return content_of(kept, self.watch_state.session.machine.topology)
 
     def _show(self, content: TaskContent) -> None:
         if (content.lanes is not None) is not self._lanes_shown:

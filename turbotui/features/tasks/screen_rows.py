@@ -8,18 +8,19 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, extra_columns
 from turbotui.features.tasks.energy import share_out, why_not
+from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.lines import lane_head, lane_segments
 from turbotui.features.tasks.live import Lane, TaskSnapshot
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.task_past import PastTasks
 from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.machine.topology import Topology
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.energy import Energy
-from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
-from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList
@@ -74,11 +75,13 @@ def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
     live = [report for report in snapshot.reports if report.names]
     names = tuple(dict.fromkeys(name for report in live for name in report.names))
     definition = frozenset[str]().union(*(report.numerics.counters for report in live))
-    return (*TASK_COLUMNS, *extra_columns(names, definition))
+    every = (*TASK_COLUMNS, *extra_columns(names, definition))
+    return tuple(sorted(every, key=lambda column: column.id == ARGUMENTS))  # last, and as wide as there is room
 
 
-def content_of(snapshot: TaskSnapshot, energy: Energy, topology: Topology, seq: int) -> TaskContent:
-    """Rows and columns of a snapshot; the energy is that of about the same time."""
+def content_of(kept: PastTasks, topology: Topology) -> TaskContent:
+    """Rows and columns of an interval."""
+    snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
         why_not(energy, by_cycles="cycles" in report.names, everything=report.application.everything)
@@ -92,12 +95,12 @@ def content_of(snapshot: TaskSnapshot, energy: Energy, topology: Topology, seq: 
     for report in live:
         joules = share_out(report.rows, energy.over(report.seconds), topology, by_cycles="cycles" in report.names,
                            everything=report.application.everything)
-        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key))
+        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks)
                  for row in report.rows if not row.ended or row.counts["run"]]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
     table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
                      lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))
-    return TaskContent(table, seq, why, snapshot.lanes if snapshot.request.window else None)
+    return TaskContent(table, kept.seq, why, snapshot.lanes if snapshot.request.window else None)
 
 
 class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
@@ -139,3 +142,22 @@ class LanePainter(RowPainter[TaskInputs]):
             [(" did not run in this window", StyleRole.DIM)] if lane is None else list(lane_segments(lane, self.cell))
             for lane in found
         ]
+
+
+def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int) -> tuple[Slot, ...]:
+    """Slots of which the last one, if it is that of the arguments, takes the room that the drawn ones leave.
+
+    Args:
+        fixed: slots of columns that say which row it is.
+        moving: the others.
+        width: of the line.
+    """
+    if not moving or moving[-1].column.id != ARGUMENTS:
+        return tuple(moving)
+    edge = sum(slot.outer for slot in fixed) + len(RULE)
+    geometry = arrange(moving, edge, width)
+    last = moving[-1]
+    if not geometry.slots or geometry.slots[-1] is not last:
+        return tuple(moving)
+    free = width - 1 - geometry.starts[-1] - last.outer
+    return (*moving[:-1], Slot(last.column, last.width + max(0, free), last.title))

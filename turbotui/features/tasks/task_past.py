@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-from turbotui.dataclass import dataclass
+from turbotui.dataclass import dataclass, field
 from turbotui.features.tasks.live import TaskSnapshot
+from turbotui.machine.tasks.proc_facts import Looks
 from turbotui.sampling.energy import Energy
 
 _MOST_ROWS: Final = 20_000
@@ -22,12 +23,14 @@ class PastTasks:
         snapshot: the tasks.
         spent: energy of the interval.
         seq: its number.
+        looks: what /proc said of them.
     """
 
     time_ns: int
     snapshot: TaskSnapshot
     spent: Energy
     seq: int
+    looks: Looks = field(default_factory=lambda: Looks(None))
 
     @property
     def size(self) -> int:

@@ -21,9 +21,11 @@ from turbotui.features.tasks.columns import (
     why_missing,
 )
 from turbotui.features.tasks.cpu_time import CPU_TIME
+from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.machine.tasks.proc_facts import Looks
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -64,7 +66,7 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
 
 
 def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
-               energy: Unavailable | None) -> RowTable[TaskInputs]:
+               energy: Unavailable | None, looks: Looks) -> RowTable[TaskInputs]:
     """A row for each thread, process or command.
 
     Args:
@@ -72,13 +74,15 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
         by: what a row stands for.
         joules: of rows, by their key.
         energy: why there is no share of the energy; None where there is.
+        looks: what /proc says of the rows; a column of what it says of none of them is left out.
     """
     counts = count_columns(report.names)
     columns = (*TASK_COLUMNS, *extra_columns(report.names, report.numerics.counters), *counts)
+    rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), looks) for row in report.rows)
     shown = tuple(column for column in columns
                   if (joules or ENERGY not in column.needs)
-                  and says_something(column, by, (report,), energy, several=bool(report.application.name)))
-    rows = tuple(TaskInputs(row, report.seconds, report.numerics, joules.get(row.key)) for row in report.rows)
+                  and says_something(column, by, (report,), energy, several=bool(report.application.name))
+                  and (PROC not in column.needs or any(column.compute(row) is not None for row in rows)))
     return RowTable(TASKS, by.value, shown, rows, judge_task(energy))
 
 
@@ -99,8 +103,14 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
         return Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED)
     if column.identity:
         return Unavailable(Reason.NO_HARDWARE, "the row is of several threads")
+    if PROC in column.needs:
+        facts = inputs.facts
+        return facts if isinstance(facts, Unavailable) else _NOT_TOLD
     missing = why_missing(column, tuple(inputs.row.counts), inputs.numerics, energy)
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval")
+
+
+_NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user")
 
 
 @dataclass(frozen=True, slots=True)

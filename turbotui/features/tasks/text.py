@@ -12,6 +12,7 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Totals
 from turbotui.features.tasks.columns import NOT_SCHEDULED, TaskInputs
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.energy import METHOD, why_not
+from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_table import of_all_sets, task_table, total_table
@@ -19,6 +20,7 @@ from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
 from turbotui.machine.host import Host
+from turbotui.machine.tasks.proc_facts import Looks
 from turbotui.machine.tasks.sets import Mode, When
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import AnyTable, RowTable
@@ -73,6 +75,7 @@ class TaskInterval:
         by: what a row stands for.
         host: of the machine.
         earlier: what was known when the interval began; of the whole run, nothing.
+        looks: what /proc says of the rows.
     """
 
     report: Report
@@ -83,6 +86,7 @@ class TaskInterval:
     by: Grouping
     host: Host
     earlier: SoFar = field(default_factory=SoFar)
+    looks: Looks = field(default_factory=lambda: Looks(None))
 
     @property
     def no_energy(self) -> Unavailable | None:
@@ -93,7 +97,7 @@ class TaskInterval:
     @property
     def tasks(self) -> RowTable[TaskInputs]:
         """A row for each thread, process or command."""
-        return task_table(self.report, self.by, self.joules, self.no_energy)
+        return task_table(self.report, self.by, self.joules, self.no_energy, self.looks)
 
     @property
     def tables(self) -> tuple[AnyTable, ...]:
@@ -227,9 +231,9 @@ def _plain(name: str, value: int) -> str:
 
 
 def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
-    """The screen's columns, with the time and the energy of the interval."""
-    return replace(whole, columns=tuple(column for column in whole.columns
-                                        if column.default or column.id in _IN_TEXT_TOO))
+    """The screen's columns, with the time and the energy of the interval; arguments, which may be long, stand last."""
+    columns = [column for column in whole.columns if column.default or column.id in _IN_TEXT_TOO]
+    return replace(whole, columns=tuple(sorted(columns, key=lambda column: column.id == ARGUMENTS)))
 
 
 def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str]:

@@ -1,0 +1,180 @@
+"""What /proc says of tasks: on files of our own, and of a process that we made."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from treehost import TreeHost
+
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.tasks.proc_facts import (
+    ENDED,
+    NOT_THEN,
+    READS,
+    TOO_MANY,
+    Looks,
+    ProcFacts,
+    TaskFacts,
+    parse_stat,
+)
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.simulated import simulated_host
+
+
+def stat(pid: int, name: str, *, state: str = "S", parent: int = 1, started: int = 77, flags: int = 0,
+         nice: int = 0) -> str:
+    words = ["0"] * 50
+    words[0], words[5], words[14], words[15], words[18], words[37] = (
+        str(parent), str(flags), str(20 + nice), str(nice), str(started), "3")
+    return f"{pid} ({name}) {state} {' '.join(words)}\n"
+
+
+class Files(TreeHost):
+    """A tree whose files are read by position too."""
+
+    def open_file(self, path: str) -> int:
+        self.read_text(path)
+        self._open = path
+        return 3
+
+    def read_at(self, _descriptor: int, size: int, offset: int = 0) -> bytes:
+        return self.files[self._open].encode()[offset : offset + size]
+
+    def close(self, _descriptor: int) -> None:
+        self._open = ""
+
+
+def files(**more: str) -> dict[str, str]:
+    return {
+        "/etc/passwd": "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n",
+        "/proc/7/stat": stat(7, "a) b", state="R", nice=5),
+        "/proc/7/cmdline": "./a\0--of\0x y\0",
+        "/proc/7/status": "Name:\ta\nUid:\t0\t1000\t0\t0\n",
+        "/proc/7/cgroup": "0::/system.slice/ssh.service\n",
+        "/proc/7/task/9/stat": stat(9, "worker", state="D"),
+        **more,
+    }
+
+
+def seen(found: TaskFacts | Unavailable | None) -> TaskFacts:
+    assert isinstance(found, TaskFacts)
+    return found
+
+
+def test_a_process_is_known_by_its_files() -> None:
+    found = seen(ProcFacts(Files(files())).facts(7))
+    assert (found.stat.name, found.stat.state, found.stat.parent, found.stat.nice) == ("a) b", "R", 1, 5)
+    assert (found.stat.priority, found.stat.policy, found.stat.kernel) == (25, "BATCH", False)
+    assert found.arguments == "./a --of x y"
+    assert found.user == "ada"
+    assert found.group is not None
+    assert found.group.text == "ssh.service"
+
+
+def test_a_thread_has_a_state_and_a_name_of_its_own() -> None:
+    found = seen(ProcFacts(Files(files())).facts(7, 9))
+    assert (found.stat.name, found.stat.state, found.process) == ("worker", "D", "a) b")
+    assert found.arguments == "./a --of x y"
+
+
+def test_a_user_without_a_name_is_a_number_and_a_kernel_thread_stands_in_brackets() -> None:
+    tree = files(**{"/proc/7/stat": stat(7, "kworker/0:1", flags=0x00200000), "/proc/7/cmdline": "",
+                    "/proc/7/status": "Uid:\t4711\t4711\t0\t0\n"})
+    found = seen(ProcFacts(Files(tree)).facts(7))
+    assert (found.user, found.arguments, found.stat.kernel) == ("4711", "[kworker/0:1]", True)
+
+
+def test_words_that_would_move_a_cursor_are_marked_and_long_ones_are_cut() -> None:
+    tree = files(**{"/proc/7/cmdline": "a\x1b[2J\nb\0" + "c" * 100_000})
+    found = seen(ProcFacts(Files(tree)).facts(7)).arguments
+    assert "\x1b" not in found
+    assert "\n" not in found
+    assert len(found) < 5_000
+
+
+def test_a_number_that_is_used_again_or_an_exec_is_read_anew() -> None:
+    host = Files(files())
+    facts = ProcFacts(host)
+    facts.facts(7)
+    reads = host.reads
+    facts.facts(7)
+    assert host.reads == reads + 1  # only the state
+    host.files["/proc/7/stat"] = stat(7, "a) b", started=99)
+    host.files["/proc/7/cmdline"] = "other\0"
+    assert seen(facts.facts(7)).arguments == "other"
+    host.files["/proc/7/stat"] = stat(7, "sh", started=99)
+    host.files["/proc/7/cmdline"] = "sh\0-c\0true\0"
+    assert seen(facts.facts(7)).arguments == "sh -c true"
+
+
+def test_what_has_ended_has_what_was_seen_of_it() -> None:
+    host = Files(files())
+    facts = ProcFacts(host)
+    first = Looks(facts)
+    assert seen(first.at(7)).stat.state == "R"
+    del host.files["/proc/7/stat"]
+    later = Looks(facts)
+    assert seen(later.at(7)).arguments == "./a --of x y"
+    assert later.at(8) is ENDED
+
+
+def test_an_interval_keeps_what_was_seen_in_it_and_learns_nothing_later() -> None:
+    host = Files(files())
+    facts = ProcFacts(host)
+    first = Looks(facts)
+    first.at(7)
+    first.close()
+    host.files["/proc/7/stat"] = stat(7, "a) b", state="Z")
+    assert seen(Looks(facts).at(7)).stat.state == "Z"
+    assert seen(first.at(7)).stat.state == "R"
+    assert first.at(7, 9) is NOT_THEN
+
+
+def test_only_so_many_tasks_are_read_for_an_interval() -> None:
+    tree = {f"/proc/{pid}/stat": stat(pid, "x") for pid in range(1, READS + 10)}
+    host = Files(tree, errors=dict.fromkeys(
+        (f"/proc/{pid}/{name}" for pid in range(1, READS + 10) for name in ("cmdline", "status", "cgroup")),
+        errno.EACCES))
+    looks = Looks(ProcFacts(host))
+    found = [looks.at(pid) for pid in range(1, READS + 10)]
+    assert [one for one in found if one is TOO_MANY] == found[READS:] != []
+    assert seen(found[0]).user == ""
+    assert looks.at(1) is found[0]
+
+
+def test_lines_that_are_too_short_say_nothing() -> None:
+    assert parse_stat("7 (a) S 1 2") is None
+    assert parse_stat("") is None
+    assert parse_stat(stat(7, "a").replace(" 77 ", " x ")) is None
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "print(flush=True); input()", "--some", "word"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as found:
+        assert found.stdout is not None
+        found.stdout.readline()  # it runs by now
+        yield found
+        found.communicate(b"\n")
+
+
+def test_a_real_process_is_what_it_was_started_as(child: subprocess.Popen[bytes]) -> None:
+    found = seen(ProcFacts(LinuxHost()).facts(child.pid))
+    assert found.arguments.endswith("--some word")
+    assert found.stat.parent == os.getpid()
+    assert found.user == pwd.getpwuid(os.geteuid()).pw_name
+    assert found.group is not None
+    assert found.stat.state in "RSD"
+
+
+def test_simulated_processes_have_files_too() -> None:
+    found = seen(ProcFacts(simulated_host("laptop-old")).facts(10_000))
+    assert (found.user, found.arguments) == ("ada", "./solver --mesh wing.msh --order 4")
+    assert found.group is not None
+    assert found.group.text == "slurm 4711.0"

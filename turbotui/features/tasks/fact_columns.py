@@ -1,0 +1,60 @@
+"""What /proc says of a task, as rows of columns: text, JSON, picker and explanation follow `FACTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.machine.tasks.proc_facts import TaskFacts
+from turbotui.quantities.columns import Value
+
+PROC: Final = "/proc"
+"""What such a column is made of."""
+ARGUMENTS: Final = "Args"
+"""The id of the column that takes what room the others leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFact:
+    """One thing that /proc says of a task.
+
+    Attributes:
+        id: of its column.
+        of: gives the value.
+        width, priority, default, help: see `Column`.
+        decimals: 0 for a number, -1 for a text.
+    """
+
+    id: str
+    of: Callable[[TaskFacts], Value]
+    width: int
+    priority: int
+    help: str
+    default: bool = False
+    decimals: int = -1
+
+
+FIRST_FACTS: Final = (
+    TaskFact("S", lambda facts: facts.stat.state, 1, 1,
+         "state now: R runs, S sleeps, D waits for a device, T is stopped, t is traced, Z is dead and not waited for, "
+         "I is an idle thread of the kernel; of a process that of its first thread", default=True),
+    TaskFact("User", lambda facts: facts.user or None, 8, 4, "who it runs as (the effective user)", default=True),
+)
+"""Beside the name."""
+LAST_FACTS: Final = (
+    TaskFact("Group", lambda facts: None if facts.group is None else facts.group.text, 20, 4,
+         "its container, pod, job or unit, by the path of its control group", default=True),
+    TaskFact("Cgroup", lambda facts: None if facts.group is None else facts.group.path, 30, 7,
+         "the path of that container, pod, job or unit among the control groups"),
+    TaskFact("Process", lambda facts: facts.process, 15, 6, "the process's name; Command is the thread's own"),
+    TaskFact("PPID", lambda facts: facts.stat.parent, 7, 6, "the process that made it, or took it over", decimals=0),
+    TaskFact("Nice", lambda facts: facts.stat.nice, 4, 6, "-20 (first) to 19 (last); real-time policies ignore it",
+         decimals=0),
+    TaskFact("Prio", lambda facts: facts.stat.priority, 4, 7, "the kernel's priority: 20 + nice; below 0: real-time",
+         decimals=0),
+    TaskFact("Sched", lambda facts: facts.stat.policy, 8, 6, "the scheduler's policy, as chrt calls it"),
+    TaskFact(ARGUMENTS, lambda facts: facts.arguments or None, 24, 0,
+         "its command line, as the process keeps it; a thread of the kernel has its name in brackets", default=True),
+)
+"""Right of the numbers."""

@@ -1,0 +1,147 @@
+"""What a control group is for people: a container, a pod, a job or a unit, by the paths that their managers make.
+
+One table of patterns, tried from the finest to the coarsest over every path that /proc/PID/cgroup names
+(cgroups(7): one line in version 2, one for each hierarchy in version 1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.untrusted import one_line
+
+_HEX: Final = r"(?P<container>[0-9a-f]{64})"
+_POD: Final = r"pod(?P<pod>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})"
+_END: Final = r"(?=/|$)"
+_SHORT: Final = 12
+"""Characters of a container's id that runtimes show."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    """What a control group is.
+
+    Attributes:
+        kind: "docker", "podman", "slurm", "unit"; "cgroup" where nothing is known of it.
+        name: of a unit, a job or a machine; "" where an id is all there is.
+        container: the id, 64 digits; "" where it is no container.
+        pod: uid of a Kubernetes pod, with hyphens; "" where it is in none.
+        path: of the group, from its hierarchy's root on; what lies below it is a part of it.
+    """
+
+    kind: str
+    name: str = ""
+    container: str = ""
+    pod: str = ""
+    path: str = "/"
+
+    @property
+    def text(self) -> str:
+        """The group in a few words: "docker 4f1b2a9c0d3e", "slurm 4711.0", "sshd.service"."""
+        if self.kind in (UNIT, CGROUP):
+            return self.name
+        words = [self.kind, self.name, f"pod {self.pod[:8]}" if self.pod else "", self.container[:_SHORT]]
+        return " ".join(word for word in words if word)
+
+
+UNIT: Final = "unit"
+CGROUP: Final = "cgroup"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One way in which a manager writes paths.
+
+    Attributes:
+        kind: see `GroupName.kind`; "" where the group `kind` of the expression says it.
+        expression: searched in the path; its end is the end of the group's path.
+        document: where the manager's way is written down.
+    """
+
+    kind: str
+    expression: re.Pattern[str]
+    document: str
+
+
+def _pattern(kind: str, expression: str, document: str) -> _Pattern:
+    return _Pattern(kind, re.compile(expression), document)
+
+
+_CRI: Final = "Kubernetes pkg/kubelet/cm/cgroup_manager_linux.go, the names of pods' groups"
+_PATTERNS: Final[tuple[_Pattern, ...]] = (
+    # containers of pods: by systemd's units, by plain folders, and by runc's slice:prefix:name where the two are mixed
+    _pattern("", rf"kubepods[^/]*[-/]{_POD}(?:\.slice)?/(?P<kind>cri-containerd|crio|docker)-{_HEX}\.scope{_END}",
+             _CRI),
+    _pattern("", rf"kubepods[^/]*-{_POD}\.slice:(?P<kind>cri-containerd):{_HEX}{_END}", _CRI),
+    _pattern("k8s", rf"kubepods(?:/\w+)?/{_POD}/(?:crio-)?{_HEX}{_END}", _CRI),
+    _pattern("k8s", rf"kubepods[^/]*[-/]{_POD}(?:\.slice)?{_END}", _CRI),
+    _pattern("k8s", rf"kubepods(?:/\w+)?/{_POD}{_END}", _CRI),
+    # containers
+    _pattern("conmon", rf"/(?:libpod-conmon|crio-conmon)-{_HEX}\.scope{_END}", "podman libpod/oci_conmon_linux.go"),
+    _pattern("podman", rf"/libpod-{_HEX}(?:\.scope)?{_END}", "podman libpod, the names of scopes"),
+    _pattern("docker", rf"/docker(?:/|-){_HEX}(?:\.scope)?{_END}", "moby daemon/oci_linux.go, withCgroups"),
+    _pattern("crio", rf"/crio-{_HEX}(?:\.scope)?{_END}", "cri-o internal/config/cgmgr, prefix of scopes"),
+    _pattern("containerd", rf"/(?:nerdctl|cri-containerd)-{_HEX}\.scope{_END}",
+             "runc docs/systemd.md, slice:prefix:name"),
+    _pattern("ecs", rf"/ecs/[0-9a-f-]+/{_HEX}{_END}", "Amazon ECS agent, groups of tasks"),
+    _pattern("lxc", rf"/lxc\.payload\.(?P<name>[^/]+){_END}", "lxc.container.conf(5), lxc.cgroup.dir.container"),
+    _pattern("lxc", rf"/lxc/(?P<name>[^/]+){_END}", "lxc.container.conf(5), before 4.0"),
+    _pattern("nspawn", rf"/systemd-nspawn@(?P<name>[^/]+)\.service{_END}", "systemd-nspawn(1)"),
+    _pattern("machine", rf"/machine-(?P<name>[^/]+)\.scope{_END}", "systemd-machined(8), org.freedesktop.machine1(5)"),
+    _pattern("container", rf"/{_HEX}{_END}", "OCI runtimes with a --cgroup-parent of their own"),
+    # jobs
+    _pattern("slurm", rf"/(?:[^/]+_)?slurm[^/]*(?:/[^/]+)?/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?{_END}",
+             "Slurm cgroup.conf(5); src/plugins/cgroup/v1 and v2"),
+    # units, the last one of a path; a user's own manager is a unit too
+    _pattern(UNIT, rf"(?:.*)/(?P<name>[^/]+\.(?:service|scope|socket|mount|swap)){_END}", "systemd.unit(5)"),
+    _pattern(UNIT, rf"(?:.*)/(?P<name>[^/]+\.slice){_END}", "systemd.slice(5)"),
+)
+"""The finest first: what a container's group lies in is a unit, too."""
+
+
+def group_paths(text: str) -> tuple[str, ...]:
+    """The paths that /proc/PID/cgroup names, those of the hierarchy that manages processes first.
+
+    Args:
+        text: of the file: lines `number:controllers:path`.
+    """
+    found: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        if colon and path.startswith("/"):
+            rank = 0 if number == "0" and path != "/" else 1 if controllers == "name=systemd" else 2
+            found.append((rank, one_line(path)))
+    return tuple(dict.fromkeys(path for _, path in sorted(found, key=lambda one: one[0])))
+
+
+def group_name(paths: Iterable[str]) -> GroupName | None:
+    """What the group of a process is, by the finest pattern that one of its paths fits; None without any path."""
+    paths = tuple(paths)
+    for pattern in _PATTERNS:
+        for path in paths:
+            found = pattern.expression.search(path)
+            if found is not None:
+                return _named(pattern.kind, found, path)
+    return GroupName(CGROUP, paths[0], path=paths[0]) if paths else None
+
+
+def _named(kind: str, found: re.Match[str], path: str) -> GroupName:
+    parts = found.groupdict()
+    job = parts.get("job")
+    name = parts.get("name") or ""
+    if job is not None:
+        name = f"{job}.{parts['step']}" if parts.get("step") else job
+    if kind in ("machine", "nspawn"):
+        name = _unescaped(name)
+    pod = (parts.get("pod") or "").replace("_", "-")
+    return GroupName(parts.get("kind") or kind, name, parts.get("container") or "", pod, path[: found.end()])
+
+
+def _unescaped(name: str) -> str:
+    r"""A part of a unit's name without systemd's escapes: \x2d is a hyphen (systemd.unit(5), string escaping)."""
+    plain = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), name)
+    return one_line(plain)

@@ -1,0 +1,210 @@
+"""What /proc says of a thread or process beside its counters: who runs it, with which words, its state and group.
+
+Read for rows that somebody looks at, and kept with the interval: a task that has ended has what was seen of it.
+Files as proc(5) describes them: /proc/PID/stat, cmdline, status, cgroup.
+"""
+
+from __future__ import annotations
+
+import pwd
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.untrusted import decoded, one_line
+
+READS: Final = 300
+"""Tasks whose files are read for one interval, at most: some 10 ms."""
+_KEPT: Final = 4_096
+"""Processes that are remembered."""
+_WORDS: Final = 4_096
+"""Bytes of a command line that are read."""
+_KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
+_POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
+"""SCHED_ of uapi linux/sched.h."""
+
+ENDED: Final = Unavailable(Reason.NOT_READ, "the task had ended before /proc was asked about it")
+NOT_THEN: Final = Unavailable(Reason.NOT_READ, "nobody looked at this task when the interval was the newest one")
+TOO_MANY: Final = Unavailable(Reason.NOT_READ, f"{READS} tasks have been looked at in this interval",
+                              "wait for the next one, or filter rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What /proc/PID/stat says.
+
+    Attributes:
+        name: of the thread, at most 15 characters.
+        state: a letter: R runs, S sleeps, D waits for a device, Z is dead and not waited for, T is stopped, I idles.
+        parent: the process that made it, or took it over.
+        started: when, in clock ticks since boot: with the number, names a process for good.
+        kernel: whether it is a thread of the kernel.
+        priority: the kernel's; below 0 for real-time policies.
+        nice: -20 to 19.
+        policy: of the scheduler, as chrt(1) calls it.
+    """
+
+    name: str
+    state: str
+    parent: int
+    started: int
+    kernel: bool
+    priority: int
+    nice: int
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What is known of a thread or process.
+
+    Attributes:
+        stat: of the thread, or the process.
+        process: name of the process.
+        arguments: its command line; a thread of the kernel has its name in brackets.
+        user: who runs it, by name; the number where it has none.
+        group: its control group; None where the kernel has none.
+    """
+
+    stat: Stat
+    process: str
+    arguments: str
+    user: str
+    group: GroupName | None
+
+
+def parse_stat(text: str) -> Stat | None:
+    """The words of /proc/PID/stat (proc(5)); None where there are not enough of them."""
+    before, found, rest = text.rpartition(") ")
+    words = rest.split()
+    if not found or len(words) < 39:
+        return None
+    try:
+        return Stat(
+            name=one_line(before.partition("(")[2]),
+            state=words[0],
+            parent=int(words[1]),
+            started=int(words[19]),
+            kernel=bool(int(words[6]) & _KERNEL_THREAD),
+            priority=int(words[15]),
+            nice=int(words[16]),
+            policy=_POLICIES.get(int(words[38]), words[38]),
+        )
+    except ValueError:
+        return None
+
+
+class ProcFacts:
+    """Reads facts, and remembers what seldom changes of a process as long as it is the same one with the same name.
+
+    Args:
+        host: whose tasks.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._known: OrderedDict[int, TaskFacts] = OrderedDict()
+        self._users: dict[str, str] = {}
+
+    def stat(self, pid: int, tid: int | None = None) -> Stat | None:
+        """The state of a process, or of one of its threads; None where it has ended, or may not be seen."""
+        part = "" if tid is None or tid == pid else f"/task/{tid}"
+        try:
+            return parse_stat(self._host.read_text(f"/proc/{pid}{part}/stat"))
+        except HostError:
+            return None
+
+    def facts(self, pid: int, tid: int | None = None) -> TaskFacts | None:
+        """What is known now; None where nothing ever was."""
+        process = self.stat(pid)
+        known = self._known.get(pid)
+        if process is None:
+            return known
+        if known is None or (known.stat.started, known.stat.name) != (process.started, process.name):
+            known = TaskFacts(process, process.name, self._arguments(pid, process), self._user(pid), self.group(pid))
+            self._known[pid] = known
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        stat = process if tid is None or tid == pid else self.stat(pid, tid)
+        return known if stat is None else replace(known, stat=stat)
+
+    def group(self, pid: int) -> GroupName | None:
+        """The control group of a process; None where it has ended or the kernel has none."""
+        try:
+            return group_name(group_paths(self._host.read_text(f"/proc/{pid}/cgroup")))
+        except HostError:
+            return None
+
+    def _arguments(self, pid: int, stat: Stat) -> str:
+        try:
+            descriptor = self._host.open_file(f"/proc/{pid}/cmdline")
+        except HostError:
+            return ""
+        try:
+            found = self._host.read_at(descriptor, _WORDS)
+        except HostError:
+            return ""
+        finally:
+            self._host.close(descriptor)
+        text = " ".join(one_line(decoded(word)) for word in found.rstrip(b"\0").split(b"\0"))
+        return text or (f"[{stat.name}]" if stat.kernel or not found else "")
+
+    def _user(self, pid: int) -> str:
+        try:
+            text = self._host.read_text(f"/proc/{pid}/status")
+        except HostError:
+            return ""
+        uid = next((line.split()[2] for line in text.splitlines() if line.startswith("Uid:")), "")  # the effective one
+        if uid not in self._users:
+            self._users[uid] = self._name(uid)
+        return self._users[uid]
+
+    def _name(self, uid: str) -> str:
+        """The name of a user: by the machine's own file, and on this machine by whatever its C library asks, too."""
+        try:
+            lines = self._host.read_text("/etc/passwd").splitlines()
+        except HostError:
+            lines = []
+        for line in lines:
+            words = line.split(":")
+            if len(words) > 2 and words[2] == uid:
+                return one_line(words[0])
+        if self._host.kind is HostKind.REAL and uid.isdecimal():
+            try:
+                return one_line(decoded(pwd.getpwuid(int(uid)).pw_name.encode("utf-8", "surrogateescape")))
+            except KeyError:
+                return uid
+        return uid
+
+
+class Looks:
+    """What was seen of the tasks of one interval. It is read when it is first asked for, as long as that is the newest.
+
+    Args:
+        reader: reads; None for an interval of which nothing will be read any more.
+        most: tasks that may be read for the interval.
+    """
+
+    def __init__(self, reader: ProcFacts | None, most: int = READS) -> None:
+        self._reader = reader
+        self._left = most
+        self._seen: dict[tuple[int, int | None], TaskFacts | None] = {}
+
+    def close(self) -> None:
+        """Read nothing any more: a newer interval has begun."""
+        self._reader = None
+
+    def at(self, pid: int, tid: int | None = None) -> TaskFacts | Unavailable:
+        """What was seen of a thread, or of a process."""
+        key = pid, tid
+        if key not in self._seen:
+            if self._reader is None:
+                return NOT_THEN
+            if not self._left:
+                return TOO_MANY
+            self._left -= 1
+            self._seen[key] = self._reader.facts(pid, tid)
+        return self._seen[key] or ENDED

@@ -1,0 +1,90 @@
+"""Files of the processes of a simulated machine: /proc/PID (proc(5)) and the users that they run as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from turbotui.simulated.tasks import process_of
+from turbotui.simulated.tree import File, Node, fixed, folder
+from turbotui.simulated.workloads import WORKLOADS
+
+_CONTAINER: Final = "4f1b2a9c0d3e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
+_TICKS: Final = 100
+"""Clock ticks in a second (sysconf _SC_CLK_TCK)."""
+
+USERS: Final = """root:x:0:0:root:/root:/bin/sh
+ada:x:1000:1000::/home/ada:/bin/sh
+build:x:1001:1001::/home/build:/bin/sh
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A process of the simulated machine.
+
+    Attributes:
+        pid, parent, uid: numbers.
+        name: as the kernel has it.
+        arguments: its command line.
+        group: path of its control group.
+        state: see proc(5).
+        nice: -20 to 19.
+    """
+
+    pid: int
+    parent: int
+    uid: int
+    name: str
+    arguments: tuple[str, ...]
+    group: str
+    state: str = "S"
+    nice: int = 0
+
+
+_SCOPE: Final = f"/system.slice/docker-{_CONTAINER}.scope"
+_SESSION: Final = "/user.slice/user-1001.slice/session-3.scope"
+_JOB: Final = "/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0"
+_WORK: Final = (
+    (9_001, 1000, ("./solver", "--mesh", "wing.msh", "--order", "4"), _JOB, 0),
+    (9_003, 1000, ("stream", "--array-size", "80000000"), _SCOPE, 0),
+    (9_005, 1001, ("cc1", "-O2", "-quiet", "kernel/sched/core.c"), _SESSION, 10),
+    (1, 0, ("/usr/sbin/collectd", "-f"), "/system.slice/collectd.service", 0),
+)
+"""Parent, user, command line, control group and nice of what does each kind of work."""
+_OTHERS: Final = (
+    _Process(1, 0, 0, "systemd", ("/sbin/init",), "/init.scope"),
+    _Process(9_000, 1, 0, "slurmd", ("/usr/sbin/slurmd", "-D"), "/system.slice/slurmd.service"),
+    _Process(9_001, 9_000, 0, "slurmstepd", ("slurmstepd: [4711.0]",), _JOB.removesuffix("/user/task_0") + "/slurm"),
+    _Process(9_002, 1, 0, "dockerd", ("/usr/bin/dockerd", "-H", "fd://"), "/system.slice/docker.service"),
+    _Process(9_003, 9_002, 0, "containerd-shim", ("containerd-shim-runc-v2", "-id", _CONTAINER), _SCOPE),
+    _Process(9_004, 1, 1001, "bash", ("-bash",), _SESSION),
+    _Process(9_005, 9_004, 1001, "make", ("make", "-j", "all"), _SESSION),
+)
+
+
+def task_files() -> dict[str, Node]:
+    """Folders of processes by their number, as they stand below /proc."""
+    work = [
+        _Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
+        for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)
+    ]
+    return {str(one.pid): folder(_files(one)) for one in (*_OTHERS, *work)}
+
+
+def _files(one: _Process) -> Mapping[str, Node]:
+    words = ["0"] * 50  # from the fourth of proc(5) on
+    words[0] = str(one.parent)
+    words[14], words[15] = str(20 + one.nice), str(one.nice)
+    words[18] = str(_TICKS)
+    line = f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}"
+    arguments = b"".join(word.encode() + b"\0" for word in one.arguments)
+    uids = "\t".join([str(one.uid)] * 4)
+    return {
+        "stat": fixed(line),
+        "cmdline": File(lambda _now: arguments),
+        "comm": fixed(one.name),
+        "cgroup": fixed(f"0::{one.group}"),
+        "status": fixed(f"Name:\t{one.name}\nState:\t{one.state}\nPid:\t{one.pid}\nPPid:\t{one.parent}\nUid:\t{uids}"),
+    }
