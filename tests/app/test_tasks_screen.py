@@ -23,7 +23,7 @@ from turbotui.app.explain import Explain
 from turbotui.app.graph import Graph
 from turbotui.app.past import TimeCursor
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.columns import TASK_COLUMNS
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.screen import TasksScreen
@@ -108,6 +108,10 @@ def share(row: str) -> float:
     return float(found[0])
 
 
+def _column(name: str) -> TaskColumn:
+    return next(one for one in TASK_COLUMNS if one.id == name)
+
+
 def laptop() -> Machine:
     return read_machine(simulated_host("laptop-old", ManualClock()))
 
@@ -151,7 +155,7 @@ async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() ->
         assert found.app.screen is found.screen
 
 
-async def test_rows_become_processes_and_commands() -> None:
+async def test_rows_become_processes_a_tree_commands_and_units() -> None:
     async with tasks(laptop()) as found:
         await found.next()
         threads = len(found.rows)
@@ -162,8 +166,23 @@ async def test_rows_become_processes_and_commands() -> None:
         assert " TID" not in found.titles
         await found.press("t")
         await found.next()
+        assert any("▾ systemd" in row for row in found.rows)
+        await found.press("asterisk")
+        assert len(found.rows) == 1
+        assert "▸ systemd Σ" in found.rows[0]
+        assert share(found.rows[0]) > 0
+        await found.press("right")
+        assert len(found.rows) > 1
+        await found.press("left", "asterisk")
+        assert any("▾ make" in row for row in found.rows)
+        await found.press("t")
+        await found.next()
         assert " PID" not in found.titles
         assert any("background" in row for row in found.rows)
+        await found.press("t")
+        await found.next()
+        assert "Unit" in found.titles
+        assert any("session-3.scope" in row for row in found.rows)
 
 
 async def test_sort_filter_and_search() -> None:
@@ -189,7 +208,7 @@ async def test_sort_filter_and_search() -> None:
         await found.press("I")
         shares = [share(row) for row in found.rows]
         assert shares == sorted(shares)
-        found.screen.on_table_widget_title_clicked(TitleClicked(found.screen.table, TASK_COLUMNS[2]))
+        found.screen.on_table_widget_title_clicked(TitleClicked(found.screen.table, _column("TID")))
         tids = [int(row.split()[1]) for row in found.rows]
         assert tids == sorted(tids)
         await found.press("slash", *str(tids[3]), "enter")

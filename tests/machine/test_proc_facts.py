@@ -18,9 +18,9 @@ from turbotui.machine.tasks.proc_facts import (
     NOT_THEN,
     READS,
     TOO_MANY,
-    Looks,
     ProcFacts,
     TaskFacts,
+    TaskLooks,
     parse_stat,
 )
 from turbotui.quantities.unavailable import Unavailable
@@ -116,10 +116,10 @@ def test_a_number_that_is_used_again_or_an_exec_is_read_anew() -> None:
 def test_what_has_ended_has_what_was_seen_of_it() -> None:
     host = Files(files())
     facts = ProcFacts(host)
-    first = Looks(facts)
+    first = TaskLooks(facts)
     assert seen(first.at(7)).stat.state == "R"
     del host.files["/proc/7/stat"]
-    later = Looks(facts)
+    later = TaskLooks(facts)
     assert seen(later.at(7)).arguments == "./a --of x y"
     assert later.at(8) is ENDED
 
@@ -127,11 +127,11 @@ def test_what_has_ended_has_what_was_seen_of_it() -> None:
 def test_an_interval_keeps_what_was_seen_in_it_and_learns_nothing_later() -> None:
     host = Files(files())
     facts = ProcFacts(host)
-    first = Looks(facts)
+    first = TaskLooks(facts)
     first.at(7)
     first.close()
     host.files["/proc/7/stat"] = stat(7, "a) b", state="Z")
-    assert seen(Looks(facts).at(7)).stat.state == "Z"
+    assert seen(TaskLooks(facts).at(7)).stat.state == "Z"
     assert seen(first.at(7)).stat.state == "R"
     assert first.at(7, 9) is NOT_THEN
 
@@ -141,7 +141,7 @@ def test_only_so_many_tasks_are_read_for_an_interval() -> None:
     host = Files(tree, errors=dict.fromkeys(
         (f"/proc/{pid}/{name}" for pid in range(1, READS + 10) for name in ("cmdline", "status", "cgroup")),
         errno.EACCES))
-    looks = Looks(ProcFacts(host))
+    looks = TaskLooks(ProcFacts(host))
     found = [looks.at(pid) for pid in range(1, READS + 10)]
     assert [one for one in found if one is TOO_MANY] == found[READS:] != []
     assert seen(found[0]).user == ""

@@ -66,7 +66,7 @@ _POINTED = (*_SORT, Where.POWER)
 _GRAPHED = (*_MEASURED, Where.MAP, Where.POWER)
 _GRIDS = (*_ARROWS, Where.MAP, Where.UNCORE)
 _SIDEWAYS = (*_ARROWS, Where.POWER)
-_FOLDED = (*_TABLE, Where.UNCORE)
+_FOLDED = (*_TABLE, Where.UNCORE, Where.TASKS)
 _PAGES = (*_SIDEWAYS, Where.ROOFLINE)
 _ROWS = (*_PAGES, Where.MAP, Where.UNCORE)
 _STEPS = (*_SIDEWAYS, Where.MAP, Where.UNCORE)
@@ -181,7 +181,8 @@ ACTIONS: tuple[Action, ...] = (
            "watch", _TASKS, rank=0),
     Action("start_stop", "start_stop", ("s",), "s", "Stop watching, which closes every counter, or start anew.",
            "stop/start", _TASKS, rank=2),
-    Action("rows", "rows", ("t", "f5"), "t F5", "Rows are threads, processes or commands.", "rows", _TASKS,
+    Action("rows", "rows", ("t", "f5"), "t F5",
+           "Rows are threads, processes, a tree of them, commands, or containers and units.", "rows", _TASKS,
            rank=1),
     Action("timeline", "timeline", ("v",), "v", "Numbers, or where each thread ran: time from left to right.",
            "timeline", _TASKS, rank=1),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from turbotui.app.lingering import Lingering
 from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
+from turbotui.app.pointing import Pointing
 from turbotui.app.watched import SpiedSession, WatchedSession
 from turbotui.machine.host import HostError
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -80,6 +81,7 @@ class Watch:
         self.interrupts = self._first(_INTERRUPTS)
         self.kernel = self._kernel()
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
+        self.pointing = Pointing()
 
     def _starting_columns(self, defaults: Sequence[CounterColumn]) -> list[CounterColumn]:
         """The defaults, without ids that say the same as another one, and the clock where there is only cpufreq's."""

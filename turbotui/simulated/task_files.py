@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.simulated.tasks import process_of
 from turbotui.simulated.tree import File, Node, fixed, folder
 from turbotui.simulated.workloads import WORKLOADS

@@ -12,7 +12,7 @@ from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
 from turbotui.features.tasks.watching import Watching
-from turbotui.machine.tasks.proc_facts import ENDED, Looks, ProcFacts
+from turbotui.machine.tasks.proc_facts import ENDED, ProcFacts, TaskLooks
 from turbotui.quantities.tables import RowTable
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
@@ -25,7 +25,7 @@ def table_of(by: Grouping, *, seen: bool = True) -> RowTable[TaskInputs]:
     one = watching.add(Application("", everything=True))
     clock.advance(1)
     watching.round(0)
-    found = task_table(watching.report(one, by), by, {}, None, Looks(ProcFacts(host) if seen else None))
+    found = task_table(watching.report(one, by), by, {}, None, TaskLooks(ProcFacts(host) if seen else None))
     watching.close()
     return found
 
@@ -59,6 +59,6 @@ def test_columns_of_which_no_row_has_anything_are_left_out_and_a_cell_says_why()
     names = {fact.id for fact in (*FIRST_FACTS, *LAST_FACTS)}
     assert names.isdisjoint(column.id for column in table.columns)
     row = table.rows[0]
-    gone = TaskInputs(replace(row.row, pid=77), 1.0, looks=Looks(ProcFacts(simulated_host("laptop-old"))))
+    gone = TaskInputs(replace(row.row, pid=77), 1.0, looks=TaskLooks(ProcFacts(simulated_host("laptop-old"))))
     user = next(one for one in TASK_COLUMNS if one.id == "User")
     assert table.cell(user, gone).why is ENDED

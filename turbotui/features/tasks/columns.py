@@ -13,7 +13,7 @@ from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, 
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
-from turbotui.machine.tasks.proc_facts import Looks, TaskFacts
+from turbotui.machine.tasks.proc_facts import TaskFacts, TaskLooks
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -39,7 +39,7 @@ class TaskInputs:
     seconds: float
     numerics: Numerics = field(default_factory=Numerics)
     joules: float | None = None
-    looks: Looks = field(default_factory=lambda: Looks(None))
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
 
     @property
     def facts(self) -> TaskFacts | Unavailable:
@@ -132,6 +132,8 @@ DOUBLE_FLOP: Final = "double flop"
 BYTE: Final = "byte"
 
 TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
+    TaskColumn("Unit", "", -1, (), lambda i: i.row.name, width=30, priority=0, identity=True,
+               help="the container, pod, job or unit, by the path of its control group"),
     TaskColumn("App", "", -1, (), lambda i: i.row.application, width=8, priority=1, identity=True,
                help="the application that it belongs to"),
     TaskColumn("PID", "", 0, (), lambda i: i.row.pid, width=7, priority=0, identity=True,

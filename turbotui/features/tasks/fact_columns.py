@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.tasks.proc_facts import TaskFacts
 from turbotui.quantities.columns import Value
 

@@ -34,6 +34,7 @@ class SnapshotRequest:
         places: characters of its lines.
         again: the interval before, in another light; it ends no interval.
         clocks: wall clock and monotonic clock of the tick that ends the interval, where it is to be recorded.
+        tree: whether it is to be known who made whom.
     """
 
     by: Grouping = Grouping.THREAD
@@ -41,6 +42,20 @@ class SnapshotRequest:
     places: int = 0
     again: bool = False
     clocks: tuple[int, int] | None = None
+    tree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestry:
+    """Who made the processes of a snapshot.
+
+    Attributes:
+        parents: of each process, and of those above it.
+        names: of all of them that live.
+    """
+
+    parents: Mapping[int, int] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +84,14 @@ class TaskSnapshot:
         reports: one an application.
         lanes: of threads that ran in the window, busiest first; () unless a timeline was wished for.
         record: the same for a recording; None unless that was wished for.
+        ancestry: who made whom, where that was wished for.
     """
 
     request: SnapshotRequest
     reports: tuple[Report, ...]
     lanes: tuple[Lane, ...] = ()
     record: TaskRecord | None = None
+    ancestry: Ancestry = field(default_factory=Ancestry)
 
 
 @dataclass(slots=True)
@@ -178,7 +195,8 @@ class TaskWatcher:
             for one in watching.watched:
                 lanes += _lanes(one, request, one.opened_ns - (one.gap_ns or 0))
         record = None if request.clocks is None or request.again else _record(watching, request, reports)
-        return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record)
+        ancestry = _ancestry(watching, reports) if request.tree else Ancestry()
+        return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record, ancestry)
 
     def _refusal(self, refused: Mapping[str, str]) -> TaskSnapshot:
         return TaskSnapshot(self._state.request, tuple(Report(one, error=refused[one.name])
@@ -192,6 +210,23 @@ def _record(watching: Watching, request: SnapshotRequest, reports: Sequence[Repo
     found = {by: watched if by is request.by else
              tuple(watching.report(one, by, again=True) for one in watching.watched) for by in RECORDED_BY}
     return TaskRecord(wall_ns, started_ns, found)
+
+
+def _ancestry(watching: Watching, reports: Sequence[Report]) -> Ancestry:
+    """Who made the processes of some reports, up to the first process of all."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for one, report in zip(watching.watched, reports, strict=False):
+        family = watching.family(one)
+        for pid in {row.pid for row in report.rows if row.pid is not None}:
+            below = pid
+            for above in family.ancestors(pid):
+                parents[below] = above
+                below = above
+                stat = family.stat(above)
+                if stat is not None:
+                    names[above] = stat.name
+    return Ancestry(parents, names)
 
 
 def _lanes(one: Watched, request: SnapshotRequest, opened: int) -> list[Lane]:

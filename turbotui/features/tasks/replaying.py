@@ -23,6 +23,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
 from turbotui.features.tasks.text import in_text
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
@@ -71,7 +72,7 @@ class ReplayedTasks:
         joules = share_out(report.rows, self.energy.over(report.seconds), self.frame.topology,
                            by_cycles="cycles" in report.names, everything=report.application.everything)
         alone = replace(report, application=replace(report.application, name="")) if self.alone else report
-        return task_table(alone, self.by, joules, self.no_energy)
+        return task_table(alone, self.by, joules, self.no_energy, TaskLooks(None))
 
     @property
     def envelope(self) -> Envelope:

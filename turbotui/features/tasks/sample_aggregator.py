@@ -7,7 +7,7 @@ own.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add, itemgetter
 from sys import intern
@@ -38,6 +38,7 @@ from turbotui.machine.tasks.tracer import Closing
 
 _TIME: Final = itemgetter(0)
 _DYING: Final = 16  # threads remembered a CPU between their end and their last switch-out
+_BIRTHS: Final = 65_536  # processes whose parent is remembered
 _CARRIED_NS: Final = 2 * LONGEST_NS
 """Run time that a sample may bring into an interval from before it: what there may be between two samples."""
 
@@ -59,6 +60,7 @@ class SampleAggregator(TotalsTable):
         lost: samples that found no room.
         throttled: times that the kernel held samples back.
         forked: numbers of threads of mode A that came into being.
+        births: the parent of each process that came into being, of the latest ones.
         children: processes of mode A that came into being, whose threads are to be found.
         timeline: where slices are drawn.
         tail: what the final read showed and no entry has.
@@ -75,6 +77,7 @@ class SampleAggregator(TotalsTable):
         self.throttled = 0
         self.forked: set[int] = set()
         self.children: set[int] = set()
+        self.births: OrderedDict[int, int] = OrderedDict()
         self.tail: tuple[int, ...] = (0,) * len(self.names)
         self.read: tuple[int, ...] | None = None
         self.began = 0
@@ -208,6 +211,10 @@ class SampleAggregator(TotalsTable):
         for entry in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
             self._finished.append(self._forget((entry.root, entry.tid)))
         self._forget_quiet(record.tid)
+        if record.pid != record.parent_pid:
+            self.births[record.pid] = record.parent_pid
+            if len(self.births) > _BIRTHS:
+                self.births.popitem(last=False)
         name = self._known.get(record.parent_tid, "")
         if record.tid not in self._by_tid:
             self._known[record.tid] = name

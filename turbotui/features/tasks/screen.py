@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
-from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import Where, bindings_for
-from turbotui.app.graph import Graph
 from turbotui.app.prompt import Prompt
-from turbotui.app.row_table import RowTableScreen
 from turbotui.app.text_window import TextWindow
-from turbotui.app.watch import Watch
-from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.features.tasks.applications import Application, parse_targets
+from turbotui.features.tasks.applications import parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
-from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
-from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
-from turbotui.features.tasks.screen_rows import LanePainter, TaskContent, TaskRows, content_of, known_columns, with_room
-from turbotui.features.tasks.screen_text import PLURAL, TasksView, head_line, note_lines, task_evidence, word_of
+from turbotui.features.tasks.process_tree import own_key, sum_key
+from turbotui.features.tasks.screen_rows import (
+    LanePainter,
+    TaskContent,
+    TaskRows,
+    TreePainter,
+    known_columns,
+    tree_slots,
+    with_room,
+)
+from turbotui.features.tasks.screen_text import PLURAL, head_line, note_lines, task_evidence, word_of
+from turbotui.features.tasks.screen_watching import WatchingScreen
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.task_past import PastTasks, TaskPast
-from turbotui.features.tasks.task_table import TASKS
-from turbotui.machine.tasks.proc_facts import Looks, ProcFacts
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
-from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.energy import EnergyMeter, energy_signals
-from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import said
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
@@ -43,25 +40,13 @@ from turbotui.widgets.table_view import TableView
 
 _WINDOWS = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Seconds of a timeline."""
-_GROUPINGS = tuple(Grouping)
-_EVERYTHING = (Application("all", everything=True),)
-_NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
+_KINDS: Final = ((Grouping.THREAD, False), (Grouping.PROCESS, False), (Grouping.PROCESS, True),
+                 (Grouping.COMMAND, False), (Grouping.UNIT, False))
+"""What `t` goes through: what a row stands for, and whether rows stand in a tree."""
 
 
-@dataclass()
-class SnapshotReady(Message, bubble=False):
-    """A snapshot from the watcher's thread; a newer one replaces one that was not handled yet."""
-
-    snapshot: TaskSnapshot
-    watcher: TaskWatcher
-
-    def can_replace(self, message: Message) -> bool:
-        """Whether a later snapshot replaces this one: any does."""
-        return isinstance(message, SnapshotReady)
-
-
-class TasksScreen(RowTableScreen[TaskInputs]):
-    """Screen with the machine's tasks, whose counters are open only while the screen is shown."""
+class TasksScreen(WatchingScreen):
+    """Screen with the machine's tasks, and its keys."""
 
     where: ClassVar[Where] = Where.TASKS
     number = "7"
@@ -72,21 +57,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     TasksScreen #heads { height: 1; }
     TasksScreen #notes { height: auto; }
     """
-
-    def __init__(self, watch: Watch) -> None:
-        self.view = TasksView()
-        self._lanes_shown = False
-        super().__init__(watch)
-        self.applications: tuple[Application, ...] = _EVERYTHING
-        self.watcher: TaskWatcher | None = None
-        self._meter = EnergyMeter(watch.session.capabilities)
-        self._snapshot: TaskSnapshot | None = None
-        self._stopped = False
-        self._frame: Frame | None = None
-        self._seq = 0
-        self._past = TaskPast()
-        self._newest: PastTasks | None = None
-        self._facts = ProcFacts(watch.session.machine.host)
 
     def body(self) -> Iterable[Widget]:
         """Lay out the line about what is watched, the table, and the notes below it."""
@@ -106,10 +76,13 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def painter(self, view: RowView[TaskInputs], seconds: float, width: int) -> RowPainter[TaskInputs]:
         """See `RowTableScreen.painter`: numbers, or lanes."""
         del seconds
+        if self._tree_shown and not self._lanes_shown:
+            fixed, moving = tree_slots(view, width)
+            return TreePainter(view, fixed, with_room(fixed, moving, width), width)
         if not self._lanes_shown:
             fixed, moving = row_slots(view, width)
             return RowPainter(view, fixed, with_room(fixed, moving, width), width)
-        places, cell = self._places()
+        places, cell = self.lane_places()
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
 
     @property
@@ -117,126 +90,15 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """No columns beside those of the summary."""
         return ()
 
-    def read_beside(self) -> None:
-        """Read the packages' energy, which is shared out over tasks."""
-        self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
-
-    # Watching
-
-    def on_screen_resume(self) -> None:
-        """Open the counters once the screen is there."""
-        super().on_screen_resume()
-        if self.composed:
-            self.call_after_refresh(self._begin)
-
-    def on_screen_suspend(self) -> None:
-        """Close the counters when another screen is shown; a window over this one changes nothing."""
-        if self not in self.app.screen_stack:
-            self._end()
-
-    def on_unmount(self) -> None:
-        """Close the counters."""
-        self._end()
-
-    def _begin(self) -> None:
-        if self.watcher is not None or self._stopped or self not in self.app.screen_stack:
-            return
-        watcher: TaskWatcher | None = None
-
-        def publish(snapshot: TaskSnapshot) -> None:
-            if watcher is not None:
-                self.post_message(SnapshotReady(snapshot, watcher))
-
-        watcher = self.watcher = TaskWatcher(self.watch_state.session.machine, self.applications, publish)
-        self._meter = EnergyMeter(self.watch_state.session.capabilities)
-        watcher.start(self._request())
-        self._draw()
-
-    def _end(self) -> None:
-        if self.watcher is not None:
-            self.watcher.stop()
-            self.watcher = None
-
-    def _ask(self, *, again: bool = True) -> None:
-        """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
-        if self.watcher is not None:
-            self.watcher.snapshot(replace(self._request(), again=again))
-
-    def _request(self) -> SnapshotRequest:
-        view = self.view
-        return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self._places()[0])
-
-    def _places(self) -> tuple[int, int]:
-        cell = lane_cell(self.watch_state.session.machine.topology.cpus)
-        return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
-
-    def take(self, frame: Frame) -> None:
-        """A new frame ends the interval of the tasks too."""
-        super().take(frame)
-        if frame is not self._frame:
-            self._frame = frame
-            self._meter.feed(frame)
-            self._ask(again=False)
-
-    def show_frame(self) -> None:
-        """Show the tasks of the moment that the watch holds, if it is one of the past."""
-        frame = self.watch_state.frame
-        if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
-        elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
-            self._show_kept(self._newest)
-        super().show_frame()
-
-    def _show_kept(self, kept: PastTasks | None) -> None:
-        """Show the tasks of an interval that was kept, or that there is none."""
-        self._snapshot = None if kept is None else kept.snapshot
-        self._show(_NOTHING if kept is None else self._content(kept))
-        self._draw()
-
     def show_columns(self) -> None:
         """Lay the table out for the width."""
         self.watch_state.want(self.wanted)
-        self._draw()
-
-    def on_snapshot_ready(self, message: SnapshotReady) -> None:
-        """Take a snapshot, unless it is of a watch that has ended."""
-        if message.watcher is not self.watcher:
-            return
-        if all(report.error for report in message.snapshot.reports):
-            self._end()
-            self._stopped = True
-        again, taken = message.snapshot.request.again, self._meter.take()
-        spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken
-        self._seq += not again
-        time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
-        if self._newest is not None:
-            self._newest.looks.close()
-        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq, Looks(self._facts))
-        self._past.keep(self._newest)
-        if self.watch_state.held:
-            return
-        self._show_kept(self._newest)
-        if isinstance(self.app.screen, TextWindow | Graph):
-            self.app.screen.show_frame()
-
-    def _content(self, kept: PastTasks) -> TaskContent:
-        return content_of(kept, self.watch_state.session.machine.topology)
-
-    def _show(self, content: TaskContent) -> None:
-        if (content.lanes is not None) is not self._lanes_shown:
-            self._lanes_shown = content.lanes is not None
-            self.show_view(self._table.view)
-        self.show_content(content)
-
-    @property
-    def energy(self) -> Unavailable | None:
-        """Why there is no share of the energy; None where there is."""
-        content = self._table.content
-        return content.energy if isinstance(content, TaskContent) else None
+        self.draw()
 
     # Drawing
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """See `WatchingScreen.draw`."""
         if not self.composed:
             return
         heads = [head_line(self.applications, self._snapshot, self.view, watching=self.watcher is not None)]
@@ -289,7 +151,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self._lanes_shown:
             self.show_view(self._table.view)
         if self.view.timeline:
-            self._ask()
+            self.ask()
 
     # Actions
 
@@ -312,28 +174,17 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             except UsageError as error:
                 self.notice(str(error))
                 return
-            self._restart(found)
+            self.restart(found)
 
         self.app.push_screen(Prompt("watch", before, typed), done)
-
-    def _restart(self, applications: tuple[Application, ...]) -> None:
-        self._end()
-        self.applications = applications
-        self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
-        if self.marked is not None:
-            self.compare(begin=False)
-        self._show(_NOTHING)
-        self._begin()
 
     def action_start_stop(self) -> None:
         """Close every counter and keep the last table, or start anew."""
         if self.watcher is None:
-            self._restart(self.applications)
+            self.restart(self.applications)
             self.notice("watching")
         else:
-            self._end()
-            self._stopped = True
-            self._draw()
+            self.stop()
             self.notice("stopped: every counter is closed; s starts anew")
 
     def _is_kept_as_it_is(self) -> bool:
@@ -343,13 +194,13 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
-        """Change what rows stand for: threads, processes or commands."""
+        """Change what rows stand for: threads, processes, also as a tree, commands, or containers and units."""
         if self._is_kept_as_it_is():
             return
-        by = _GROUPINGS[(_GROUPINGS.index(self.view.by) + 1) % len(_GROUPINGS)]
-        self.view = replace(self.view, by=by, timeline=False)
-        self.notice(f"rows are {PLURAL[by]}")
-        self._ask()
+        by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
+        self.view = replace(self.view, by=by, tree=tree, timeline=False)
+        self.notice("processes below those that made them; ← folds, * folds all" if tree else f"rows are {PLURAL[by]}")
+        self.ask()
 
     @property
     def known_columns(self) -> Sequence[TaskColumn]:
@@ -380,7 +231,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self._is_kept_as_it_is():
             return
         self.view = replace(self.view, timeline=not self.view.timeline)
-        self._ask()
+        self.ask()
         if self.view.timeline:
             self.notice("the CPU's number where a thread ran, filled where it ran at least half of the time; [ ] zoom")
 
@@ -391,4 +242,40 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         at = max(0, min(len(_WINDOWS) - 1, _WINDOWS.index(self.view.window) + by))
         self.view = replace(self.view, window=_WINDOWS[at])
         self.notice(f"timeline of {_WINDOWS[at]:g} s")
-        self._ask()
+        self.ask()
+
+    # The tree
+
+    def _fold(self, row: Hashable, *, fold: bool) -> None:
+        """Fold a process, and have its row stand for all that it made; or unfold it."""
+        key = own_key(row)
+        folded = self._table.view.folded
+        self._change(folded=folded | {key} if fold else folded - {key})
+        self.show_again()
+        self._table.select(sum_key(key) if fold else key)
+
+    def action_sideways(self, by: int) -> None:
+        """Fold or unfold the process under the cursor while no column is chosen; else go to the next column."""
+        line = self._table.line
+        content = self._table.content
+        tree = content.tree if isinstance(content, TaskContent) else None
+        if line is None or tree is None:
+            super().action_sideways(by)
+        elif by > 0 and line.open is False:
+            self._fold(line.row, fold=False)
+        elif by < 0 and line.open:
+            self._fold(line.row, fold=True)
+        elif by < 0 and line.parent is not None:
+            self._table.select(line.parent)
+        else:
+            super().action_sideways(by)
+
+    def action_fold_all(self) -> None:
+        """Fold every process that made others, or unfold all when some are folded."""
+        content = self._table.content
+        tree = content.tree if isinstance(content, TaskContent) else None
+        if tree is None:
+            self.notice("rows stand in no tree: t changes that")
+            return
+        self._change(folded=frozenset[Hashable]() if self._table.view.folded else frozenset[Hashable](tree.parts))
+        self.show_again()

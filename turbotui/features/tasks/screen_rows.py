@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -11,6 +11,7 @@ from turbotui.features.tasks.energy import share_out, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.lines import lane_head, lane_segments
 from turbotui.features.tasks.live import Lane, TaskSnapshot
+from turbotui.features.tasks.process_tree import ProcessTree, folded_sums, still_rows, tree_lines, tree_of
 from turbotui.features.tasks.screen_text import task_evidence
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.task_past import PastTasks
@@ -21,9 +22,17 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
-from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.row_list import RowList
+from turbotui.widgets.slots import row_slots
+
+NAME: Final = "Command"
+"""The column that has the tree."""
+_NAMES: Final = (20, 36)
+"""Characters of it, at least and at most."""
+_DEEPEST: Final = 9
+"""Steps to the right."""
 
 
 def _words(row: TaskRow) -> str:
@@ -48,11 +57,17 @@ class TaskContent(RowContent[TaskInputs]):
         seq: number of the snapshot.
         energy: why there is no share of the energy; None where there is.
         lanes: of a timeline, busiest first; None for a table of numbers.
+        tree: who made whom; None where rows stand in no tree.
+        folded: processes of it that are folded.
     """
 
     def __init__(self, table: RowTable[TaskInputs], seq: int = 0, energy: Unavailable | None = None,
-                 lanes: Sequence[Lane] | None = None) -> None:
+                 lanes: Sequence[Lane] | None = None, *, tree: ProcessTree | None = None,
+                 folded: Iterable[Hashable] = ()) -> None:
         super().__init__(table, NAMING, seq)
+        self.tree = tree
+        if tree is not None:
+            self._by_key |= folded_sums(self._by_key, tree, folded)
         self.energy = energy
         self.lanes = None if lanes is None else {lane.row.key: lane for lane in lanes}
 
@@ -79,8 +94,16 @@ def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
     return tuple(sorted(every, key=lambda column: column.id == ARGUMENTS))  # last, and as wide as there is room
 
 
-def content_of(kept: PastTasks, topology: Topology) -> TaskContent:
-    """Rows and columns of an interval."""
+def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),
+               cpu: int | None = None) -> TaskContent:
+    """Rows and columns of an interval.
+
+    Args:
+        kept: the interval.
+        topology: says which package a CPU is in.
+        folded: processes of the tree that are folded.
+        cpu: only what ran there; None: everything.
+    """
     snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
@@ -95,12 +118,17 @@ def content_of(kept: PastTasks, topology: Topology) -> TaskContent:
     for report in live:
         joules = share_out(report.rows, energy.over(report.seconds), topology, by_cycles="cycles" in report.names,
                            everything=report.application.everything)
-        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks)
-                 for row in report.rows if not row.ended or row.counts["run"]]
+        found = [row for row in report.rows
+                 if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
+        if snapshot.request.tree:
+            found += still_rows(found, snapshot.ancestry)
+        rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks) for row in found]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
     table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
                      lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))
-    return TaskContent(table, kept.seq, why, snapshot.lanes if snapshot.request.window else None)
+    lanes = [lane for lane in snapshot.lanes if cpu is None or cpu in lane.row.cpus]
+    tree = tree_of((one.row for one in rows), snapshot.ancestry) if snapshot.request.tree else None
+    return TaskContent(table, kept.seq, why, lanes if snapshot.request.window else None, tree=tree, folded=folded)
 
 
 class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
@@ -108,9 +136,39 @@ class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
 
     def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
         """See `RowList.arranged`."""
+        if isinstance(content, TaskContent) and content.lanes is None and content.tree is not None:
+            return tree_lines(content, content.tree, view)
         if not isinstance(content, TaskContent) or content.lanes is None:
             return super().arranged(content, view)
         return [Line(key) for key in content.lanes if view.filter.may_pass(content.words(key))]
+
+
+class TreePainter(RowPainter[TaskInputs]):
+    """Paints names as far to the right as they are deep in the tree."""
+
+    def ids(self, content: RowContent[TaskInputs], line: Line[Hashable]) -> list[TextSegment]:
+        """See `Painter.ids`."""
+        found = super().ids(content, line)
+        row = content.get(line.row)
+        at = next((at for at, slot in enumerate(self.fixed) if slot.column.id == NAME), None)
+        if row is None or at is None:
+            return found
+        text = "".join(part for part, _ in found)
+        start = sum(slot.outer for slot in self.fixed[:at])
+        mark = " " if line.open is None else OPEN if line.open else FOLDED
+        name = f" {'  ' * min(line.depth, _DEEPEST)}{mark} {row.row.name}{'' if line.open is not False else ' Σ'}"
+        width = self.fixed[at].outer
+        shown = name if len(name) <= width else f"{name[: width - 1]}…"
+        role = StyleRole.PLAIN if row.row.cpu_ns else StyleRole.DIM
+        return [*([("•", StyleRole.TAGGED)] if text.startswith("•") else [(" ", StyleRole.PLAIN)]),
+                (text[1:start], role), (shown.ljust(width), role), (text[start + width :], role)]
+
+
+def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Slots with room for names that stand to the right."""
+    fixed, moving = row_slots(view, width)
+    wide = max(_NAMES[0], min(_NAMES[1], width // 4))
+    return tuple(Slot(one.column, wide, one.title) if one.column.id == NAME else one for one in fixed), moving
 
 
 @dataclass(kw_only=True)

@@ -27,7 +27,8 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.painter import TextSegment
 
-PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands"}
+PLURAL: Final = {Grouping.THREAD: "threads", Grouping.PROCESS: "processes", Grouping.COMMAND: "commands",
+                 Grouping.UNIT: "containers, jobs and units"}
 _NOTES: Final = 6  # lines below the table on a screen that is high enough
 _WARNINGS: Final = 6  # lines that refusals may take
 _SHOWN: Final = tuple(column for column in TASK_COLUMNS if column.default)
@@ -39,11 +40,13 @@ class TasksView:
 
     Attributes:
         by: what a row stands for.
+        tree: processes stand below those that made them.
         timeline: where threads ran instead of numbers.
         window: seconds of the timeline.
     """
 
     by: Grouping = Grouping.THREAD
+    tree: bool = False
     timeline: bool = False
     window: float = 10.0
 

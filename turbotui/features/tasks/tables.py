@@ -12,14 +12,16 @@ from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
 from turbotui.features.tasks.totals_table import IN_NO_ROW
+from turbotui.machine.tasks.group_names import GroupName
 
 
 class Grouping(Enum):
-    """What a row stands for."""
+    """What a row stands for; a unit is a container, a pod, a job or a unit of systemd."""
 
     THREAD = "thread"
     PROCESS = "process"
     COMMAND = "command"
+    UNIT = "unit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class TaskRow:
         estimated: names of counts that were not counted all the time, and are joined by instructions; one of them that
             cannot be known is missing in `counts`.
         guessed: whether a part of its CPU time is perf's task clock, which is too low.
+        group: the control group that the row stands for; None for other rows.
     """
 
     pid: int | None
@@ -62,6 +65,7 @@ class TaskRow:
     application: str = ""
     estimated: frozenset[str] = frozenset()
     guessed: bool = False
+    group: GroupName | None = None
 
     @property
     def unseen(self) -> frozenset[str]:
@@ -94,6 +98,7 @@ _KEYS: Final[dict[Grouping, Callable[[ThreadTotals], object]]] = {
     Grouping.THREAD: lambda one: one.serial,
     Grouping.PROCESS: lambda one: one.pid if one.pid >= 0 else one.name,
     Grouping.COMMAND: lambda one: one.name,
+    Grouping.UNIT: lambda one: one.pid if one.pid >= 0 else one.name,  # of processes: `merging.by_group` adds them up
 }
 _NOTHING: Final = Mark((), 0)
 

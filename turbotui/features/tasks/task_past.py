@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import field
 from typing import Final
 
-from turbotui.dataclass import dataclass, field
+from turbotui.dataclass import dataclass
 from turbotui.features.tasks.live import TaskSnapshot
-from turbotui.machine.tasks.proc_facts import Looks
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.sampling.energy import Energy
 
 _MOST_ROWS: Final = 20_000
@@ -30,7 +31,7 @@ class PastTasks:
     snapshot: TaskSnapshot
     spent: Energy
     seq: int
-    looks: Looks = field(default_factory=lambda: Looks(None))
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
 
     @property
     def size(self) -> int:

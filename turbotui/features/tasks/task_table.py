@@ -25,7 +25,7 @@ from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.thread_totals import RUN
-from turbotui.machine.tasks.proc_facts import Looks
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -60,13 +60,19 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
         case "Thr":
             return by is not Grouping.THREAD or any(row.threads != 1 for report in reports for row in report.rows)
         case "PID":
-            return by is not Grouping.COMMAND
+            return by not in (Grouping.COMMAND, Grouping.UNIT)
+        case "Unit":
+            return by is Grouping.UNIT
+        case "Command":
+            return by is not Grouping.UNIT
+    if PROC in column.needs and by is Grouping.UNIT:
+        return False
     return any(why_missing(column, report.names, report.numerics, energy) is None
                for report in reports if report.names)
 
 
 def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
-               energy: Unavailable | None, looks: Looks) -> RowTable[TaskInputs]:
+               energy: Unavailable | None, looks: TaskLooks) -> RowTable[TaskInputs]:
     """A row for each thread, process or command.
 
     Args:

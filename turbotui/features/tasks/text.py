@@ -20,7 +20,7 @@ from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
 from turbotui.machine.host import Host
-from turbotui.machine.tasks.proc_facts import Looks
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.sets import Mode, When
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import AnyTable, RowTable
@@ -86,7 +86,7 @@ class TaskInterval:
     by: Grouping
     host: Host
     earlier: SoFar = field(default_factory=SoFar)
-    looks: Looks = field(default_factory=lambda: Looks(None))
+    looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))
 
     @property
     def no_energy(self) -> Unavailable | None:

@@ -28,7 +28,7 @@ from turbotui.machine.launching import Held
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.observing import Observation, observe
-from turbotui.machine.tasks.proc_facts import Looks, ProcFacts
+from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.sampling.energy import ENERGY_SOURCES, Energy, EnergyMeter, energy_signals
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
@@ -211,7 +211,7 @@ class _Watch:
                                by_cycles="cycles" in report.names, everything=one.application.everything)
             earlier = SoFar() if number is None else self._so_far.get(one.application.name, SoFar())
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
-                                 Looks(self._facts))
+                                 TaskLooks(self._facts))
             self._so_far[one.application.name] = shown.so_far()
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)

@@ -10,6 +10,7 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.choosing import Chosen, choose_sets
 from turbotui.features.tasks.cpu_time import SchedStats
+from turbotui.features.tasks.merging import Lineage, by_group
 from turbotui.features.tasks.multiplexing import MultiplexedSets
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
@@ -19,6 +20,7 @@ from turbotui.features.tasks.watched_application import Watched, slice_for
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.tasks.proc_facts import ProcFacts
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
 from turbotui.machine.tasks.sample_reader import SampleReader, open_sample_reader, refuse_recorded
 from turbotui.machine.tasks.sets import Mode
@@ -54,6 +56,7 @@ class Watching:
         self._drawn = drawn
         self._switches: SwitchTimes | None = None
         self._stats = SchedStats(machine.host)
+        self._facts = ProcFacts(machine.host)
 
     def add(self, application: Application, *, child: int | None = None) -> Watched:
         """Open the counters of an application.
@@ -167,6 +170,8 @@ class Watching:
         since, since_ns = (one.before, one.before_ns) if again else (one.since, one.marked_ns)
         before = None if whole or again else one.before
         rows = one.aggregate.rows(by, None if whole else since, one.application.name, before)
+        if by is Grouping.UNIT:
+            rows = by_group(rows, self.family(one).group)
         apart = one.aggregate.apart(None if whole else since)
         sets = one.aggregate.totals(None if whole else since).sets
         seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
@@ -194,6 +199,10 @@ class Watching:
             apart,
             one.used_ns,
         )
+
+    def family(self, one: Watched) -> Lineage:
+        """Who made whom of an application's processes, as it is now."""
+        return Lineage(self._facts, one.aggregators[0].births)
 
     def finish(self) -> None:
         """Stop counting, and book the last read of every counter."""

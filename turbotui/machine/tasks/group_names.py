@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.untrusted import one_line
 
 _HEX: Final = r"(?P<container>[0-9a-f]{64})"

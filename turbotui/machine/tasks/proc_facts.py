@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pwd
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -180,7 +181,7 @@ class ProcFacts:
         return uid
 
 
-class Looks:
+class TaskLooks:
     """What was seen of the tasks of one interval. It is read when it is first asked for, as long as that is the newest.
 
     Args:

@@ -1,0 +1,148 @@
+"""Rows of processes put together: in a tree, and by container, job and unit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from knownmachines import known_machine
+
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs
+from turbotui.features.tasks.live import Ancestry, SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.merging import NO_GROUP, Lineage, by_group, merged
+from turbotui.features.tasks.process_tree import own_key, sum_key
+from turbotui.features.tasks.report import Report
+from turbotui.features.tasks.screen_rows import TaskContent, TaskRows, content_of
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.task_past import PastTasks
+from turbotui.features.tasks.thread_totals import RUN
+from turbotui.features.tasks.watching import Watching
+from turbotui.machine.tasks.group_names import group_name
+from turbotui.machine.tasks.proc_facts import ProcFacts
+from turbotui.machine.topology import CpuPlace, topology_of
+from turbotui.quantities.filters import Filter, parse_filter
+from turbotui.sampling.energy import Energy
+from turbotui.simulated import simulated_host
+from turbotui.simulated.clock import ManualClock
+from turbotui.widgets.table_view import TableView
+
+SHELL, MAKE, CC, OTHER = 10, 20, 30, 40
+
+
+def row(pid: int, name: str, run: int, *, cpu: int = 0, **counts: int) -> TaskRow:
+    return TaskRow(pid=pid, tid=None, name=name, threads=1, cpus=(cpu,), last_cpu=cpu,
+                   counts={RUN: run, "switches": 1, **counts}, migrations=1, loads={cpu: run}, whole_run=2 * run,
+                   incomplete=False)
+
+
+ROWS = (row(OTHER, "sshd", 500_000_000), row(MAKE, "make", 100_000_000), row(CC, "cc1", 900_000_000, cpu=1))
+BORN = Ancestry({CC: MAKE, MAKE: SHELL, SHELL: 1, OTHER: 1}, {SHELL: "bash", MAKE: "make", 1: "init"})
+
+
+def content(folded: tuple[str, ...] = (), cpu: int | None = None) -> TaskContent:
+    report = Report(Application("all", everything=True), rows=ROWS, seconds=1.0, names=(RUN, "switches"))
+    snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=BORN)
+    topology = topology_of(CpuPlace(one, package=0, die=0, l3=0, node=0, module=one, core=one) for one in (0, 1))
+    return content_of(PastTasks(0, snapshot, Energy({}, {}, {}), 1), topology, folded, cpu)
+
+
+def column(name: str) -> TaskColumn:
+    return next(one for one in TASK_COLUMNS if one.id == name)
+
+
+def lines(found: TaskContent, **view: object) -> list[tuple[int, str, bool | None]]:
+    """Depth, name and whether it is open, from top to bottom."""
+    rows = TaskRows()
+    shown: TableView[TaskColumn, Hashable] = TableView(sort=column("CPU%"), reverse=True, **view)  # type: ignore[arg-type]
+    rows.update(found, shown)
+    names = [(line.depth, found.get(line.row), line.open) for line in rows.lines]
+    return [(depth, inputs.row.name, is_open) for depth, inputs, is_open in names if inputs is not None]
+
+
+def key(found: TaskContent, name: str) -> str:
+    return next(str(one) for one in found.rows if (inputs := found.get(one)) is not None and inputs.row.name == name)
+
+
+def test_processes_stand_below_those_that_made_them_the_busiest_branch_first() -> None:
+    assert lines(content()) == [
+        (0, "init", True), (1, "bash", True), (2, "make", True), (3, "cc1", None), (1, "sshd", None)]
+
+
+def test_a_folded_process_stands_for_all_that_it_made() -> None:
+    first = content()
+    folded = key(first, "bash")
+    found = content((folded,))
+    assert lines(found, folded=frozenset((folded,))) == [(0, "init", True), (1, "bash", False), (1, "sshd", None)]
+    share = found.value(column("CPU%"), sum_key(folded))
+    assert share == 100.0
+    assert found.value(column("Thr"), sum_key(folded)) == 3
+    assert found.value(column("CPU%"), folded) == 0.0
+    assert own_key(sum_key(folded)) == folded
+
+
+def test_what_passes_the_filter_keeps_what_is_above_it() -> None:
+    shown: Filter[TaskColumn] = parse_filter("cc1", lambda _name: None)
+    assert lines(content(), filter=shown) == [(0, "init", True), (1, "bash", True), (2, "make", True), (3, "cc1", None)]
+
+
+def test_of_a_cpu_only_what_ran_there_is_shown() -> None:
+    names = [inputs.row.name for one in content(cpu=1).rows if (inputs := content(cpu=1).get(one)) is not None]
+    assert "cc1" in names
+    assert "sshd" not in names
+
+
+def test_a_ring_of_numbers_that_were_used_again_has_a_root() -> None:
+    report = Report(Application("all", everything=True), rows=ROWS[:2], seconds=1.0, names=(RUN, "switches"))
+    ring = Ancestry({OTHER: MAKE, MAKE: OTHER})
+    snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=ring)
+    topology = topology_of([CpuPlace(0, package=0, die=0, l3=0, node=0, module=0, core=0)])
+    found = content_of(PastTasks(0, snapshot, Energy({}, {}, {}), 1), topology)
+    assert sorted(name for _, name, _ in lines(found)) == ["make", "sshd"]
+
+
+def test_a_sum_has_every_count_and_what_one_row_cannot_know_it_cannot_either() -> None:
+    both = merged([row(1, "a", 10, cpu=0, cycles=5), row(2, "b", 30, cpu=1)])
+    assert (both.name, both.threads, both.cpus, both.last_cpu) == ("a", 2, (0, 1), 1)
+    assert both.counts == {RUN: 40, "switches": 2}
+    assert (both.loads, both.migrations, both.whole_run) == ({0: 10, 1: 30}, 2, 80)
+
+
+def test_rows_of_groups_add_up_their_processes() -> None:
+    sshd = group_name(["/system.slice/ssh.service"])
+    found = by_group(ROWS, lambda pid: sshd if pid != OTHER else None)
+    assert [(one.name, one.cpu_ns, one.threads, one.pid) for one in found] == [
+        ("ssh.service", 1_000_000_000, 2, None), (NO_GROUP, 500_000_000, 1, None)]
+    assert found[0].group is sshd
+    assert found[0].key != found[1].key
+
+
+def test_a_process_that_nobody_saw_alive_is_in_the_group_of_who_made_it() -> None:
+    facts = ProcFacts(simulated_host("laptop-old"))
+    family = Lineage(facts, {777: 778, 778: 9_005})
+    assert family.ancestors(777) == [778, 9_005, 9_004, 1]
+    group = family.group(777)
+    assert group is not None
+    assert group.text == "session-3.scope"
+    assert family.group(99) is None
+
+
+def test_tasks_of_a_simulated_machine_are_in_groups() -> None:
+    clock = ManualClock()
+    watching = Watching(known_machine(simulated_host("laptop-old", clock)))
+    one = watching.add(Application("", everything=True))
+    clock.advance(2)
+    watching.round(0)
+    report = watching.report(one, Grouping.UNIT)
+    names = {found.name for found in report.rows}
+    assert {"session-3.scope", "collectd.service"} <= names
+    processes = watching.report(one, Grouping.PROCESS, again=True)
+    assert sum(found.cpu_ns for found in report.rows) == sum(found.cpu_ns for found in processes.rows)
+    watching.close()
+
+
+def test_a_row_of_a_group_computes_every_column() -> None:
+    [one] = by_group(ROWS, lambda _pid: group_name(["/system.slice/ssh.service"]))
+    inputs = TaskInputs(one, 1.0)
+    assert column("Unit").compute(inputs) == "ssh.service"
+    assert column("CPU%").compute(inputs) == 150.0
+    assert column("CPUs").compute(inputs) == "0-1"

@@ -1,0 +1,35 @@
+"""What one screen points out on another: a CPU whose tasks are wanted, or the CPUs that a task ran on."""
+
+from __future__ import annotations
+
+from turbotui.dataclass import dataclass
+
+
+@dataclass(slots=True)
+class Pointing:
+    """What was pointed at last.
+
+    Attributes:
+        cpu: the tasks screen shows what ran there; None: everything.
+        cpus: lit on the map and pinned in the tables of CPUs.
+        who: the task that ran on them.
+        came_from: the screen to which Esc returns; "" for none.
+    """
+
+    cpu: int | None = None
+    cpus: tuple[int, ...] = ()
+    who: str = ""
+    came_from: str = ""
+
+    def at_cpu(self, cpu: int, came_from: str) -> None:
+        """Ask who runs on a CPU."""
+        self.cpu, self.came_from = cpu, came_from
+
+    def at_cpus(self, cpus: tuple[int, ...], who: str, came_from: str) -> None:
+        """Light the CPUs of a task."""
+        self.cpus, self.who, self.came_from = cpus, who, came_from
+
+    def clear(self) -> str:
+        """Point at nothing any more; gives the screen to return to."""
+        back, self.cpu, self.cpus, self.who, self.came_from = self.came_from, None, (), "", ""
+        return back

@@ -1,0 +1,105 @@
+"""Rows of processes put together: of a control group, or of a process and all that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.machine.tasks.group_names import GroupName
+from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
+
+_DEEPEST: Final = 64
+"""Parents that are followed upwards."""
+NO_GROUP: Final = "(ended, its group was not seen)"
+
+
+def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
+    """The sum of rows. A count that one of them cannot know is unknown in the sum, too.
+
+    Args:
+        rows: at least one.
+        first: whose name and numbers the sum has; None: the first one's.
+    """
+    first = first or rows[0]
+    names = dict.fromkeys(name for row in rows for name in row.counts)
+    loads: dict[int, int] = {}
+    for row in rows:
+        for cpu, load in row.loads.items():
+            loads[cpu] = loads.get(cpu, 0) + load
+    busiest = max(rows, key=lambda row: row.cpu_ns)
+    return replace(
+        first,
+        threads=sum(row.threads for row in rows),
+        cpus=tuple(sorted(set().union(*(row.cpus for row in rows)))),
+        last_cpu=busiest.last_cpu,
+        counts={name: sum(row.counts[name] for row in rows) for name in names
+                if all(name in row.counts for row in rows)},
+        migrations=sum(row.migrations for row in rows),
+        loads=loads,
+        whole_run=sum(row.whole_run for row in rows),
+        incomplete=any(row.incomplete for row in rows),
+        ended=all(row.ended for row in rows),
+        serials=frozenset[int]().union(*(row.serials for row in rows)),
+        estimated=frozenset[str]().union(*(row.estimated for row in rows)),
+        guessed=any(row.guessed for row in rows),
+    )
+
+
+def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None]) -> list[TaskRow]:
+    """A row for each container, pod, job or unit out of rows of processes; by falling run time.
+
+    Args:
+        rows: of processes.
+        group_of: the control group of a process, None where nobody knows it.
+    """
+    found: dict[GroupName | None, list[TaskRow]] = {}
+    for row in rows:
+        found.setdefault(None if row.pid is None else group_of(row.pid), []).append(row)
+    sums = [replace(merged(members), pid=None, tid=None, name=NO_GROUP if group is None else group.text, group=group)
+            for group, members in found.items()]
+    return sorted(sums, key=lambda row: (-row.cpu_ns, row.name))
+
+
+class Lineage:
+    """Who made whom: by /proc of those that live, and by records of births of those that do not any more.
+
+    Args:
+        facts: reads /proc.
+        births: the parent of each process that came into being while it was watched.
+    """
+
+    def __init__(self, facts: ProcFacts, births: Mapping[int, int]) -> None:
+        self._facts = facts
+        self._births = births
+        self._stats: dict[int, Stat | None] = {}
+
+    def stat(self, pid: int) -> Stat | None:
+        """The state of a process, read once; None where it has ended."""
+        if pid not in self._stats:
+            self._stats[pid] = self._facts.stat(pid)
+        return self._stats[pid]
+
+    def parent(self, pid: int) -> int | None:
+        """The process that made one, or took it over; None at the root, and where nobody knows."""
+        stat = self.stat(pid)
+        parent = self._births.get(pid) if stat is None else stat.parent
+        return parent or None
+
+    def ancestors(self, pid: int) -> list[int]:
+        """Parent, parent's parent and so on."""
+        found: list[int] = []
+        above = self.parent(pid)
+        while above is not None and above not in found and above != pid and len(found) < _DEEPEST:
+            found.append(above)
+            above = self.parent(above)
+        return found
+
+    def group(self, pid: int) -> GroupName | None:
+        """The control group of a process; of one that has ended unseen that of who made it."""
+        for one in (pid, *self.ancestors(pid)):
+            facts = self._facts.facts(one)
+            if facts is not None:
+                return facts.group
+        return None

@@ -1,0 +1,161 @@
+"""Processes as a tree: who made whom, with the sum of what is folded. Nothing here knows Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Final
+
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.columns import TaskColumn, TaskInputs
+from turbotui.features.tasks.live import Ancestry
+from turbotui.features.tasks.merging import merged
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.quantities.columns import Value
+from turbotui.widgets.content import Line
+from turbotui.widgets.row_content import RowContent, RowView
+from turbotui.widgets.row_list import passes
+
+_SUM: Final = "Σ"
+"""Begins the key of a folded process's row: it and all that it made."""
+
+
+@dataclass(frozen=True)
+class ProcessTree:
+    """Who made whom, by the keys of rows.
+
+    Attributes:
+        roots: processes whose parent is in no row.
+        parts: what each process made.
+        parents: the other way round.
+    """
+
+    roots: tuple[str, ...] = ()
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+
+    def below(self, key: str) -> list[str]:
+        """A process and all that it made, and what that made."""
+        found = [key]
+        for one in found:
+            found += self.parts.get(one, ())
+        return found
+
+
+def sum_key(key: str) -> str:
+    """The key of the row that stands for a process and all that it made."""
+    return f"{_SUM}{key}"
+
+
+def own_key(key: Hashable) -> str:
+    """The key of the process that a row, or its sum, stands for."""
+    return str(key).removeprefix(_SUM)
+
+
+def still_rows(rows: Sequence[TaskRow], ancestry: Ancestry) -> list[TaskRow]:
+    """Rows of processes that made others and did not run in the interval themselves."""
+    if not rows:
+        return []
+    there = {row.pid for row in rows}
+    nothing = dict.fromkeys(rows[0].counts, 0)
+    return [TaskRow(pid=pid, tid=None, name=name, threads=1, cpus=(), last_cpu=-1, counts=nothing, migrations=0,
+                    loads={}, whole_run=0, incomplete=False, application=rows[0].application)
+            for pid, name in ancestry.names.items() if pid not in there]
+
+
+def tree_of(rows: Iterable[TaskRow], ancestry: Ancestry) -> ProcessTree:
+    """The tree of processes that have rows."""
+    rows = list(rows)
+    keys: dict[tuple[str, int | None], str] = {
+        (row.application, row.pid): row.key for row in rows if row.pid is not None}
+    parts: dict[str, list[str]] = {}
+    parents: dict[str, str] = {}
+    roots: list[str] = []
+    for row in rows:
+        above = None if row.pid is None else keys.get((row.application, ancestry.parents.get(row.pid)))
+        if above is None or _leads_to(parents, above, row.key):  # numbers are used again: a ring would have no root
+            roots.append(row.key)
+        else:
+            parts.setdefault(above, []).append(row.key)
+            parents[row.key] = above
+    return ProcessTree(tuple(roots), {key: tuple(below) for key, below in parts.items()}, parents)
+
+
+def _leads_to(parents: Mapping[str, str], key: str, goal: str) -> bool:
+    above: str | None = key
+    while above is not None and above != goal:
+        above = parents.get(above)
+    return above == goal
+
+
+def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
+                folded: Iterable[Hashable]) -> dict[Hashable, TaskInputs]:
+    """Rows that stand for a folded process and all that it made, by their keys."""
+    found: dict[Hashable, TaskInputs] = {}
+    for key in map(str, folded):
+        members = [by_key[one] for one in tree.below(key) if one in by_key]
+        if key not in by_key or len(members) < 2:
+            continue
+        first = members[0]
+        joules = [one.joules for one in members if one.row.cpu_ns]
+        known = [one for one in joules if one is not None]
+        found[sum_key(key)] = TaskInputs(merged([one.row for one in members], first.row), first.seconds, first.numerics,
+                                         sum(known) if known and len(known) == len(joules) else None, first.looks)
+    return found
+
+
+def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> list[Line[Hashable]]:
+    """The tree for a view: siblings by the greatest value below each, what passes the filter with all above it."""
+    shown = set(tree.roots) | set(tree.parents)
+    if view.filter.text:
+        shown = set()
+        for key in map(str, content.rows):
+            above: str | None = key if passes(content, view, key) else None
+            while above is not None and above not in shown:
+                shown.add(above)
+                above = tree.parents.get(above)
+    ranks = _ranks(content, tree, view)
+    lines: list[Line[Hashable]] = []
+    roots = _in_order(tree.roots, ranks, view)
+    waiting: list[tuple[str, int, str | None]] = [(key, 0, None) for key in reversed(roots)]
+    while waiting:
+        key, depth, parent = waiting.pop()
+        if key not in shown:
+            continue
+        parts = [part for part in tree.parts.get(key, ()) if part in shown]
+        is_open = key not in view.folded
+        row = key if is_open or not parts or content.get(sum_key(key)) is None else sum_key(key)
+        lines.append(Line(row, depth, is_open if parts else None, parent))
+        if is_open:
+            waiting += [(part, depth + 1, key) for part in reversed(_in_order(parts, ranks, view))]
+    return lines
+
+
+def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> dict[str, Value]:
+    """What siblings are sorted by: of numbers the greatest one below each, else the process's own value."""
+    column: TaskColumn | None = view.sort
+    keys = [str(key) for key in content.rows]
+    if column is None:
+        return {}
+    ranks = dict(zip(keys, content.values(column, keys), strict=True))
+    if column.identity or column.decimals < 0:
+        return ranks
+    order = [one for root in tree.roots for one in tree.below(root)]
+    for key in reversed(order):  # parts before what made them
+        above, mine = tree.parents.get(key), ranks.get(key)
+        if above is not None and isinstance(mine, int | float):
+            theirs = ranks.get(above)
+            ranks[above] = mine if not isinstance(theirs, int | float) else max(mine, theirs)
+    return ranks
+
+
+def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs]) -> list[str]:
+    """Siblings by their rank, unknown last; in the table's order without a column to sort by."""
+    if not ranks:
+        return list(reversed(keys)) if view.reverse else list(keys)
+    numbers = [key for key in keys if isinstance(ranks.get(key), int | float)]
+    texts = [key for key in keys if isinstance(ranks.get(key), str)]
+    rest = [key for key in keys if ranks.get(key) is None]
+    numbers.sort(key=lambda key: float(ranks[key] or 0), reverse=view.reverse)
+    texts.sort(key=lambda key: str(ranks[key]).lower(), reverse=view.reverse)
+    return [*numbers, *texts, *rest]

@@ -1,0 +1,203 @@
+"""What of the tasks screen watches: counters are open while it is shown, and its snapshots become rows and a past."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+from textual.message import Message
+
+from turbotui.app.graph import Graph
+from turbotui.app.row_table import RowTableScreen
+from turbotui.app.text_window import TextWindow
+from turbotui.app.watch import Watch
+from turbotui.dataclass import dataclass
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
+from turbotui.features.tasks.lines import LANE_LEFT, lane_cell
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.screen_rows import TaskContent, content_of
+from turbotui.features.tasks.screen_text import TasksView
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.task_past import PastTasks, TaskPast
+from turbotui.features.tasks.task_table import TASKS
+from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
+from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.sampling.energy import EnergyMeter, energy_signals
+from turbotui.sampling.frame import Frame
+
+EVERYTHING = (Application("all", everything=True),)
+NOTHING = TaskContent(RowTable(TASKS, Grouping.THREAD.value, TASK_COLUMNS, ()))
+
+
+@dataclass()
+class SnapshotReady(Message, bubble=False):
+    """A snapshot from the watcher's thread; a newer one replaces one that was not handled yet."""
+
+    snapshot: TaskSnapshot
+    watcher: TaskWatcher
+
+    def can_replace(self, message: Message) -> bool:
+        """Whether a later snapshot replaces this one: any does."""
+        return isinstance(message, SnapshotReady)
+
+
+class WatchingScreen(RowTableScreen[TaskInputs]):
+    """A screen whose counters of tasks are open only while it is shown."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.view = TasksView()
+        self._lanes_shown = self._tree_shown = False
+        super().__init__(watch)
+        self.applications: tuple[Application, ...] = EVERYTHING
+        self.watcher: TaskWatcher | None = None
+        self._meter = EnergyMeter(watch.session.capabilities)
+        self._snapshot: TaskSnapshot | None = None
+        self._stopped = False
+        self._frame: Frame | None = None
+        self._seq = 0
+        self._past = TaskPast()
+        self._newest: PastTasks | None = None
+        self._facts = ProcFacts(watch.session.machine.host)
+
+    @abstractmethod
+    def draw(self) -> None:
+        """Draw what stands around the table."""
+
+    def read_beside(self) -> None:
+        """Read the packages' energy, which is shared out over tasks."""
+        self.watch_state.read_also(self, (), energy_signals(self.watch_state.session.capabilities))
+
+    def on_screen_resume(self) -> None:
+        """Open the counters once the screen is there."""
+        super().on_screen_resume()
+        if self.composed:
+            self.call_after_refresh(self._begin)
+
+    def on_screen_suspend(self) -> None:
+        """Close the counters when another screen is shown; a window over this one changes nothing."""
+        if self not in self.app.screen_stack:
+            self._end()
+
+    def on_unmount(self) -> None:
+        """Close the counters."""
+        self._end()
+
+    def _begin(self) -> None:
+        if self.watcher is not None or self._stopped or self not in self.app.screen_stack:
+            return
+        watcher: TaskWatcher | None = None
+
+        def publish(snapshot: TaskSnapshot) -> None:
+            if watcher is not None:
+                self.post_message(SnapshotReady(snapshot, watcher))
+
+        watcher = self.watcher = TaskWatcher(self.watch_state.session.machine, self.applications, publish)
+        self._meter = EnergyMeter(self.watch_state.session.capabilities)
+        watcher.start(self._request())
+        self.draw()
+
+    def _end(self) -> None:
+        if self.watcher is not None:
+            self.watcher.stop()
+            self.watcher = None
+
+    def restart(self, applications: tuple[Application, ...]) -> None:
+        """Watch something else, or the same anew."""
+        self._end()
+        self.applications = applications
+        self._snapshot, self._newest, self._stopped, self._past = None, None, False, TaskPast()
+        if self.marked is not None:
+            self.compare(begin=False)
+        self._show(NOTHING)
+        self._begin()
+
+    def stop(self) -> None:
+        """Close every counter, and keep the last table."""
+        self._end()
+        self._stopped = True
+        self.draw()
+
+    def ask(self, *, again: bool = True) -> None:
+        """Ask for a table: of a new interval, or of the last one as it is to be shown now."""
+        if self.watcher is not None:
+            self.watcher.snapshot(replace(self._request(), again=again))
+
+    def _request(self) -> SnapshotRequest:
+        view = self.view
+        return SnapshotRequest(view.by, view.window if view.timeline else 0.0, self.lane_places()[0], tree=view.tree)
+
+    def lane_places(self) -> tuple[int, int]:
+        """Places of a lane of the timeline, and characters of one."""
+        cell = lane_cell(self.watch_state.session.machine.topology.cpus)
+        return max(1, (self.size.width - LANE_LEFT - 1) // cell), cell
+
+    def take(self, frame: Frame) -> None:
+        """A new frame ends the interval of the tasks too."""
+        super().take(frame)
+        if frame is not self._frame:
+            self._frame = frame
+            self._meter.feed(frame)
+            self.ask(again=False)
+
+    def show_frame(self) -> None:
+        """Show the tasks of the moment that the watch holds, if it is one of the past."""
+        frame = self.watch_state.frame
+        if self.watch_state.in_past and frame is not None and frame.older is not None:
+            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
+        elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
+            self._show_kept(self._newest)
+        super().show_frame()
+
+    def show_again(self) -> None:
+        """Show the interval that is shown with what changed in the view."""
+        frame = self.watch_state.frame
+        if self.watch_state.in_past and frame is not None and frame.older is not None:
+            self._show_kept(self._past.at(frame.older.wall_ns, frame.newer.wall_ns))
+        elif self._newest is not None:
+            self._show_kept(self._newest)
+
+    def _show_kept(self, kept: PastTasks | None) -> None:
+        """Show the tasks of an interval that was kept, or that there is none."""
+        self._snapshot = None if kept is None else kept.snapshot
+        self._show(NOTHING if kept is None else self._content(kept))
+        self.draw()
+
+    def on_snapshot_ready(self, message: SnapshotReady) -> None:
+        """Take a snapshot, unless it is of a watch that has ended."""
+        if message.watcher is not self.watcher:
+            return
+        if all(report.error for report in message.snapshot.reports):
+            self._end()
+            self._stopped = True
+        again, taken = message.snapshot.request.again, self._meter.take()
+        spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken
+        self._seq += not again
+        time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
+        if self._newest is not None:
+            self._newest.looks.close()
+        self._newest = PastTasks(time_ns, message.snapshot, spent, self._seq, TaskLooks(self._facts))
+        self._past.keep(self._newest)
+        if self.watch_state.held:
+            return
+        self._show_kept(self._newest)
+        if isinstance(self.app.screen, TextWindow | Graph):
+            self.app.screen.show_frame()
+
+    def _content(self, kept: PastTasks) -> TaskContent:
+        watch = self.watch_state
+        return content_of(kept, watch.session.machine.topology, self._table.view.folded, watch.pointing.cpu)
+
+    def _show(self, content: TaskContent) -> None:
+        drawn = content.lanes is not None, content.tree is not None
+        if drawn != (self._lanes_shown, self._tree_shown):
+            self._lanes_shown, self._tree_shown = drawn
+            self.show_view(self._table.view)
+        self.show_content(content)
+
+    @property
+    def energy(self) -> Unavailable | None:
+        """Why there is no share of the energy; None where there is."""
+        content = self._table.content
+        return content.energy if isinstance(content, TaskContent) else None
