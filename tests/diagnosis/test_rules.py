@@ -26,7 +26,7 @@ def test_every_rule_has_its_own_word_and_reads_columns_that_there_are() -> None:
 
 @pytest.mark.parametrize("rule", BY_ID)
 def test_a_rule_that_knows_nothing_says_so(rule: str) -> None:
-    settled = {"slow-cores", "quota"}  # the machine has one kind of cores, and no quota
+    settled = {"slow-cores", "quota", "bandwidth"}  # one kind of cores, no quota, and nobody asked for the memory
     assert BY_ID[rule].judge(made()) is (NoFinding.CLEAR if rule in settled else NoFinding.UNKNOWN)
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import JudgedFrame, NoFinding, Observed, Seen, SlownessRule
+from turbotui.diagnosis.rules import JudgedFrame, MemoryShare, NoFinding, Observed, Seen, SlownessRule
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.sampling.frame import Frame
@@ -50,19 +49,6 @@ class _Past:
             self.intervals.append((seconds, holds))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
-    """What the memory of the machine moves, where its controllers are counted.
-
-    Attributes:
-        peak: bytes per second at most.
-        rate: bytes per second in a frame; None where the frame has no such readings.
-    """
-
-    peak: float
-    rate: Callable[[Frame], float | None] = field(compare=False)
-
-
 class MachineDiagnosis:
     """Rules over the frames of one machine, and what they said of the last minute. Lives on one thread.
 
@@ -72,7 +58,7 @@ class MachineDiagnosis:
         kept: intervals of which the share of the time is told.
 
     Attributes:
-        memory: what judges the memory's bandwidth; None: nobody counts it.
+        memory: tells what the memory moved in a frame, where somebody has its controllers counted.
         seen: what looks at tasks and control groups found, where somebody looked.
     """
 
@@ -83,7 +69,7 @@ class MachineDiagnosis:
         self._limits = LimitHistory(catalog, kept)
         self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
         self._moment: JudgedFrame | None = None
-        self.memory: MemoryUse | None = None
+        self.memory: Callable[[Frame], MemoryShare | NoFinding] | None = None
         self.seen = Seen()
 
     def wanted(self, can: Callable[[CounterColumn], bool], *, costly: bool = True) -> tuple[CounterColumn, ...]:
@@ -112,12 +98,9 @@ class MachineDiagnosis:
         if before is not None and not before < frame.seq <= before + self._kept:
             self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
         self._limits.push(frame)
-        memory = self.memory
         self._moment = moment = JudgedFrame(
             frame, self._catalog, self._limits.verdicts(),
-            memory_peak=None if memory is None else memory.peak,
-            memory_rate=None if memory is None else memory.rate(frame),
-            seen=self.seen,
+            memory=NoFinding.CLEAR if self.memory is None else self.memory(frame), seen=self.seen,
         )  # fmt: skip
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, rule.judge(moment))

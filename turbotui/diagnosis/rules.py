@@ -109,6 +109,23 @@ class SlownessRule:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryShare:
+    """What the memory of a package moved in an interval.
+
+    Attributes:
+        row: the package.
+        rate: bytes per second.
+        peak: bytes per second that its channels can move.
+        at_most: whether the peak is only an upper limit.
+    """
+
+    row: RowId
+    rate: float
+    peak: float
+    at_most: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ThrottledGroup:
     """A control group whose CPU quota was used up.
 
@@ -146,16 +163,14 @@ class JudgedFrame:
         frame: of the interval.
         catalog: of the machine.
         limits: what holds each package back, with the past that was seen.
-        memory_peak: bytes per second that the memory of the machine can move at most; None where it is not known.
-        memory_rate: bytes per second that it moved in the interval; None likewise.
+        memory: what the memory of the fullest package moved, of what it can; CLEAR where nobody asked.
         seen: what looks at tasks and control groups found, beside the frame's columns.
     """
 
     frame: Frame
     catalog: Catalog
     limits: Sequence[LimitVerdict] = ()
-    memory_peak: float | None = None
-    memory_rate: float | None = None
+    memory: MemoryShare | NoFinding = NoFinding.CLEAR
     seen: Seen = field(default_factory=Seen)
     _numbers: dict[tuple[ColumnId, Scope], Mapping[RowId, float]] = field(default_factory=dict, repr=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, NoFinding, Observed, SlownessRule, Whose, name_of
 from turbotui.quantities.unavailable import Reason
 
 _FULL: Final = 80.0  # percent of the machine's time: below, tasks that wait for a CPU wait for something else too
@@ -16,6 +16,8 @@ _MEMORY: Final = 5.0  # percent of the time
 _STORAGE: Final = 12.0
 _SWAPPED_IN: Final = 100.0  # pages a second
 _SWAP_SECONDS: Final = 100e-6  # to read a page back from a fast disk
+_MEMORY_FULL: Final = 0.75  # of the peak by the sheet: refreshes and turns of the bus leave hardly more
+_STALLED: Final = 0.5  # of the work counts as lost at the peak: how much more would be done is not known
 _IOWAIT: Final = 5.0  # percent of the time of all CPUs
 _IOWAIT_CPUS: Final = 0.7  # CPUs' worth of it, where little else is done
 _IOWAIT_LOST: Final = 0.1
@@ -123,6 +125,22 @@ def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
                           f"{cpus:.1f} CPUs' worth", Certainty.LIKELY)
 
 
+def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
+    memory = frame.memory
+    if isinstance(memory, NoFinding):
+        return memory
+    share = memory.rate / memory.peak
+    if share < _MEMORY_FULL:
+        return NoFinding.CLEAR
+    limit = "at most " if memory.at_most else ""
+    return Observed(
+        min(1.0, _STALLED * share),
+        f"The memory of {name_of(frame, memory.row)} moves {memory.rate * 1e-9:,.0f} of {limit}"
+        f"{memory.peak * 1e-9:,.0f} GB/s, {100 * share:.0f} % of its peak: cores wait for it",
+        Certainty.POSSIBLE if memory.at_most else Certainty.LIKELY, memory.row,
+    )  # fmt: skip
+
+
 OVERLOAD: Final = SlownessRule(
     "overload", "more tasks want to run than there are CPUs",
     (("Load%", "Busy%"), ("RunQ", "PSIcpu%", "RunDelay%")), _overload, "/proc/stat and /proc/pressure", "7",
@@ -149,4 +167,9 @@ STORAGE: Final = SlownessRule(
     "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", Whose.IO,
     ("PSIioFull%", "iowait%", "Load%", "Blocked"),
 )  # fmt: skip
-RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE)
+BANDWIDTH: Final = SlownessRule(
+    "bandwidth", "memory bandwidth", (), _bandwidth, "memory controllers (uncore PMUs) and their peak", "5",
+    "turbotui roofline -- COMMAND shows whether it is bound by memory; numactl --interleave=all spreads it over nodes, "
+    "and fewer cores get as much done", Whose.CPU,
+)  # fmt: skip
+RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE, BANDWIDTH)

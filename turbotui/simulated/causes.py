@@ -18,7 +18,7 @@ from turbotui.errors import UsageError
 from turbotui.simulated.applications import APPLICATIONS
 from turbotui.simulated.shapes import Isa, LoadPhase, MachineShape, Power, Programme, Role
 from turbotui.simulated.strain import Strain
-from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT
+from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
 _LONG: Final = 1e9  # seconds: as good as for ever
 _CALM: Final = Role(LIGHT, (0.08, 0.12), (0.5, 2.0), (0.06, 0.1), (0.5, 2.0), both=True, share=1.1)
@@ -43,7 +43,7 @@ class SimulatedCause:
         name: the word after "+".
         summary: one line for people.
         busy: which CPUs it keeps busy.
-        dense: whether they execute what takes most power.
+        work: what these execute, by its kind; None: whatever it is.
         clock: whether it decides on the clock, so that only one such cause can be there.
         change: what is else about the machine.
         strain: what tasks wait for.
@@ -53,7 +53,7 @@ class SimulatedCause:
     name: str
     summary: str
     busy: Busy = Busy.NONE
-    dense: bool = False
+    work: int | None = None
     clock: bool = False
     change: Callable[[MachineShape], MachineShape] = lambda shape: shape
     strain: Strain = field(default_factory=Strain)
@@ -63,6 +63,8 @@ class SimulatedCause:
         """Why both cannot be made at once; "" if they can."""
         if self.clock and other.clock:
             return "each decides on the clock"
+        if self.work is not None and other.work is not None and self.work != other.work:
+            return "each decides what the CPUs execute"
         kinds = {self.busy, other.busy} - {Busy.NONE}
         return " and ".join(kind.value for kind in Busy if kind in kinds) if len(kinds) > 1 else ""
 
@@ -86,6 +88,11 @@ def _says_limits(shape: MachineShape) -> bool:
     return shape.isa is Isa.INTEL and not shape.hypervisor
 
 
+def _fills_memory(shape: MachineShape) -> bool:
+    """Whether its cores together stream more than its memory moves."""
+    return bool(shape.memory_channels) and shape.cpus >= 16 * shape.packages * shape.memory_channels
+
+
 CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
     one.name: one for one in (
         SimulatedCause("overload", "three tasks for each CPU", Busy.ALL, strain=Strain(waiting=2.0)),
@@ -97,6 +104,8 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        strain=Strain(swapped_in=5000.0, swapped_out=4000.0, major_faults=5000.0, swap_free=0.1)),
         SimulatedCause("storage", "tasks wait for storage 60 % of the time",
                        strain=Strain(io_some=0.6, io_full=0.3, blocked=9)),
+        SimulatedCause("bandwidth", "streaming code on all CPUs moves as much as memory can", Busy.ALL, work=MEMORY,
+                       where=_fills_memory),
         SimulatedCause("steal", "a hypervisor takes 30 % of the time that CPUs want",
                        change=lambda shape: replace(shape, steal=0.3)),
         SimulatedCause("interrupts", "40,000 timer interrupts a second on every CPU",
@@ -108,11 +117,11 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        where=lambda shape: shape.packages > 1),
         SimulatedCause("slow-cores", "efficiency cores work while performance cores do little", Busy.SLOW,
                        where=lambda shape: shape.hybrid),
-        SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", Busy.ALL, dense=True, clock=True,
-                       change=_powered(lambda power: replace(power, tdp=0.7 * power.tdp, pl2=0.7 * power.pl2)),
-                       where=_says_limits),
-        SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", Busy.ALL, dense=True, clock=True,
-                       change=_powered(lambda power: replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2,
+        SimulatedCause("power-limit", "dense code on all CPUs and 70 % of the power", Busy.ALL, work=COMPUTE,
+                       clock=True, where=_says_limits,
+                       change=_powered(lambda power: replace(power, tdp=0.7 * power.tdp, pl2=0.7 * power.pl2))),
+        SimulatedCause("heat", "dense code on all CPUs and a heat sink full of dust", Busy.ALL, work=COMPUTE,
+                       clock=True, change=_powered(lambda power: replace(power, tdp=4 * power.tdp, pl2=4 * power.pl2,
                                                              ohms=1.6 * power.ohms, sink_tau=1.0)), where=_says_limits),
         SimulatedCause("governor", "all CPUs busy at the highest clock that cpufreq allows, 60 % of what there is",
                        Busy.ALL, clock=True, change=lambda shape: replace(shape, cap=0.6, cap_told=True),
@@ -143,9 +152,9 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
             if why:
                 raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
     busy = next((one.busy for one in found if one.busy is not Busy.NONE), Busy.NONE)
-    dense = any(one.dense for one in found)
-    shape = replace(shape, power=shape.power if dense else _roomy(shape.power),
-                    programme=_programme(busy, COMPUTE if dense else INTEGER, _role(found)))
+    work = next((one.work for one in found if one.work is not None), INTEGER)
+    shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
+                    programme=_programme(busy, work, _role(found)))
     strain = Strain()
     for one in found:
         shape, strain = one.change(shape), _joined(strain, one.strain)

@@ -66,3 +66,11 @@ def test_on_a_copy_of_files_nothing_moves_and_nothing_is_found(name: str, capsys
     machine = str(Path(__file__).parent.parent.parent / "machines" / f"{name}.tar.gz")
     assert main(["why", "--machine", machine, *QUICK]) == 0
     assert "Nothing is seen to be in the way" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", ["", "+storage"])
+def test_memory_controllers_are_counted_beside_the_columns(more: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "--machine", f"forest-1s+bandwidth{more}", "--json", *QUICK]) == 7
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert "bandwidth" in {row["cause"] for row in rows[:2]}
+    assert any("GB/s" in row["values"]["sentence"] for row in rows)
