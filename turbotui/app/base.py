@@ -60,6 +60,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.watch_state = watch
         self._notice = ""
         self._is_composed = False
+        self._banner: SegmentLines | None = None
+        self._keys_fit = -1  # the width that the footer was drawn for
 
     def body(self) -> Iterable[Widget]:
         """The widgets between summary and status line."""
@@ -69,7 +71,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Band (unless the machine is real and read by this process), summary, body, status line, keys."""
         session = self.watch_state.session
         if session.machine.host.kind is not HostKind.REAL or isinstance(session, FarSession):
-            yield SegmentLines(base=StyleRole.BANNER, id="banner")
+            self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
+            yield self._banner
         yield TimeLine(id="time")
         yield SegmentLines(id="summary")
         for widget in self.body():
@@ -140,8 +143,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return
         watch = self.watch_state
         width = self.size.width
-        for banner in self.query("#banner").results(SegmentLines):
-            banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
+        self._show_banner(width)
         machine, frame = watch.session.machine, watch.frame
         topology = machine.topology if frame is None else frame.topology
         packages = len(topology.instances(Scope.PACKAGE))
@@ -164,13 +166,18 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         seq = frame.seq if frame is not None else 0
         lines = [place_line(place, width), gauge_line(self._gauges(), width, seq)]
         self.query_one("#summary", SegmentLines).show(lines)
-        self.show_keys()
+        if width != self._keys_fit:  # which keys there are follows from the class of the screen
+            self._keys_fit = width
+            self.show_keys()
 
     def show_trouble(self) -> None:
         """Draw the banner: no frame comes that would."""
-        for banner in self.query("#banner").results(SegmentLines):
-            banner.show([[(self._banner_text(self.size.width), StyleRole.BANNER)]])
+        self._show_banner(self.size.width)
         self.show_status()
+
+    def _show_banner(self, width: int) -> None:
+        if self._banner is not None:
+            self._banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
 
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session

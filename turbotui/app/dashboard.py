@@ -116,7 +116,6 @@ class TurbotuiApp(FramesApp):
         self._on_rest = on_rest
         self._keys_since_rest = 0
         self._last_key = 0.0
-        self._loop_here: asyncio.AbstractEventLoop | None = None
         self._asked_early: list[str] = []
         self._keys = KeyGate(self, super().on_event)
         self.containment = Containment(self, self._show_failed)

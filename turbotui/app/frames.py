@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.driver import Driver
-from textual.message import Message
 
 from turbotui.app.base import WatchScreen
 from turbotui.app.containment import Containment
@@ -34,10 +33,6 @@ _PART = 0.02
 """Seconds of a search between which keys are heard."""
 
 
-class FrameReady(Message, bubble=False):
-    """The sampler has left a frame in the mailbox."""
-
-
 class FramesApp(App[int]):
     """Shows frames on the screens that can be seen.
 
@@ -52,7 +47,8 @@ class FramesApp(App[int]):
     def __init__(self, watched: Watch, driver_class: type[Driver]) -> None:
         super().__init__(driver_class=driver_class)
         self.watched = watched
-        self._frames: Latest[Frame] = Latest(lambda: self.post_message(FrameReady()))
+        self._frames: Latest[Frame] = Latest(self._wake)
+        self._loop_here: asyncio.AbstractEventLoop | None = None
         self._pending: Frame | None = None
         self._visited: Visited[WatchScreen] = Visited()
         self._work: asyncio.Task[None] | None = None
@@ -62,7 +58,25 @@ class FramesApp(App[int]):
 
     # Frames as they come
 
-    def on_frame_ready(self) -> None:
+    def _wake(self) -> None:
+        """Have the newest frame taken; from any thread.
+
+        Past Textual's queue of messages: a message for each frame was a tenth of what showing it costs.
+        """
+        loop = self._loop_here
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._frame_left)
+
+    def _frame_left(self) -> None:
+        if not self.is_running or self._exit:
+            return
+        with self._context():
+            try:
+                self.show_newest()
+            except Exception as error:  # noqa: BLE001 - whatever it is: here is no message loop that contains it
+                self._handle_exception(error)
+
+    def show_newest(self) -> None:
         """Keep the newest frame's history; draw it on the screens that can be seen, unless the picture is held."""
         frame = self._frames.take()
         if frame is None:  # a newer one took its place, and has been drawn
