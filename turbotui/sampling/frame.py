@@ -22,7 +22,7 @@ from turbotui.sampling.row_inputs import RowInputs
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sampling.sweep import Selection
 
-_FEW = 4
+_FEW = 2
 """Rows below which one cell after the other costs less than putting signals in row order first."""
 
 
@@ -32,7 +32,8 @@ class Frame(Interval):
     `older` is None on the first tick: gauges and constants are known then, deltas are not.
     """
 
-    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_latest", "_levels_of", "_selections", "_without")
+    __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_latest", "_levels_of", "_selections",
+                 "_without")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
@@ -40,6 +41,7 @@ class Frame(Interval):
         self._held_ends = held
         self._held: Frame | None = None
         self._cells: dict[ColumnId, dict[RowId, Value]] = {}
+        self._increases: dict[RowId, dict[SignalId, float | None]] = {}
         self._levels_of: dict[Scope, Selection] = {}
         self._selections: dict[tuple[RowId, ...], Selection] = {}
         self._latest: Selection | None = None
@@ -158,6 +160,13 @@ class Frame(Interval):
     def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
         """The inputs of a column's formula for a row."""
         return RowInputs(self, row, self.left_out(column) if row.scope.rank > column.scope.rank else frozenset())
+
+    def increases_of(self, row: RowId) -> dict[SignalId, float | None]:
+        """The increases in a row that a formula has asked for so far: many divide by the sum of the same ten counters."""
+        found = self._increases.get(row)
+        if found is None:
+            found = self._increases[row] = {}
+        return found
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
         """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.

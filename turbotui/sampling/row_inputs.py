@@ -27,18 +27,22 @@ class RowInputs:
             a sum over them divided by a sum without them would be no ratio of anything.
     """
 
-    __slots__ = ("_cpu", "_frame", "_left_out", "_row")
+    __slots__ = ("_cpu", "_frame", "_increases", "_left_out", "_row")
 
     def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int] = frozenset()) -> None:
         self._frame = frame
         self._row = row
         self._left_out = left_out
+        self._increases = {} if left_out else frame.increases_of(row)
         instance = frame.topology.instance(row)
         self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
 
     def delta(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.delta`."""
-        return self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
+        if signal in self._increases:
+            return self._increases[signal]
+        found = self._increases[signal] = self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
+        return found
 
     def total(self, signal: SignalId) -> float | None:
         """See `columns.Inputs.total`."""
