@@ -46,6 +46,8 @@ def test_as_many_begin_as_may_and_each_that_ends_lets_the_next_one_in(together: 
     workers = [Noting(number, began) for number in range(7)]
     for worker in workers:
         semaphore.enter(worker, _work())
+    assert began == []
+    semaphore.admit()
     assert began == list(range(together))
     for ended in range(7):
         semaphore.leave(workers[ended])
@@ -57,6 +59,7 @@ def test_those_that_are_stuck_give_their_places_to_others() -> None:
     semaphore = WorkerSemaphore(2, stuck_ns=0)
     for number in range(2):
         semaphore.enter(Noting(number, began), _work())
+    semaphore.admit()
     semaphore.enter(Noting(2, began), _work())
     semaphore.admit()
     assert began == [0, 1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -64,8 +65,17 @@ class FramesApp(App[int]):
         Past Textual's queue of messages: a message for each frame was a tenth of what showing it costs.
         """
         loop = self._loop_here
-        if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._frame_left)
+        if loop is None or loop.is_closed():
+            return
+        wake = partial(loop.call_soon_threadsafe, self._frame_left)
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = loop
+        if here is loop:
+            wake()
+        else:  # when the sampler rests: two threads that run at once wait for the interpreter's lock
+            here.call_soon(wake)
 
     def _frame_left(self) -> None:
         if not self.is_running or self._exit:

@@ -155,18 +155,12 @@ class Frame(Interval):
 
     def inputs(self, row: RowId) -> RowInputs:
         """The inputs of formulas for one row."""
-        return RowInputs(self, row)
+        return RowInputs(self, row, increases=self._increases.setdefault(row, {}))
 
     def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
         """The inputs of a column's formula for a row."""
-        return RowInputs(self, row, self.left_out(column) if row.scope.rank > column.scope.rank else frozenset())
-
-    def increases_of(self, row: RowId) -> dict[SignalId, float | None]:
-        """The increases in a row that a formula has asked for so far: many divide by the sum of the same ten counters."""
-        found = self._increases.get(row)
-        if found is None:
-            found = self._increases[row] = {}
-        return found
+        left_out = self.left_out(column) if row.scope.rank > column.scope.rank else frozenset()
+        return RowInputs(self, row, left_out) if left_out else self.inputs(row)
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
         """The CPUs that take no part in a column's rows above its own level: some of its signals are unknown there.

@@ -25,15 +25,17 @@ class RowInputs:
         row: of which level and instance.
         left_out: CPUs that take no part in what is reduced, because another signal of the formula is unknown there:
             a sum over them divided by a sum without them would be no ratio of anything.
+        increases: those that formulas of this row have asked for, of all its CPUs: ten divide by the same ten.
     """
 
     __slots__ = ("_cpu", "_frame", "_increases", "_left_out", "_row")
 
-    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int] = frozenset()) -> None:
+    def __init__(self, frame: Frame, row: RowId, left_out: frozenset[int] = frozenset(),
+                 increases: dict[SignalId, float | None] | None = None) -> None:
         self._frame = frame
         self._row = row
         self._left_out = left_out
-        self._increases = {} if left_out else frame.increases_of(row)
+        self._increases = {} if increases is None else increases
         instance = frame.topology.instance(row)
         self._cpu: int | None = instance.cpus[0] if instance is not None and instance.cpus else None
 

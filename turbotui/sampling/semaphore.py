@@ -48,13 +48,12 @@ class WorkerSemaphore:
         self._inside: dict[Taking, int] = {}
 
     def enter(self, worker: Taking, work: Work) -> None:
-        """Hand the request over, now or when it is this worker's turn."""
+        """Hand the request over when it is this worker's turn, from the next `admit` on."""
         with self._lock:
             self._waiting.append((worker, work))
-            self._admit()
 
     def admit(self) -> None:
-        """See whether workers that are stuck have to give their places to others."""
+        """Let in who may; workers that are stuck have to give their places to others."""
         with self._lock:
             self._admit()
 

@@ -99,6 +99,7 @@ class WorkerPool:
                 self._holding.add(cpu)
             else:
                 self._holding.discard(cpu)
+        self._semaphore.admit()  # not before: the first would want the interpreter's lock while others are asked
         until, whole = now() + seconds, bool(ticks)
         while not collector.complete() and now() < until:
             if whole and self._cut():

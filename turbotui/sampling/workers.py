@@ -98,7 +98,7 @@ class Worker(threading.Thread):
 
         Args:
             work: what to read.
-            semaphore: says when; None: at once.
+            semaphore: says when, once it is told to admit; None: at once.
         """
         self.busy = True
         self._semaphore = semaphore
