@@ -77,6 +77,8 @@ def test_a_quota_is_told_of_the_group_that_stands_still_most() -> None:
     quota = found("quota", made(whole=own, seen=db))
     assert quota.who == ("/db.service",)
     assert quota.lost == pytest.approx(0.4)
+    counted = Seen(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0, stood=1.0))
+    assert found("quota", made(whole={"Load%": 75.0}, seen=counted)).lost == pytest.approx(0.25)  # of 4 CPUs 3 work
     assert BY_ID["quota"].judge(made(seen=Seen(groups=True))) is NoFinding.CLEAR
 
 

@@ -19,6 +19,8 @@ class GroupLook:
         self._groups = None if tree is None else find_groups(host, tree)
         self._before: Mapping[str, GroupUse] = {}
         self._now: Mapping[str, GroupUse] = {}
+        self._seconds = 0.0
+        self._at = 0.0
 
     @property
     def looked(self) -> bool:
@@ -30,6 +32,8 @@ class GroupLook:
         if self._groups is not None:
             found = {use.name: use for use in read_groups(self._host, self._groups, pressure=False)}
             self._before, self._now = self._now, found
+            now = self._host.now_ns() * 1e-9
+            self._seconds, self._at = now - self._at, now
 
     @property
     def throttled(self) -> ThrottledGroup | None:
@@ -39,7 +43,11 @@ class GroupLook:
         if not found:
             return None
         percent, name = max(found, key=lambda one: (one[0], one[1].count("/")))
-        return ThrottledGroup(one_line(name), percent, self._now[name].cpu.quota) if percent else None
+        if not percent:
+            return None
+        before, now = self._before[name].cpu.throttled_ns, self._now[name].cpu.throttled_ns
+        stood = None if before is None or now is None or not self._seconds else (now - before) * 1e-9 / self._seconds
+        return ThrottledGroup(one_line(name), percent, self._now[name].cpu.quota, stood)
 
 
 def _percent(before: GroupUse | None, now: GroupUse) -> float | None:

@@ -133,11 +133,13 @@ class ThrottledGroup:
         name: below the mount, as it may reach a terminal.
         percent: of the periods of its quota.
         quota: CPUs that it allows; None where it is not known.
+        stood: CPUs' worth of time for which its tasks stood still; None where the kernel does not count it.
     """
 
     name: str
     percent: float
     quota: float | None
+    stood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

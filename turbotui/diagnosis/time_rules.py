@@ -11,7 +11,7 @@ from turbotui.quantities.scope import RowId
 
 _STEAL: Final = 2.0  # percent of the time
 _STEAL_LOST: Final = 0.03
-_STORM: Final = 20_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 2 to 10 % of it
+_STORM: Final = 10_000.0  # interrupts a second on one CPU: at 1 to 5 us each, 1 to 5 % of it
 _INTERRUPT_SECONDS: Final = 2e-6  # an interrupt with its handler, and what it cools in the caches
 _IRQ_EVERYWHERE: Final = 8.0  # percent of the time of all CPUs
 _IRQ_ONE_CPU: Final = 30.0  # percent of one CPU's

@@ -55,13 +55,16 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
     if group is None and own is None:
         why = frame.frame.capabilities.why_missing("cgroup.throttled")
         return NoFinding.CLEAR if frame.seen.groups or why.reason is Reason.NOT_SET else NoFinding.UNKNOWN
-    percent, name, quota = own or 0.0, "this program's control group", frame.number("Quota")
+    percent, name, quota, stood = own or 0.0, "this program's control group", frame.number("Quota"), None
     if group is not None and group.percent >= percent:
-        percent, name, quota = group.percent, group.name, group.quota
+        percent, name, quota, stood = group.percent, group.name, group.quota, group.stood
     if percent < _QUOTA:
         return NoFinding.CLEAR
     limit = "" if quota is None else f" ({quota:,.2f} CPUs)"
-    return Observed(_QUOTA_SHARE * percent / 100.0, f"The CPU quota of {name}{limit} was used up in {percent:.0f} % of "
+    lost = _QUOTA_SHARE * percent / 100.0
+    if stood is not None and frame.load is not None:
+        lost = max(0.02, stood / (stood + frame.load / 100.0 * len(frame.frame.topology.cpus)) if stood else 0.0)
+    return Observed(lost, f"The CPU quota of {name}{limit} was used up in {percent:.0f} % of "
                     "its periods, and its tasks stood still then", Certainty.CERTAIN,
                     who=(name,) if group is not None and name == group.name else ())
 
@@ -150,7 +153,7 @@ OVERLOAD: Final = SlownessRule(
 QUOTA: Final = SlownessRule(
     "quota", "a CPU quota that is used up", (("Throttled%",),), _quota, "control groups (cpu.stat)", "7",
     "systemctl set-property UNIT CPUQuota= (or the container's limit) gives it more; cat cpu.max and cpu.stat of the "
-    "group show limit and counts", Whose.CPU, ("Quota",),
+    "group show limit and counts", Whose.NOBODY, ("Quota",),
 )  # fmt: skip
 MEMORY: Final = SlownessRule(
     "memory", "waits for memory", (("PSImem%",),), _memory, "/proc/pressure", "7",

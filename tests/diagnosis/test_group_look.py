@@ -1,0 +1,40 @@
+"""The control group whose quota is used up, by two looks at the files of a simulated machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from turbotui.diagnosis.group_look import GroupLook
+from turbotui.simulated import ManualClock, Strain, simulated_host
+
+
+def looked(strain: Strain) -> GroupLook:
+    clock = ManualClock(0)
+    host = simulated_host("guest", clock)
+    host.strain_by(strain)
+    look = GroupLook(host)
+    for _ in range(2):
+        clock.advance(10.0)
+        look.look()
+    return look
+
+
+def test_the_group_with_the_quota_is_named_with_what_it_lost() -> None:
+    found = looked(Strain(quota=1.5, throttled=0.4)).throttled
+    assert found is not None
+    assert found.name == "/user.slice/user-1000.slice"
+    assert found.percent == pytest.approx(40.0, abs=1.0)
+    assert found.quota == 1.5
+    assert found.stood == pytest.approx(0.2, abs=0.01)  # 4 of 10 periods a second, 50 ms each
+
+
+def test_a_quota_that_is_never_used_up_is_no_group_s_trouble() -> None:
+    assert looked(Strain(quota=1.5)).throttled is None
+    assert looked(Strain()).throttled is None
+
+
+def test_one_look_tells_nothing() -> None:
+    look = GroupLook(simulated_host("guest", ManualClock(0)))
+    assert not look.looked
+    look.look()
+    assert look.throttled is None
