@@ -13,13 +13,20 @@ from turbotui.recording.framing import RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.parts import paths_of
 
+GATHERED = (".tar.gz", ".tgz")
+"""How the names of files of `turbotui gather` end."""
+
 
 def read(path: str) -> Journal:
-    """Open a recording, with the parts of lower resolution that stand beside it.
+    """Open a recording, with the parts of lower resolution that stand beside it, or that in a file of turbotui gather.
 
     Raises:
         RecordingError: it is none, cannot be read, or is of a later version.
     """
+    if path.endswith(GATHERED):
+        from turbotui.recording.gathered_recording import read_gathered  # noqa: PLC0415 - few are packed
+
+        return read_gathered(path)
     return Journal(paths_of(path))
 
 

@@ -10,7 +10,8 @@ from turbotui.errors import TerminalError, UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", metavar="FILE", help="of turbotui record, or of the key Ctrl+R")
+    parser.add_argument("file", metavar="FILE",
+                        help="of turbotui record, of the key Ctrl+R, or a FILE.tar.gz of turbotui gather")
     parser.add_argument("--from", metavar="TIME", dest="start", default="first",
                         help="where to begin: 14:03:20, 2026-11-22 14:03, +5m, first (the default) or last")
     parser.add_argument("--speed", metavar="N", default="1", help="seconds of the recording in a second: 0.1 to 1000")

@@ -93,6 +93,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("to", "with --replay: end here, as --from", argument="TIME", own=True),
     Option("every", "with --replay: intervals of this length: 10s, 5m (default: as recorded)", argument="TIME",
            own=True),
+    Option("connect", "print what the collector behind this socket reads (turbotui collect --socket PATH)",
+           argument="PATH", own=True),
+    Option("host", "print another machine: ssh starts turbotui collect there, without asking for passwords",
+           argument="USER@NODE", own=True),
+    Option("remote", 'with --host: how turbotui is called there, as "sudo -n turbotui"', argument="COMMAND", own=True),
     Option("drop-privileges", "give root up for good once the counters are open; a command never has it", own=True),
     Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
     Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
@@ -121,6 +126,9 @@ class StatOptions:
         replay: a recording that is printed; "" for none.
         start, end: what --from and --to say, "" where they say nothing.
         every: seconds of an interval of a replay; 0: as recorded.
+        connect: socket of a collector; "" for none.
+        host: a machine that ssh reaches; "" for none.
+        remote: how turbotui is called there; "" for by its name.
         command: words of the command to run; empty in interval mode.
     """
 
@@ -150,6 +158,9 @@ class StatOptions:
     start: str = ""
     end: str = ""
     every: float = 0.0
+    connect: str = ""
+    host: str = ""
+    remote: str = ""
     command: tuple[str, ...] = ()
 
 
@@ -172,6 +183,8 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         _check_replay(options)
     elif options.start or options.end or options.every:
         raise StatError("--from, --to and --every go with --replay", 1)
+    if options.host or options.connect or options.remote:
+        _check_far(options)
     if options.machine is not None and options.sysroot != "/":
         raise StatError("--machine and --sysroot name two machines: give one of them", 1)
     if options.extremes and (options.command or options.format not in _FOR_PEOPLE):
@@ -190,6 +203,29 @@ def _check_replay(options: StatOptions) -> None:
     found = [name for name, given in others.items() if given]
     if found:
         raise StatError(f"--replay prints what was recorded as it was: leave {', '.join(found)} out", 1)
+
+
+def _check_far(options: StatOptions) -> None:
+    """Refuse what a collector cannot be asked for."""
+    if not options.host and not options.connect:
+        raise StatError("--remote is for --host: it says how turbotui is called there", 1)
+    if options.remote and not options.host:
+        raise StatError("--remote is for --host: a socket's collector runs already", 1)
+    option = "--host" if options.host else "--connect"
+    own = {
+        "--connect": bool(options.host and options.connect), "--replay": bool(options.replay),
+        "--add": bool(options.added), "--events": bool(options.events), "--Dump": options.task is StatTask.DUMP,
+        "--no-msr": options.no_msr, "--no-perf": options.no_perf, "--drop-privileges": options.drop_privileges,
+        "a command": bool(options.command),
+    }
+    handed_on = {
+        "--machine": options.machine is not None, "--sysroot": options.sysroot != "/", "--TCC": options.tcc is not None,
+        "--interval": options.interval != DEFAULT_INTERVAL, "--cpu": options.cpus is not None,
+    }
+    found = [name for name, given in (own if options.host else own | handed_on).items() if given]
+    if found:
+        raise StatError(f"{', '.join(found)} cannot be had with {option}: give it to the collector (turbotui collect)",
+                        1)
 
 
 def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
@@ -341,6 +377,9 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "from": lambda options, text: replace(options, start=text),
     "to": lambda options, text: replace(options, end=text),
     "every": lambda options, text: replace(options, every=_every(text)),
+    "connect": lambda options, text: replace(options, connect=text),
+    "host": lambda options, text: replace(options, host=text),
+    "remote": lambda options, text: replace(options, remote=text),
     "drop-privileges": lambda options, _text: replace(options, drop_privileges=True),
     "events": lambda options, text: replace(options, events=text),
     "extremes": lambda options, _text: replace(options, extremes=True),

@@ -34,6 +34,10 @@ def main(words: Sequence[str]) -> int:
             from turbotui.features.stat.replaying import replay  # noqa: PLC0415 - most runs watch a machine
 
             return replay(options, streams)
+        if options.host or options.connect:
+            from turbotui.features.stat.far import watch_far  # noqa: PLC0415 - as above
+
+            return watch_far(options, streams)
         from turbotui.features.stat.running import run  # noqa: PLC0415 - see above
 
         return run(options, streams)

@@ -1,0 +1,139 @@
+"""`turbotui stat --host`, `--connect`: the table of a machine that a collector reads, in every format."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from turbotui.features.stat.columns import choose
+from turbotui.features.stat.opening import ROW_SCOPES
+from turbotui.features.stat.options import StatOptions, StatTask
+from turbotui.features.stat.streams import Streams, warn
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.linux import LinuxHost
+from turbotui.machine.signal_guard import guarded_signals
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.signals import Behavior, SignalId
+from turbotui.remote.links import SocketWay, Way
+from turbotui.remote.session import RemoteSession
+from turbotui.remote.ssh import SshWay
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import signals_of, why_absent
+from turbotui.tables.extremes import Extremes
+from turbotui.tables.frame_formats import make_frame_format
+from turbotui.tables.layout import Layout
+
+_LOOK: Final = 0.5  # seconds after which a session without a reading is asked why
+_SEVERAL: Final = 2
+_MOST_WITHOUT: Final = 3
+"""Intervals that are left out, while the collector has not begun to read what is asked for."""
+
+
+def way_of(options: StatOptions) -> Way:
+    """The way to the collector that the command line names."""
+    if options.connect:
+        return SocketWay(options.connect)
+    handed_on = {
+        "--machine": options.machine, "--interval": f"{options.interval:g}",
+        "--cpu": None if options.cpus is None else format_cpulist(options.cpus),
+        "--TCC": None if options.tcc is None else str(options.tcc),
+        "--sysroot": None if options.sysroot == "/" else options.sysroot,
+    }
+    words = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
+    return SshWay(options.host, words, remote=options.remote or "turbotui")
+
+
+def watch_far(options: StatOptions, streams: Streams) -> int:
+    """Print what a collector reads until the intervals are over, or a signal.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        LinkError: there is no connection, or no reading came.
+        RecordingError: the collector is of a later version.
+        StatError: a column that cannot be meant.
+    """
+    session = RemoteSession(way_of(options), LinuxHost())
+    try:
+        layout = _layout(options, session)
+        if options.task is StatTask.LIST:
+            streams.rows([",".join(column.id for column in layout.columns)])
+            return 0
+        if not options.quiet:
+            streams.notes([f"# read by {session.way}", *([f"# {layout.label}"] if layout.label else [])])
+        streams.configuration(session.machine, options)
+        session.want(column.id for column in layout.columns)
+        _print(options, streams, session, layout)
+    finally:
+        session.stop()
+    for sentence in (*session.missing, *((f"{session.lost} intervals were lost: the output is too slow",)
+                                         if session.lost else ())):
+        warn(sentence)
+    return 0
+
+
+def _layout(options: StatOptions, session: RemoteSession) -> Layout:
+    capabilities, machine = session.capabilities, session.machine
+
+    def absent(column: CounterColumn) -> bool:
+        together = column.id == "Node" and machine.topology.nodes_together < _SEVERAL
+        return together or why_absent(column, capabilities, machine.topology) is not None
+
+    choice = choose(session.catalog, options, absent)
+    if choice.absent:
+        warn(f"not available there: {', '.join(choice.absent)}")
+    return Layout(
+        columns=choice.columns, rows=ROW_SCOPES[options.rows], summary_only=options.summary_only,
+        header_every=options.header_every, machine=machine.host.name, kind=machine.host.kind,
+    )
+
+
+def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout) -> None:
+    shown = make_frame_format(options.format, layout, options.intervals)
+    extremes = Extremes(layout) if options.extremes else None
+    needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
+                       if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
+    for count, frame in enumerate(_frames(session, needed), 1):
+        streams.rows(shown.lines(frame))
+        if extremes is not None:
+            extremes.take(frame)
+        if count == options.intervals:
+            break
+    streams.rows(shown.end())
+    if extremes is not None:
+        streams.rows(extremes.lines())
+
+
+def _frames(session: RemoteSession, needed: frozenset[SignalId]) -> Iterator[Frame]:
+    """Intervals as they come, from the first one on in which all that is needed was read; until a signal.
+
+    What keeps readings from coming is told on stderr, once until they come again.
+    """
+    frames: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
+    with guarded_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM), lambda _number: frames.put(None))):
+        session.start(frames.put)
+        troubled, without = False, 0
+        while True:
+            try:
+                frame = frames.get(timeout=_LOOK)
+            except queue.Empty:
+                if session.failure is not None:
+                    raise session.failure from None
+                if session.trouble and not troubled:
+                    troubled = True
+                    warn(session.trouble)
+                continue
+            if frame is None:
+                return
+            troubled = False
+            if frame.older is None:
+                continue
+            if without < _MOST_WITHOUT and not needed <= frame.older.values.keys():
+                without += 1
+                continue
+            without = sys.maxsize
+            yield frame
